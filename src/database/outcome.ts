@@ -1,0 +1,125 @@
+import type { CommitOffset } from '../store/commit-offset.ts';
+import type { NamedType } from '../values/type.ts';
+
+export type { CommitOffset };
+
+/** Who asks. Fixed at the door; nothing behind it looks at a token again. */
+export interface Caller {
+  readonly identity: bigint;
+  /** True for the identity that owns this database: reads private tables, may run DML. */
+  readonly isOwner: boolean;
+  /** Payload of the caller's token as JSON text, for the module's auth context; empty = none. */
+  readonly jwtPayload: string;
+}
+
+/** One reducer call as a door hands it over. */
+export interface CallRequest {
+  readonly caller: Caller;
+  readonly connection: RequestConnection;
+  /** Canonical name, as the caller wrote it. */
+  readonly reducer: string;
+  /** Encoded product of the parameters, made for the definition of `schemaVersion`. */
+  readonly args: Uint8Array;
+  /** From `DatabaseDescription`; an outdated one is refused with `schema.changed`, to be asked again. */
+  readonly schemaVersion: number;
+  /** True: the outcome is handed over only when all that it may have read is durable. */
+  readonly confirmed: boolean;
+}
+
+/**
+ * `open`: a connection that `connect` announced. `temporary`: it exists for this request alone, so the
+ * lifecycle reducers run around it.
+ */
+export interface RequestConnection {
+  readonly kind: 'open' | 'temporary';
+  /** 128 bits, never 0n. */
+  readonly id: bigint;
+}
+
+export type CallOutcome =
+  | { readonly kind: 'committed'; readonly offset: CommitOffset; readonly micros: number }
+  | { readonly kind: 'aborted'; readonly error: CallError; readonly micros: number };
+
+export type CallError =
+  /** No such reducer, or one that this caller may not know of. */
+  | { readonly code: 'reducer.unknown'; readonly reducer: string }
+  | {
+      readonly code: 'reducer.lifecycle';
+      readonly lifecycle: 'init' | 'onConnect' | 'onDisconnect';
+    }
+  | { readonly code: 'arguments.invalid'; readonly message: string }
+  /** The module threw `SenderError`. */
+  | { readonly code: 'reducer.refused'; readonly message: string }
+  /** The module threw anything else; details are in its log only. */
+  | { readonly code: 'reducer.crashed' }
+  /** Ended from outside: time or memory. The text names the limit. */
+  | { readonly code: 'reducer.overBudget'; readonly message: string }
+  /** `client_connected` refused the caller. */
+  | { readonly code: 'connection.refused'; readonly message: string }
+  | { readonly code: 'schema.changed' };
+
+/** One SQL statement as a door hands it over. */
+export interface SqlRequest {
+  readonly caller: Caller;
+  readonly connection: RequestConnection;
+  readonly sql: string;
+  readonly confirmed: boolean;
+}
+
+export type SqlOutcome =
+  | {
+      readonly kind: 'result';
+      /** Empty for a statement that returns no rows. Types hold no refs, except recursive ones. */
+      readonly columns: readonly NamedType[];
+      /** Encoded rows, one after another, each the product of `columns`. */
+      readonly rows: Uint8Array;
+      readonly rowCount: number;
+      readonly inserted: number;
+      readonly deleted: number;
+      readonly updated: number;
+      readonly offset: CommitOffset;
+      readonly micros: number;
+    }
+  | { readonly kind: 'failed'; readonly error: SqlError; readonly micros: number };
+
+export type SqlError =
+  /** The text is exact (see docs/guide/sql.md) and for the caller; doors may shorten `sql.noTable`. */
+  | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
+  | { readonly code: 'sql.notAuthorized'; readonly message: string }
+  | { readonly code: 'sql.invalid'; readonly message: string }
+  | { readonly code: 'sql.overBudget'; readonly message: string }
+  | { readonly code: 'connection.refused'; readonly message: string };
+
+/** A request that was refused before anything ran. Caught at the doors only. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  readonly body: RefusalBody;
+
+  constructor(body: RefusalBody) {
+    super(body.message);
+    this.body = body;
+  }
+}
+
+export interface RefusalBody {
+  readonly code:
+    | 'database.overloaded'
+    | 'database.stopped'
+    | 'database.broken'
+    | 'name.invalid'
+    | 'name.unknown'
+    | 'name.taken'
+    | 'name.notYours'
+    | 'database.unknown'
+    | 'notOwner'
+    | 'database.locked'
+    | 'program.invalid'
+    | 'migration.refused'
+    | 'migration.breaksClients'
+    | 'migration.token'
+    | 'migration.failed'
+    | 'init.failed'
+    | 'publish.request'
+    | 'durability.timeout';
+  readonly message: string;
+}

@@ -1,0 +1,73 @@
+import { assert } from './assert.ts';
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+/**
+ * Every queue, buffer, body and recursion has its bound here, with its unit in its name.
+ * Relations between limits are asserted below, when the process loads.
+ */
+export const limits = {
+  /** One encoded row. */
+  rowBytesMax: 32 * mebibyte,
+  /** One encoded argument list of a call. */
+  argumentBytesMax: 32 * mebibyte,
+  /** Nesting of a type, a value or a JSON text. */
+  nestingDepthMax: 128,
+  /** Variants of one sum: the tag is one byte. */
+  variantCountMax: 256,
+  /** Columns of one table. */
+  columnCountMax: 1024,
+  /** One page of the store; larger rows get a page of their own. */
+  pageBytes: mebibyte,
+  /** Calls waiting in one database before new ones are refused as overloaded. */
+  callQueueMax: 16_384,
+  /** Calls run in one turn, that is, between two syncs. */
+  callsPerTurnMax: 4_096,
+  /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
+  turnMillisMax: 20,
+  /** Wall-clock time of one reducer call. */
+  callMillisMax: 10_000,
+  /** Wall-clock time of loading a program, describing it and running `init`. */
+  publishMillisMax: 60_000,
+  /** JavaScript heap of one database worker, in mebibytes. */
+  workerHeapMebibytesMax: 256,
+  /** ArrayBuffers that one call may have alive beyond what the worker held before it. */
+  callBufferBytesMax: 512 * mebibyte,
+  /** One program as published. */
+  programBytesMax: 64 * mebibyte,
+  /** One segment of the commit log. */
+  segmentBytes: 64 * mebibyte,
+  /** One record of the commit log. */
+  recordBytesMax: 512 * mebibyte,
+  /** An HTTP body of `call`, `sql`, `names` and MCP. */
+  bodyBytesMax: 2 * mebibyte,
+  /** The text of one SQL statement. */
+  sqlBytesMax: 50_000,
+  /** Parentheses around one SQL expression. */
+  sqlParenthesesMax: 47,
+  /** Terms of one AND/OR chain. */
+  sqlChainTermsMax: 1_600,
+  /** Rows that one SQL statement may return. */
+  sqlResultRowsMax: 1_000_000,
+  /** Bytes of encoded rows that one SQL statement may return. */
+  sqlResultBytesMax: 256 * mebibyte,
+  /** One line of a module log. */
+  logLineBytesMax: 64 * kibibyte,
+  /** Log lines of one call; further ones are counted and dropped. */
+  logLinesPerCallMax: 10_000,
+  /** Lines of a module log sent before a follower starts to follow. */
+  logTailLinesMax: 2_500,
+  /** Log lines held for one slow follower. */
+  logFollowerLinesMax: 1_024,
+  /** A database name. */
+  databaseNameLengthMax: 64,
+  /** `iss` and `sub` of a token. */
+  tokenClaimBytesMax: 128,
+  /** Time for accepted work to finish when the service stops. */
+  shutdownMillisMax: 20_000,
+} as const;
+
+assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
+assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
+assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');

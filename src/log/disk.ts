@@ -1,0 +1,47 @@
+/**
+ * The disk as the log needs it: one directory of flat files. Implemented by `node/disk.ts`, by
+ * `node/memory-disk.ts` and, with faults, by `testing/simulated-disk.ts`; one contract suite for all.
+ *
+ * Writing is synchronous (it reaches the operating system's cache); only `sync` makes data durable.
+ * A created, renamed or removed entry is durable after `syncDirectory`, not before. Every method
+ * throws a `DiskError` when the machine refuses; nothing is retried here.
+ */
+export interface Disk {
+  /** Names of the files, in ascending order. */
+  list(): string[];
+  /** Opens a file for reading and writing; `create` demands that it does not exist yet. */
+  open(name: string, mode: 'existing' | 'create'): DiskFile;
+  remove(name: string): void;
+  /** Replaces `to` if it exists. */
+  rename(from: string, to: string): void;
+  syncDirectory(): Promise<void>;
+}
+
+export interface DiskFile {
+  readonly name: string;
+  /** Bytes from the start of the file to its end. */
+  size(): number;
+  /** Reads up to `into.length` bytes at `position`; returns the count, less only at the end. */
+  read(into: Uint8Array, position: number): number;
+  write(bytes: Uint8Array, position: number): void;
+  /** Makes the file `size` bytes long; new bytes read as zero. */
+  truncate(size: number): void;
+  /** Reserves `size` bytes of real space, so that later writes inside it cannot run out of disk. */
+  allocate(size: number): void;
+  /** Resolves when all that was written before the call is durable. */
+  sync(): Promise<void>;
+  close(): void;
+}
+
+/** The machine refused; `operation` and `file` say where, `cause` why. */
+export class DiskError extends Error {
+  override readonly name = 'DiskError';
+  readonly operation: string;
+  readonly file: string;
+
+  constructor(operation: string, file: string, cause: unknown) {
+    super(`disk: ${operation} of ${file} failed: ${String(cause)}`, { cause });
+    this.operation = operation;
+    this.file = file;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Store } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+
+/**
+ * Runs user code. One runner is one loaded program beside one database's store. Implementations:
+ * `module/javascript/` (sandboxed TypeScript modules) and `host/registry-module.ts` (built in).
+ *
+ * Everything is synchronous; nothing a program does can reach past the transaction it is handed.
+ */
+export interface ModuleRunner {
+  /** The program's own description: a module definition in its binary form, not yet validated. */
+  describe(): Uint8Array;
+  /** Runs one reducer inside `transaction`, which the caller commits or rolls back. */
+  callReducer(call: ReducerCall, transaction: Transaction): RunOutcome;
+  /** Drops the program; the runner is not used afterwards. */
+  dispose(): void;
+}
+
+export interface ReducerCall {
+  /** Position in the definition's reducers. */
+  readonly reducerId: number;
+  /** Canonical name, for log lines. */
+  readonly reducerName: string;
+  readonly sender: bigint;
+  /** 0n = no connection. */
+  readonly connectionId: bigint;
+  readonly timestampMicros: bigint;
+  /** Encoded product of the parameters, already checked against their types. */
+  readonly args: Uint8Array;
+  /** 32 bytes of host entropy; recorded with the commit so that the call can be run again. */
+  readonly seed: Uint8Array;
+  /** Payload of the caller's token, as JSON text; empty = none. */
+  readonly jwtPayload: string;
+}
+
+export type RunOutcome =
+  | { readonly kind: 'returned' }
+  /** The module threw `SenderError`: its words are for the caller. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** Anything else that was thrown; for the module's log, never for the caller. */
+  | { readonly kind: 'crashed'; readonly message: string; readonly trace: readonly TraceFrame[] };
+
+export interface TraceFrame {
+  /** Source file as the author knows it, with `:line:column`. */
+  readonly moduleName: string | undefined;
+  readonly functionName: string | undefined;
+}
+
+/** What a runner needs to load a program. */
+export interface RunnerContext {
+  readonly store: Store;
+  readonly databaseIdentity: bigint;
+  readonly log: (line: ModuleLogLine) => void;
+  /** Microseconds since the Unix epoch when the program was published. */
+  readonly publishedMicros: bigint;
+}
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'panic';
+
+export interface ModuleLogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly functionName?: string;
+  readonly fileName?: string;
+  readonly lineNumber?: number;
+  readonly target?: string;
+  readonly trace?: readonly TraceFrame[];
+}
+
+/** A program as published, ready to be evaluated by a runner (see `bundle/link.ts`). */
+export interface LinkedProgram {
+  /** Body of a function; its parameters are the host's bindings. */
+  readonly script: string;
+  /** Source map of `script`, as JSON text; empty = none. */
+  readonly sourceMap: string;
+  /** Specifiers of host modules the program imports, such as `reducerdb:sys@1.0`. */
+  readonly imports: readonly string[];
+}
+
+/** The program cannot be loaded or described; the text is for the publisher. */
+export class ProgramError extends Error {
+  override readonly name = 'ProgramError';
+}

@@ -1,0 +1,134 @@
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
+
+/**
+ * A module's definition after validation: canonical names everywhere, the module's own spelling kept
+ * beside each as `sourceName`, functions numbered by position. Made by `validate.ts` alone.
+ */
+export interface ModuleDefinition {
+  /** Format the module described itself in. */
+  readonly version: 9 | 10;
+  /** Field and variant names are canonical. */
+  readonly typespace: Typespace;
+  /** Types that clients get under a name of their own, in definition order. */
+  readonly types: readonly TypeDefinition[];
+  /** Ascending by canonical name. */
+  readonly tables: readonly TableDefinition[];
+  /** Position = the id that the call hook takes. */
+  readonly reducers: readonly ReducerDefinition[];
+  readonly procedures: readonly ProcedureDefinition[];
+  readonly views: readonly ViewDefinition[];
+  readonly httpHandlers: readonly { readonly name: string; readonly sourceName: string }[];
+  readonly httpRoutes: readonly HttpRouteDefinition[];
+  readonly rowLevelSecurity: readonly string[];
+  readonly submodules: readonly { readonly namespace: string; readonly module: ModuleDefinition }[];
+}
+
+export interface TypeDefinition {
+  readonly scope: readonly string[];
+  readonly name: string;
+  readonly sourceScope: readonly string[];
+  readonly sourceName: string;
+  readonly ref: number;
+  readonly customOrdering: boolean;
+}
+
+export interface TableDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  readonly rowTypeRef: number;
+  readonly columns: readonly ColumnDefinition[];
+  /** Position of the primary key column. */
+  readonly primaryKey: number | undefined;
+  readonly indexes: readonly IndexDefinition[];
+  readonly constraints: readonly UniqueConstraintDefinition[];
+  readonly sequences: readonly SequenceDefinition[];
+  readonly schedule: ScheduleDefinition | undefined;
+  readonly tableType: 'system' | 'user';
+  readonly access: 'public' | 'private';
+  readonly isEvent: boolean;
+}
+
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  /** May hold refs into the definition's typespace. */
+  readonly type: AlgebraicType;
+  /** Encoded value that a migration gives to existing rows. */
+  readonly defaultBytes: Uint8Array | undefined;
+}
+
+export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
+
+export interface IndexDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  readonly accessorName: string | undefined;
+  readonly algorithm: IndexAlgorithm;
+  /** Column positions in index order. */
+  readonly columns: readonly number[];
+  /** True when a unique constraint covers exactly this set of columns. */
+  readonly isUnique: boolean;
+}
+
+export interface UniqueConstraintDefinition {
+  readonly name: string;
+  readonly columns: readonly number[];
+}
+
+export interface SequenceDefinition {
+  readonly name: string;
+  readonly column: number;
+  readonly start: bigint | undefined;
+  readonly minValue: bigint | undefined;
+  readonly maxValue: bigint | undefined;
+  readonly increment: bigint;
+}
+
+export interface ScheduleDefinition {
+  readonly name: string;
+  /** Position of the ScheduleAt column. */
+  readonly atColumn: number;
+  /** Canonical name of the reducer or procedure. */
+  readonly functionName: string;
+}
+
+export type Lifecycle = 'init' | 'onConnect' | 'onDisconnect';
+
+export interface ReducerDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  /** Parameter names are verbatim; types may hold refs. */
+  readonly params: ProductType;
+  readonly lifecycle: Lifecycle | undefined;
+  /** `private`: lifecycle and scheduled reducers; only the owner may call the latter. */
+  readonly visibility: 'private' | 'clientCallable';
+}
+
+export interface ProcedureDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  readonly params: ProductType;
+  readonly returnType: AlgebraicType;
+  readonly visibility: 'private' | 'clientCallable';
+}
+
+export interface ViewDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  readonly index: number;
+  readonly isPublic: boolean;
+  readonly isAnonymous: boolean;
+  readonly params: ProductType;
+  readonly returnType: AlgebraicType;
+  /** Column of the returned row that is its key. */
+  readonly primaryKey: string | undefined;
+}
+
+export interface HttpRouteDefinition {
+  readonly handler: string;
+  /** `undefined` = any method. */
+  readonly method: string | undefined;
+  readonly path: string;
+}
+
+export type { AlgebraicType, NamedType, ProductType, Typespace };
