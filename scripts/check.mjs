@@ -1,0 +1,47 @@
+// The one command that says whether the project is in order: build, types, lint and format, tests.
+// Ends with the plain line `N passed, N failed`.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { packageBin, runNode } from './run.mjs';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-check-'));
+const report = path.join(folder, 'tests.json');
+
+const steps = [
+  ['build', 'scripts/build.mjs', []],
+  ['types', 'scripts/types.mjs', []],
+  ['lint and format', packageBin('@biomejs/biome', 'biome'), ['check', '--error-on-warnings', '.']],
+  [
+    'tests',
+    packageBin('vitest', 'vitest'),
+    ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+  ],
+];
+
+let failedStep;
+for (const [name, script, args] of steps) {
+  const started = performance.now();
+  const code = await runNode(script, args, { FORCE_COLOR: '0', NO_COLOR: '1' });
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`check: ${name} ${code === 0 ? 'ok' : 'failed'} in ${seconds} s`);
+  if (code !== 0) {
+    failedStep = name;
+    break;
+  }
+}
+
+const { passed, failed } = readReport();
+rmSync(folder, { recursive: true, force: true });
+if (failedStep !== undefined) console.log(`check: stopped at "${failedStep}"`);
+console.log(`${passed} passed, ${failedStep === undefined ? failed : Math.max(failed, 1)} failed`);
+process.exitCode = failedStep === undefined ? 0 : 1;
+
+function readReport() {
+  try {
+    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'));
+    return { passed: numPassedTests, failed: numFailedTests };
+  } catch {
+    return { passed: 0, failed: 0 };
+  }
+}

@@ -1,0 +1,18 @@
+// Checks types once per environment: engine rooms see no Node names, guest rooms no Node and no DOM.
+import { packageBin, runNode } from './run.mjs';
+
+const projects = [
+  'tsconfig.engine.json',
+  'tsconfig.guest.json',
+  'tsconfig.node.json',
+  'test/types/tsconfig.json',
+  'examples/chat/tsconfig.json',
+];
+
+for (const project of projects) {
+  const code = await runNode(packageBin('typescript', 'tsc'), ['--noEmit', '-p', project]);
+  if (code !== 0) {
+    console.error(`types: ${project} does not compile`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,100 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { arrows } from './tidy/arrows.ts';
+import {
+  checkArrows,
+  checkFile,
+  checkIndexFile,
+  checkLength,
+  checkMarks,
+  checkOrphans,
+  checkPackages,
+} from './tidy/rules.ts';
+import { readSources } from './tidy/source-file.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+describe('the source tree', () => {
+  const files = readSources(root);
+
+  it('keeps every rule that looks at one file', () => {
+    expect(files.flatMap(checkFile)).toEqual([]);
+  });
+
+  it('has no file that nothing imports', () => {
+    expect(checkOrphans(files)).toEqual([]);
+  });
+
+  it('has a README in each room, and a row in the arrow table for each', () => {
+    const rooms = readdirSync(path.join(root, 'src'), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name);
+    const without = rooms.filter((room) => !existsSync(path.join(root, 'src', room, 'README.md')));
+    expect(without).toEqual([]);
+    expect(rooms.sort()).toEqual(Object.keys(arrows).sort());
+  });
+
+  it('has an arrow table without a cycle: each row lists only rooms above it', () => {
+    const above = new Set<string>();
+    for (const [room, targets] of Object.entries(arrows)) {
+      expect(targets.filter((target) => !above.has(target))).toEqual([]);
+      above.add(room);
+    }
+  });
+
+  it('shows the same arrow table in ARCHITECTURE.md', () => {
+    const text = readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
+    const rows = Object.entries(arrows).map(
+      ([room, targets]) =>
+        `| \`${room}\` | ${targets.length === 0 ? 'nothing' : targets.join(', ')} |`,
+    );
+    expect(rows.filter((row) => !text.includes(row))).toEqual([]);
+  });
+
+  it('speaks of the product alone in code and documents', () => {
+    const words = /\/work\/|\/root\/|\bhelper-\d|\bhidden (test|check)s?\b/i;
+    expect(files.filter((file) => words.test(file.text)).map((file) => file.path)).toEqual([]);
+  });
+});
+
+describe('the tidy rules', () => {
+  const file = (name: string, text: string) => ({ path: name, text });
+
+  it('find a forbidden arrow, type-only ones included', () => {
+    const text = "import type { Host } from '../host/host.ts';\n";
+    expect(checkArrows(file('src/store/page.ts', text))).toHaveLength(1);
+    expect(checkArrows(file('src/http/router.ts', text))).toEqual([]);
+    expect(checkArrows(file('src/attic/page.ts', ''))).toHaveLength(1);
+  });
+
+  it('find an arrow in a re-export and in a multi-line import', () => {
+    const reexport = "export { Host } from '../host/host.ts';\n";
+    const many = "import {\n  a,\n  type B,\n} from '../host/host.ts';\n";
+    expect(checkArrows(file('src/values/value.ts', reexport))).toHaveLength(1);
+    expect(checkArrows(file('src/values/value.ts', many))).toHaveLength(1);
+  });
+
+  it('find Node and packages in an engine room', () => {
+    const text = "import fs from 'node:fs';\nimport 'hono';\n";
+    expect(checkPackages(file('src/log/segment.ts', text))).toHaveLength(2);
+    expect(checkPackages(file('src/node/disk.ts', text))).toEqual([]);
+  });
+
+  it('find long files and long lines', () => {
+    expect(checkLength(file('src/a/b.ts', 'x\n'.repeat(601)))).toHaveLength(1);
+    expect(checkLength(file('src/a/b.ts', `${'x'.repeat(101)}\n`))).toHaveLength(1);
+  });
+
+  it('find marks, default exports and silenced compilers', () => {
+    const text = ['// TO', 'DO: later\nexport ', 'default 1;\n// @ts-', 'ignore\n'].join('');
+    expect(checkMarks(file('src/a/b.ts', text))).toHaveLength(3);
+  });
+
+  it('find an index file outside an entry, and an orphan', () => {
+    expect(checkIndexFile(file('src/store/index.ts', ''))).toHaveLength(1);
+    expect(checkIndexFile(file('src/server/index.ts', ''))).toEqual([]);
+    expect(checkOrphans([file('src/store/lonely.ts', '')])).toHaveLength(1);
+  });
+});

@@ -1,0 +1,62 @@
+/**
+ * Which room may import which, in dependency order: a row lists only rooms above it, so the table
+ * itself shows that there is no cycle. ARCHITECTURE.md shows the same table to people; a test
+ * compares the two.
+ */
+export const arrows: Readonly<Record<string, readonly string[]>> = {
+  values: [],
+  schema: ['values'],
+  protocol: ['values', 'schema'],
+  store: ['values', 'schema'],
+  sql: ['values', 'schema', 'store'],
+  log: ['values', 'schema', 'store'],
+  module: ['values', 'schema', 'store', 'protocol'],
+  database: ['values', 'schema', 'store', 'sql', 'log', 'module'],
+  node: ['log', 'module', 'database'],
+  auth: ['values'],
+  bundle: ['values', 'module'],
+  host: ['values', 'schema', 'store', 'log', 'module', 'database', 'node', 'auth', 'bundle'],
+  http: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
+  mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
+  service: ['values', 'auth', 'host', 'http', 'mcp', 'node'],
+  server: ['values', 'schema', 'protocol'],
+  testing: [
+    'values',
+    'schema',
+    'protocol',
+    'log',
+    'module',
+    'database',
+    'node',
+    'auth',
+    'host',
+    'bundle',
+    'server',
+  ],
+  cli: ['values', 'schema', 'bundle', 'auth', 'service'],
+};
+
+/** Rooms that know no machine: only the ECMAScript library, no package. */
+export const engineRooms = [
+  'values',
+  'schema',
+  'protocol',
+  'store',
+  'sql',
+  'log',
+  'module',
+  'database',
+];
+
+/** Rooms that run inside modules or browsers; they have no dependencies either. */
+export const guestRooms = ['server'];
+
+/** Rooms with a published `index.ts`, and the entry's name. */
+export const publishedRooms = ['service', 'server', 'values', 'testing'];
+
+/** Files that something other than an import statement starts. */
+export const startedFiles = [
+  'src/cli/main.ts',
+  'src/host/worker-main.ts',
+  'src/engine-globals.d.ts',
+];

@@ -1,0 +1,93 @@
+import { arrows, engineRooms, guestRooms, publishedRooms, startedFiles } from './arrows.ts';
+import { importsOf, isTest, resolveImport, roomOf, type SourceFile } from './source-file.ts';
+
+/** One broken rule: where, and what to do about it. */
+export type Complaint = string;
+
+export const linesMax = 600;
+export const columnsMax = 100;
+
+/** All rules that look at one file alone. */
+export function checkFile(file: SourceFile): Complaint[] {
+  return [
+    ...checkArrows(file),
+    ...checkPackages(file),
+    ...checkLength(file),
+    ...checkMarks(file),
+    ...checkIndexFile(file),
+  ];
+}
+
+/** A room imports only what its row of the arrow table lists. */
+export function checkArrows({ path, text }: SourceFile): Complaint[] {
+  const room = roomOf(path);
+  if (room === undefined || isTest(path)) return [];
+  const allowed = arrows[room];
+  if (allowed === undefined) return [`${path}: room "${room}" is not in the arrow table`];
+  return importsOf(text)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => roomOf(resolveImport(path, specifier)))
+    .filter((target) => target !== undefined && target !== room && !allowed.includes(target))
+    .map((target) => `${path}: ${room} may not import ${target}`);
+}
+
+/** Engine and guest rooms import neither Node nor a package; others name Node with `node:`. */
+export function checkPackages({ path, text }: SourceFile): Complaint[] {
+  const room = roomOf(path);
+  if (isTest(path)) return [];
+  const isPure = room === undefined || engineRooms.includes(room) || guestRooms.includes(room);
+  if (!isPure) return [];
+  return importsOf(text)
+    .filter((specifier) => !specifier.startsWith('.'))
+    .map((specifier) => `${path}: ${room ?? 'a root file'} may not import "${specifier}"`);
+}
+
+/** Files stay short enough to hold in the head, lines short enough to read side by side. */
+export function checkLength({ path, text }: SourceFile): Complaint[] {
+  const lines = text.split('\n');
+  const complaints: Complaint[] = [];
+  if (lines.length - 1 > linesMax) {
+    complaints.push(`${path}: ${lines.length - 1} lines, at most ${linesMax}`);
+  }
+  lines.forEach((line, index) => {
+    if ([...line].length > columnsMax) {
+      complaints.push(`${path}:${index + 1}: over ${columnsMax} columns`);
+    }
+  });
+  return complaints;
+}
+
+/** No marks of unfinished work, no default export, no silenced compiler. */
+export function checkMarks({ path, text }: SourceFile): Complaint[] {
+  const marks: [RegExp, string][] = [
+    [/\b(TODO|FIXME|XXX)\b(?!\(#\d+\))/, 'a mark of unfinished work without an issue'],
+    [/@ts-(ignore|nocheck)/, 'a silenced compiler'],
+    [/^export default\b/m, 'a default export'],
+  ];
+  if (isTest(path)) return [];
+  return marks.filter(([mark]) => mark.test(text)).map(([, words]) => `${path}: ${words}`);
+}
+
+/** `index.ts` exists only where the package publishes an entry. */
+export function checkIndexFile({ path }: SourceFile): Complaint[] {
+  if (!path.endsWith('/index.ts')) return [];
+  const room = roomOf(path);
+  const isEntry = path === `src/${room}/index.ts` && publishedRooms.includes(room ?? '');
+  return isEntry ? [] : [`${path}: index.ts outside a published entry`];
+}
+
+/** Every file is an entry, a started file, a test, or imported by one that is not a test. */
+export function checkOrphans(files: readonly SourceFile[]): Complaint[] {
+  const imported = new Set<string>();
+  for (const { path, text } of files) {
+    if (isTest(path)) continue;
+    for (const specifier of importsOf(text)) {
+      if (specifier.startsWith('.')) imported.add(resolveImport(path, specifier));
+    }
+  }
+  return files
+    .map((file) => file.path)
+    .filter((path) => !isTest(path) && !path.endsWith('/index.ts'))
+    .filter((path) => !startedFiles.includes(path) && !imported.has(path))
+    .map((path) => `${path}: nothing imports it`);
+}

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+
+export interface SourceFile {
+  /** Relative to the project, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Every TypeScript file below `src`, in path order. */
+export function readSources(root: string): SourceFile[] {
+  return readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') || name.endsWith('.tsx'))
+    .map((name) => `src/${name.split(path.sep).join('/')}`)
+    .sort()
+    .map((file) => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') }));
+}
+
+/** The room a file is in, or `undefined` for the three files beside the rooms. */
+export function roomOf(file: string): string | undefined {
+  const parts = file.split('/');
+  return parts.length > 2 ? parts[1] : undefined;
+}
+
+/** Specifiers of all static and type-only imports and re-exports. */
+export function importsOf(text: string): string[] {
+  const withoutComments = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
+  const statements = withoutComments.matchAll(
+    /^\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]/gm,
+  );
+  const typeQueries = withoutComments.matchAll(/\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g);
+  return [...statements, ...typeQueries].map((match) => match[1] ?? '');
+}
+
+/** The project path that a relative specifier in `file` names. */
+export function resolveImport(file: string, specifier: string): string {
+  return path.posix.normalize(path.posix.join(path.posix.dirname(file), specifier));
+}
+
+export function isTest(file: string): boolean {
+  return /\.(test|bench)\.tsx?$/.test(file) || /\.property\.test\.ts$/.test(file);
+}
