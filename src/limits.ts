@@ -64,6 +64,8 @@ export const limits = {
   databaseNameLengthMax: 64,
   /** `iss` and `sub` of a token. */
   tokenClaimBytesMax: 128,
+  /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
+  verifiedTokensMax: 4_096,
   /** Time for accepted work to finish when the service stops. */
   shutdownMillisMax: 20_000,
 } as const;

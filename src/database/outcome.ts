@@ -18,12 +18,21 @@ export interface CallRequest {
   readonly connection: RequestConnection;
   /** Canonical name, as the caller wrote it. */
   readonly reducer: string;
-  /** Encoded product of the parameters, made for the definition of `schemaVersion`. */
-  readonly args: Uint8Array;
+  /**
+   * Encoded product of the parameters, made for the definition of `schemaVersion`; or why the door
+   * could not make it. Such a call still runs the lifecycle reducers around it, then ends in
+   * `arguments.invalid` (or `reducer.unknown`, which comes first).
+   */
+  readonly args: Uint8Array | ArgumentsFault;
   /** From `DatabaseDescription`; an outdated one is refused with `schema.changed`, to be asked again. */
   readonly schemaVersion: number;
   /** True: the outcome is handed over only when all that it may have read is durable. */
   readonly confirmed: boolean;
+}
+
+/** The caller's arguments do not fit the parameters; `fault` says how. */
+export interface ArgumentsFault {
+  readonly fault: string;
 }
 
 /**

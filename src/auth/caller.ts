@@ -1,0 +1,58 @@
+import { malformedText, presentedToken } from './bearer.ts';
+import { TokenError } from './claims.ts';
+import type { HostTokens } from './host-tokens.ts';
+
+/** Who makes a request, settled once at the door. */
+export interface RequestCaller {
+  readonly identity: bigint;
+  /** The token presented, byte for byte, or the one made for an anonymous caller. */
+  readonly token: string;
+  /** Payload of the token as JSON text. */
+  readonly payload: string;
+  /** True when no token was presented. */
+  readonly isAnonymous: boolean;
+}
+
+export type CallerOutcome =
+  | { readonly kind: 'accepted'; readonly caller: RequestCaller }
+  | { readonly kind: 'refused'; readonly status: 400 | 401; readonly text: string };
+
+export interface CallerRequest {
+  readonly authorization: string | undefined;
+  readonly queryToken: string | undefined;
+  /** What a request without a token gets: an identity of its own, or a refusal. */
+  readonly withoutToken: 'anonymous' | 'refuse';
+}
+
+/** Settles the caller of a request: checks its token, or makes an anonymous identity for it. */
+export async function settleCaller(
+  tokens: HostTokens,
+  request: CallerRequest,
+): Promise<CallerOutcome> {
+  const presented = presentedToken(request.authorization, request.queryToken);
+  switch (presented.kind) {
+    case 'malformed':
+      return { kind: 'refused', status: 400, text: malformedText };
+    case 'none':
+      return request.withoutToken === 'refuse'
+        ? { kind: 'refused', status: 401, text: 'Authorization required' }
+        : { kind: 'accepted', caller: await anonymous(tokens) };
+    case 'token':
+      return verified(tokens, presented.token);
+  }
+}
+
+async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
+  const { identity, token, payload } = await tokens.issue();
+  return { identity, token, payload, isAnonymous: true };
+}
+
+async function verified(tokens: HostTokens, token: string): Promise<CallerOutcome> {
+  try {
+    const { identity, payload } = await tokens.verify(token);
+    return { kind: 'accepted', caller: { identity, token, payload, isAnonymous: false } };
+  } catch (error) {
+    if (!(error instanceof TokenError)) throw error;
+    return { kind: 'refused', status: 401, text: error.message };
+  }
+}

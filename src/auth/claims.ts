@@ -1,0 +1,99 @@
+import { limits } from '../limits.ts';
+import { identityFromHex, identityToHex } from '../values/identity.ts';
+import { deriveIdentity } from './identity.ts';
+
+/** What an accepted token says of its bearer. */
+export interface TokenClaims {
+  readonly identity: bigint;
+  readonly issuer: string;
+  readonly subject: string;
+  /** Seconds since the Unix epoch. */
+  readonly issuedAt: number;
+  readonly expiresAt: number | undefined;
+  /** The token's middle part, decoded, byte for byte: what the module's auth context shows. */
+  readonly payload: string;
+}
+
+/** The token is not accepted. The text is the body of the 401 answer. */
+export class TokenError extends Error {
+  override readonly name = 'TokenError';
+}
+
+/** Clocks may differ by this much. */
+const leewaySeconds = 60;
+
+/**
+ * Checks the claims that every token needs, whoever signed it: `iss`, `sub` and `iat`; `exp` when it is
+ * there; `hex_identity` when it is there must be the identity that the others give.
+ */
+export function readClaims(payload: string, nowSeconds: number): TokenClaims {
+  const claims = parseObject(payload);
+  const expiresAt = readExpiry(claims);
+  if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
+    throw new TokenError('Invalid token: ExpiredSignature');
+  }
+  const issuedAt = readSeconds(claims, 'iat');
+  const issuer = readName(claims, 'iss', 'Issuer');
+  const subject = readName(claims, 'sub', 'Subject');
+  const identity = deriveIdentity(issuer, subject);
+  checkStatedIdentity(claims, identity);
+  return { identity, issuer, subject, issuedAt, expiresAt, payload };
+}
+
+/** Parses one of a token's parts, which must be a JSON object. */
+export function parseObject(text: string): Record<string, unknown> {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new TokenError(`Invalid token: JSON error: ${(cause as Error).message}`, { cause });
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new TokenError('Invalid token: JSON error: expected an object');
+  }
+  return parsed as Record<string, unknown>;
+}
+
+function readExpiry(claims: Record<string, unknown>): number | undefined {
+  const expiry = claims.exp;
+  return expiry === undefined || expiry === null ? undefined : readSeconds(claims, 'exp');
+}
+
+function readSeconds(claims: Record<string, unknown>, name: string): number {
+  const value = claims[name];
+  if (value === undefined) {
+    throw new TokenError(`Invalid token: JSON error: missing field \`${name}\``);
+  }
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 0) {
+    throw new TokenError(`Invalid token: JSON error: \`${name}\` is not a whole number of seconds`);
+  }
+  return value;
+}
+
+function readName(claims: Record<string, unknown>, name: string, word: string): string {
+  const value = claims[name];
+  if (typeof value !== 'string') {
+    throw new TokenError(`Invalid token: Missing required claim: ${name}`);
+  }
+  if (value === '') throw new TokenError(`${word} empty`);
+  if (Buffer.byteLength(value) > limits.tokenClaimBytesMax) {
+    throw new TokenError(`${word} too long: "${value}"`);
+  }
+  return value;
+}
+
+function checkStatedIdentity(claims: Record<string, unknown>, computed: bigint): void {
+  const stated = claims.hex_identity;
+  if (stated === undefined) return;
+  const isHex = typeof stated === 'string' && !stated.startsWith('0x');
+  const identity = isHex ? identityFromHex(stated) : undefined;
+  if (identity === undefined) {
+    throw new TokenError('Invalid token: JSON error: `hex_identity` is not 64 hex digits');
+  }
+  if (identity !== computed) {
+    throw new TokenError(
+      `Identity mismatch: token identity Identity(${identityToHex(identity)}) does not match ` +
+        `computed identity Identity(${identityToHex(computed)})`,
+    );
+  }
+}

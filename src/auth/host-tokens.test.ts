@@ -1,0 +1,212 @@
+import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { identityToHex } from '../values/identity.ts';
+import { deriveIdentity } from './identity.ts';
+import { HostTokens } from './host-tokens.ts';
+import { type HostKeys, KeyError, keyFilesIn, loadKeys } from './keys.ts';
+import { settleCaller } from './caller.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-auth-'));
+const files = keyFilesIn(path.join(folder, 'keys'));
+let keys: HostKeys;
+let tokens: HostTokens;
+
+const write = async (file: string, text: string, mode: number) =>
+  writeFileSync(file, text, { mode });
+
+beforeAll(async () => {
+  keys = await loadKeys(files, write);
+  tokens = new HostTokens(keys);
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const now = () => Math.floor(Date.now() / 1000);
+const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+/** A token signed with the host key, whatever it claims. */
+function signed(claims: object, header: object = { typ: 'JWT', alg: 'ES256' }): string {
+  const body = `${part(header)}.${part(claims)}`;
+  const signature = createSign('SHA256')
+    .update(body)
+    .sign({ key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
+  return `${body}.${signature.toString('base64url')}`;
+}
+
+const claims = (more: object = {}) => ({ iss: 'localhost', sub: 'someone', iat: now(), ...more });
+
+async function refusal(token: string): Promise<string> {
+  return tokens.verify(token).then(
+    () => 'accepted',
+    (error: Error) => error.message,
+  );
+}
+
+describe('host tokens', () => {
+  it('[auth §2.1] have the exact header and the claims in order', async () => {
+    const { token, identity } = await tokens.issue();
+    const [header, payload, signature] = token.split('.') as [string, string, string];
+    expect(header).toBe('eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9');
+    const text = Buffer.from(payload, 'base64url').toString();
+    const read = JSON.parse(text);
+    expect(Object.keys(read)).toEqual(['hex_identity', 'sub', 'iss', 'aud', 'iat', 'exp']);
+    expect(read).toMatchObject({ iss: 'localhost', aud: ['spacetimedb'], exp: null });
+    expect(read.hex_identity).toBe(identityToHex(identity));
+    expect(Buffer.from(signature, 'base64url')).toHaveLength(64);
+  });
+
+  it('[auth §4] are accepted again, with the payload byte for byte', async () => {
+    const { token, identity, payload } = await tokens.issue();
+    expect(await tokens.verify(token)).toMatchObject({ identity, payload });
+    expect(await tokens.verify(token)).toMatchObject({ identity, payload });
+  });
+
+  it('[auth §2.2] can be issued again with an end', async () => {
+    const first = await tokens.verify((await tokens.issue()).token);
+    const again = await tokens.verify((await tokens.reissue(first, 60)).token);
+    expect(again.identity).toBe(first.identity);
+    expect(again.expiresAt).toBe(again.issuedAt + 60);
+  });
+
+  it('[auth §12] of another issuer are accepted when this host signed them', async () => {
+    const other = await tokens.verify(signed(claims({ iss: 'https://other' })));
+    expect(other.identity).toBe(deriveIdentity('https://other', 'someone'));
+  });
+
+  it('[auth §12] may have expired 30 seconds ago, not 61', async () => {
+    expect(await refusal(signed(claims({ exp: now() - 30 })))).toBe('accepted');
+    const expired = await refusal(signed(claims({ exp: now() - 62 })));
+    expect(expired).toBe('Invalid token: ExpiredSignature');
+  });
+
+  it.each([['a'], [['a', 'b']], [undefined]])('[auth §12] may name the audience %j', async (aud) => {
+    expect(await refusal(signed(claims({ aud })))).toBe('accepted');
+  });
+});
+
+describe('bad tokens', () => {
+  const flip = (token: string) => token.slice(0, -3) + (token.at(-3) === 'A' ? 'B' : 'A') + token.slice(-2);
+
+  it('[auth §4.3] that are not three parts', async () => {
+    expect(await refusal('x')).toBe('Invalid token: InvalidToken');
+    expect(await refusal('a.b.c.d')).toBe('Invalid token: InvalidToken');
+  });
+
+  it('[auth §4.3] that are not base64url, or no JSON', async () => {
+    expect(await refusal('é.b.c')).toMatch(/^Invalid token: Base64 error: /);
+    expect(await refusal('e30.e30.A')).toMatch(/^Invalid token: Base64 error: /);
+    expect(await refusal('AAAA.e30.AAAA')).toMatch(/^Invalid token: JSON error: /);
+    expect(await refusal(`${part([])}.e30.AAAA`)).toMatch(/^Invalid token: JSON error: /);
+  });
+
+  it('[auth §4.3] whose signature is wrong', async () => {
+    expect(await refusal(flip(signed(claims())))).toBe('Invalid token: InvalidSignature');
+  });
+
+  it('[auth §4.3] of an issuer that this host does not know', async () => {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const body = `${part({ alg: 'RS256' })}.${part(claims({ iss: 'https://other' }))}`;
+    const signature = createSign('SHA256').update(body).sign(privateKey).toString('base64url');
+    const text = await refusal(`${body}.${signature}`);
+    expect(text).toBe('Error fetching public key for issuer https://other');
+  });
+
+  it('[auth §4.2] that use the public key as a shared secret', async () => {
+    const body = `${part({ alg: 'HS256' })}.${part(claims())}`;
+    const signature = createHmac('sha256', keys.publicPem).update(body).digest('base64url');
+    expect(await refusal(`${body}.${signature}`)).toBe('Invalid token: InvalidAlgorithm');
+    expect(await refusal(`${part({ alg: 'none' })}.${part(claims())}.`)).toMatch(
+      /^Invalid token: JSON error: unknown variant/,
+    );
+  });
+
+  it('[auth §4.2] that demand an unknown extension', async () => {
+    const token = signed(claims(), { alg: 'ES256', crit: ['x'], x: 1 });
+    expect(await refusal(token)).toBe('Invalid token: InvalidAlgorithm');
+  });
+
+  it.each([
+    [{ sub: undefined }, 'Invalid token: Missing required claim: sub'],
+    [{ iss: 7 }, 'Invalid token: Missing required claim: iss'],
+    [{ iat: undefined }, 'Invalid token: JSON error: missing field `iat`'],
+    [{ iss: '' }, 'Issuer empty'],
+    [{ sub: '' }, 'Subject empty'],
+    [{ sub: 'x'.repeat(129) }, `Subject too long: "${'x'.repeat(129)}"`],
+    [{ iss: 'é'.repeat(65) }, `Issuer too long: "${'é'.repeat(65)}"`],
+  ])('[auth §4.1] with the claims %j', async (more, text) => {
+    expect(await refusal(signed(claims(more)))).toBe(text);
+  });
+
+  it('[auth §4.1] whose stated identity is not the derived one', async () => {
+    const text = await refusal(signed(claims({ hex_identity: '0'.repeat(64) })));
+    expect(text).toMatch(/^Identity mismatch: token identity Identity\(0{64}\) does not match/);
+  });
+});
+
+describe('the key files', () => {
+  it('[auth §3] are made at the first start, the private one for the owner alone', () => {
+    expect(statSync(files.privateKeyFile).mode & 0o777).toBe(0o600);
+    expect(readFileSync(files.privateKeyFile, 'utf8')).toMatch(/^-----BEGIN PRIVATE KEY-----/);
+    expect(readFileSync(files.publicKeyFile, 'utf8')).toMatch(/^-----BEGIN PUBLIC KEY-----/);
+  });
+
+  it('[auth §3] are read again, so that tokens stay valid', async () => {
+    const { token } = await tokens.issue();
+    const later = new HostTokens(await loadKeys(files, write));
+    await expect(later.verify(token)).resolves.toBeDefined();
+  });
+
+  it('[auth §3] must both be there, and belong together', async () => {
+    const lone = keyFilesIn(path.join(folder, 'lone'));
+    await loadKeys(lone, write);
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    writeFileSync(lone.publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
+    await expect(loadKeys(lone, write)).rejects.toThrow(/is not the public key of/);
+    rmSync(lone.publicKeyFile);
+    await expect(loadKeys(lone, write)).rejects.toThrow(
+      /^Unable to read public key for JWT token verification/,
+    );
+    await expect(loadKeys(lone, write)).rejects.toBeInstanceOf(KeyError);
+  });
+});
+
+describe('the caller of a request', () => {
+  const settle = (authorization?: string, queryToken?: string) =>
+    settleCaller(tokens, { authorization, queryToken, withoutToken: 'anonymous' });
+
+  it('[auth §7] is a new identity each time when there is no token', async () => {
+    const [one, two] = [await settle(), await settle()];
+    if (one.kind !== 'accepted' || two.kind !== 'accepted') throw new Error('refused');
+    expect(one.caller.isAnonymous).toBe(true);
+    expect(one.caller.identity).not.toBe(two.caller.identity);
+    expect(await settle(`Bearer ${one.caller.token}`)).toMatchObject({
+      caller: { identity: one.caller.identity, isAnonymous: false },
+    });
+  });
+
+  it.each(['Basic eA==', 'Bearer', 'Bearer   ', 'x'])('[auth §12] is refused for %j', async (header) => {
+    expect(await settle(header)).toEqual({
+      kind: 'refused',
+      status: 400,
+      text: 'Authorization is invalid: malformed token',
+    });
+  });
+
+  it('[auth §12] is read from the header before the query, in any case, past blanks', async () => {
+    const { token } = await tokens.issue();
+    expect(await settle(`bearer   ${token}`, 'nonsense')).toMatchObject({ kind: 'accepted' });
+    expect(await settle(undefined, token)).toMatchObject({ kind: 'accepted' });
+    expect(await settle('bearer x', token)).toMatchObject({ status: 401 });
+  });
+
+  it('[http §2.4] must have a token where one is required', async () => {
+    const outcome = await settleCaller(tokens, {
+      authorization: undefined,
+      queryToken: undefined,
+      withoutToken: 'refuse',
+    });
+    expect(outcome).toEqual({ kind: 'refused', status: 401, text: 'Authorization required' });
+  });
+});

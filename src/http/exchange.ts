@@ -1,0 +1,102 @@
+import type { RequestCaller } from '../auth/caller.ts';
+
+/** One request as an endpoint sees it, free of the library that received it. */
+export interface Exchange {
+  readonly method: string;
+  /** Path parameters, percent-decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Query;
+  /** First value of a header, by its lower-case name. */
+  header(name: string): string | undefined;
+  /** Reads the whole body once; throws `HttpError` 413 over `bytesMax`. */
+  body(bytesMax: number): Promise<Uint8Array>;
+  /** Settled before the endpoint runs; absent where the endpoint does not look at tokens. */
+  readonly caller: RequestCaller | undefined;
+  /** Address the connection came from and the one it came in on, for checks of origin. */
+  readonly localAddress: string;
+  /** Resolves when the client has gone away. */
+  readonly closed: Promise<void>;
+}
+
+/** What an endpoint answers; the router adds the headers that every answer has. */
+export interface Reply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
+}
+
+/** An answer that ends the work early: thrown anywhere below the router, turned into a reply there. */
+export class HttpError extends Error {
+  override readonly name = 'HttpError';
+  readonly reply: Reply;
+
+  constructor(reply: Reply) {
+    super(typeof reply.body === 'string' ? reply.body : `HTTP ${reply.status}`);
+    this.reply = reply;
+  }
+}
+
+export const jsonType = 'application/json';
+const textType = 'text/plain; charset=utf-8';
+
+/** A plain text answer; every error text is one. */
+export function text(status: number, body: string, headers: Record<string, string> = {}): Reply {
+  return { status, body, headers: { 'content-type': textType, ...headers } };
+}
+
+/** An answer whose body is JSON text already. */
+export function json(status: number, body: string, headers: Record<string, string> = {}): Reply {
+  return { status, body, headers: { 'content-type': jsonType, ...headers } };
+}
+
+export function empty(status: number, headers: Record<string, string> = {}): Reply {
+  return { status, headers: { 'content-length': '0', ...headers } };
+}
+
+/** The query of a URL. Unknown parameters are ignored, bad ones are a 400 that says why. */
+export class Query {
+  readonly #parameters: URLSearchParams;
+
+  constructor(search: string) {
+    this.#parameters = new URLSearchParams(search);
+  }
+
+  string(name: string): string | undefined {
+    const values = this.#parameters.getAll(name);
+    if (values.length > 1) throw badQuery(`duplicate field \`${name}\``);
+    return values[0];
+  }
+
+  boolean(name: string, otherwise: boolean): boolean {
+    const value = this.string(name);
+    if (value === undefined) return otherwise;
+    if (value !== 'true' && value !== 'false') {
+      throw badQuery('provided string was not `true` or `false`');
+    }
+    return value === 'true';
+  }
+
+  /** An unsigned whole number below 2^`bits`. */
+  count(name: string, bits = 32): number | undefined {
+    const value = this.string(name);
+    if (value === undefined) return undefined;
+    if (!/^\d+$/.test(value)) throw badQuery('invalid digit found in string');
+    const count = Number(value);
+    if (count >= 2 ** bits) throw badQuery('number too large to fit in target type');
+    return count;
+  }
+
+  oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
+    const value = this.string(name);
+    const choice = choices.find((candidate) => candidate === value);
+    if (value !== undefined && choice === undefined) {
+      const listed = choices.map((candidate) => `\`${candidate}\``).join(' or ');
+      throw badQuery(`unknown variant \`${value}\`, expected ${listed}`);
+    }
+    return choice;
+  }
+}
+
+export function badQuery(detail: string): HttpError {
+  return new HttpError(text(400, `Failed to deserialize query string: ${detail}`));
+}

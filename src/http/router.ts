@@ -1,0 +1,200 @@
+import type { IncomingMessage } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { type Context, Hono } from 'hono';
+import { type RequestCaller, settleCaller } from '../auth/caller.ts';
+import type { HostTokens } from '../auth/host-tokens.ts';
+import { identityToHex } from '../values/identity.ts';
+import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
+import { drainBody, readBody } from './read-body.ts';
+import { limits } from '../limits.ts';
+import { replyOfError } from './refusal-status.ts';
+import { allowedMethods, type Method, type Route } from './route.ts';
+
+type Env = { Bindings: HttpBindings };
+
+export interface RouterOptions {
+  readonly routes: readonly Route[];
+  readonly tokens: HostTokens;
+  /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
+  readonly onError: (error: unknown, method: string, path: string) => void;
+}
+
+/**
+ * The HTTP door's table of paths. This file is the only one that knows the HTTP library: it turns
+ * its requests into `Exchange`s, settles the caller, and gives every answer the headers it must have.
+ */
+export function makeRouter(options: RouterOptions): Hono<Env> {
+  const app = new Hono<Env>();
+  for (const route of options.routes) {
+    app.all(route.path, async (context) => respond(await answer(context, route, options)));
+  }
+  app.notFound(() => respond(empty(404)));
+  app.onError((error, context) => {
+    options.onError(error, context.req.method, context.req.path);
+    return respond(text(500, 'internal error'));
+  });
+  return app;
+}
+
+async function answer(
+  context: Context<Env>,
+  route: Route,
+  options: RouterOptions,
+): Promise<Reply> {
+  const exchange = new HonoExchange(context);
+  const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openCors };
+  if (cors.kind === 'refused') return cors.reply;
+  const reply =
+    exchange.method === 'OPTIONS'
+      ? preflight
+      : await attempt(() => serve(exchange, route, options), exchange, context, options);
+  const caller = exchange.showsCaller ? exchange.caller : undefined;
+  return withHeaders(reply, cors.headers, caller);
+}
+
+const openCors = { 'access-control-allow-origin': '*' };
+const exposedHeaders = [
+  'spacetime-identity',
+  'spacetime-identity-token',
+  'spacetime-energy-used',
+  'spacetime-execution-duration-micros',
+].join(', ');
+
+const preflight: Reply = empty(200, {
+  'access-control-allow-methods': '*',
+  'access-control-allow-headers': 'authorization,accept,content-type',
+});
+
+/** Token first, then the database of the path, then the method, then the endpoint. */
+async function serve(exchange: HonoExchange, route: Route, options: RouterOptions): Promise<Reply> {
+  const verb = exchange.method === 'HEAD' ? 'GET' : exchange.method;
+  const method = route.methods[verb];
+  const fallback = Object.values(route.methods)[0];
+  const rule = method ?? fallback;
+  if (rule !== undefined) await settle(exchange, rule, options.tokens);
+  if (exchange.badParameter !== undefined) {
+    return text(400, `Invalid URL: Invalid UTF-8 in \`${exchange.badParameter}\``);
+  }
+  if (method !== undefined) return method.run(exchange);
+  route.resolve?.(exchange);
+  return empty(405, { allow: allowedMethods(route) });
+}
+
+async function settle(exchange: HonoExchange, rule: Method, tokens: HostTokens): Promise<void> {
+  if (rule.token === 'none') return;
+  const authorization = exchange.header('authorization');
+  const queryToken = rule.ignoresQueryToken ? undefined : exchange.query.string('token');
+  const isAbsent = authorization === undefined && queryToken === undefined;
+  if (rule.token === 'optional' && isAbsent) return;
+  const withoutToken = rule.token === 'anonymous' ? 'anonymous' : 'refuse';
+  const outcome = await settleCaller(tokens, { authorization, queryToken, withoutToken });
+  if (outcome.kind === 'refused') throw new HttpError(text(outcome.status, outcome.text));
+  exchange.caller = outcome.caller;
+  exchange.showsCaller = rule.token === 'anonymous';
+}
+
+async function attempt(
+  work: () => Promise<Reply>,
+  exchange: HonoExchange,
+  context: Context<Env>,
+  options: RouterOptions,
+): Promise<Reply> {
+  try {
+    return await work();
+  } catch (error) {
+    await exchange.drain();
+    const reply = replyOfError(error);
+    if (reply !== undefined) return reply;
+    options.onError(error, exchange.method, context.req.path);
+    return text(500, 'internal error');
+  }
+}
+
+function withHeaders(
+  reply: Reply,
+  cors: Readonly<Record<string, string>>,
+  caller: RequestCaller | undefined,
+): Reply {
+  const headers: Record<string, string> = {
+    ...reply.headers,
+    ...cors,
+    vary: 'origin, access-control-request-method, access-control-request-headers',
+  };
+  headers['access-control-expose-headers'] ??= exposedHeaders;
+  if (caller !== undefined) {
+    headers['spacetime-identity'] = identityToHex(caller.identity);
+    headers['spacetime-identity-token'] = caller.token;
+  }
+  return { ...reply, headers };
+}
+
+function respond(reply: Reply): Response {
+  const body = reply.body as string | Uint8Array<ArrayBuffer> | ReadableStream | undefined;
+  return new Response(body ?? null, {
+    status: reply.status,
+    headers: reply.headers ?? {},
+  });
+}
+
+class HonoExchange implements Exchange {
+  readonly method: string;
+  readonly query: Query;
+  readonly params: Readonly<Record<string, string>>;
+  /** Name of a parameter whose bytes are not UTF-8. */
+  readonly badParameter: string | undefined;
+  readonly #incoming: IncomingMessage;
+  caller: RequestCaller | undefined;
+  /** The identity headers belong to the endpoints that make anonymous identities. */
+  showsCaller = false;
+
+  constructor(context: Context<Env>) {
+    this.#incoming = context.env.incoming;
+    this.method = context.req.method;
+    const url = this.#incoming.url ?? '';
+    const mark = url.indexOf('?');
+    this.query = new Query(mark < 0 ? '' : url.slice(mark));
+    const { params, bad } = decodeParams(context.req.routePath, url.slice(0, mark < 0 ? undefined : mark));
+    this.params = params;
+    this.badParameter = bad;
+  }
+
+  get localAddress(): string {
+    return this.#incoming.socket.localAddress ?? '';
+  }
+
+  get closed(): Promise<void> {
+    return new Promise((resolve) => this.#incoming.socket.once('close', () => resolve()));
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#incoming.headers[name];
+    return Array.isArray(value) ? value[0] : value;
+  }
+
+  body(bytesMax: number): Promise<Uint8Array> {
+    return readBody(this.#incoming, bytesMax);
+  }
+
+  /** Lets an uploading client finish, so that it sees why it was refused. */
+  drain(): Promise<void> {
+    return drainBody(this.#incoming, limits.programBytesMax);
+  }
+}
+
+/** Percent-decodes the path's parameters once; bytes that are not UTF-8 are named, not guessed. */
+function decodeParams(pattern: string, path: string) {
+  const params: Record<string, string> = {};
+  let bad: string | undefined;
+  const parts = path.split('/');
+  pattern.split('/').forEach((part, at) => {
+    if (!part.startsWith(':')) return;
+    const name = part.slice(1);
+    try {
+      params[name] = decodeURIComponent(parts[at] ?? '');
+    } catch {
+      bad ??= name === 'db' ? 'name_or_identity' : name;
+      params[name] = '';
+    }
+  });
+  return { params, bad };
+}
