@@ -1,0 +1,31 @@
+import type { Clock } from '../database/clock.ts';
+import type { Entropy } from '../database/entropy.ts';
+import type { Creators } from './host-types.ts';
+
+export interface HostOptions {
+  /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
+  readonly directory: string | undefined;
+  /** `worker`: a thread for each database. `local`: all in the caller's thread, for tests. */
+  readonly placement: 'worker' | 'local';
+  readonly creators: Creators;
+  /** Issuer that new databases' identities are derived under; the host's own. */
+  readonly issuer: string;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly budget: Partial<Budget>;
+  /** For the operator: one sentence each, no secrets and no row contents. */
+  readonly report: (line: ReportLine) => void;
+}
+
+export interface ReportLine {
+  readonly level: 'info' | 'warn' | 'error';
+  readonly message: string;
+}
+
+/** What one database's module may use; what is left out comes from `limits.ts`. */
+export interface Budget {
+  readonly callMillisMax: number;
+  readonly publishMillisMax: number;
+  readonly workerHeapMebibytesMax: number;
+  readonly callBufferBytesMax: number;
+}

@@ -1,0 +1,67 @@
+import type { DatabaseHandle, DatabaseStatistics, ProgramSource } from './database-handle.ts';
+
+/** Who asks the host for something; `auth`'s `RequestCaller` is one. */
+export interface HostCaller {
+  readonly identity: bigint;
+  /** Payload of the caller's token as JSON text. */
+  readonly payload: string;
+  /** True when the request carried no token. */
+  readonly isAnonymous: boolean;
+}
+
+/** A database of this host: what the registry knows of it, and the handle that reaches it. */
+export interface HostedDatabase extends DatabaseRecord {
+  readonly handle: DatabaseHandle;
+}
+
+export interface DatabaseRecord {
+  readonly identity: bigint;
+  readonly owner: bigint;
+  readonly hostType: 'js' | 'wasm';
+  /** Keccak-256 of the program of the last creation or reset, as 64 hex digits. */
+  readonly initialProgram: string;
+  readonly createdMicros: bigint;
+  readonly isLocked: boolean;
+}
+
+export interface PublishRequest {
+  readonly caller: HostCaller;
+  /** A name or an identity; `undefined` makes a database without a name. */
+  readonly target: string | undefined;
+  readonly program: ProgramSource;
+  /** Resets an existing database instead of updating it. */
+  readonly clear: boolean;
+  readonly policy: 'compatible' | 'breakClients';
+  /** Migration token that `planPublish` returned; needed with `breakClients`. */
+  readonly token: string | undefined;
+  /** Milliseconds that an update waits to be durable. */
+  readonly confirmMillis: number;
+}
+
+export interface PublishOutcome {
+  readonly kind: 'created' | 'updated';
+  readonly identity: bigint;
+  /** The name as given; `undefined` when the target was an identity or absent. */
+  readonly name: string | undefined;
+}
+
+export interface LogRequest {
+  /** Lines from the end of today's log; `undefined` = all of it, or none when following. */
+  readonly lines: number | undefined;
+  /** True: lines written from now on follow, without a gap or a repetition, until `return()`. */
+  readonly follow: boolean;
+}
+
+/** Chunks of whole JSON lines, each ended by LF. Ending the iteration early frees the follower. */
+export type LogStream = AsyncIterableIterator<string>;
+
+export interface HostStatistics {
+  readonly databases: readonly HostedStatistics[];
+}
+
+export interface HostedStatistics extends DatabaseStatistics {
+  readonly identity: bigint;
+}
+
+/** Who may create databases; updates always need the owner. */
+export type Creators = 'anyone' | 'authenticated' | readonly bigint[];
