@@ -1,0 +1,105 @@
+/**
+ * What a module program and its host agree on: the names of the hooks, the error codes of the host
+ * calls and the log levels. Names with "spacetimedb" in them are part of the interface.
+ */
+
+/** `Symbol.for` key of the method of the default export that hands over the hooks. */
+export const moduleHooksKey = 'reducerdb.moduleHooks.v1';
+
+/** Members of the hooks object, read by ordinary property access. */
+export const hookNames = {
+  describeModule: '__describe_module__',
+  callReducer: '__call_reducer__',
+  senderErrorClass: '__sender_error_class__',
+} as const;
+
+/** Frames at and below a function of this name are left out of a trace. */
+export const traceEndFunction = '__spacetimedb_end_short_backtrace';
+
+/** A host call that fails answers with one of these, negated. */
+export const errorCodes = {
+  hostCallFailure: 1,
+  notInTransaction: 2,
+  undecodable: 3,
+  noSuchTable: 4,
+  noSuchIndex: 5,
+  noSuchIterator: 6,
+  noSuchTimer: 7,
+  noSuchBytes: 8,
+  noSpace: 9,
+  wrongIndexAlgorithm: 10,
+  bufferTooSmall: 11,
+  uniqueViolation: 12,
+  scheduleDelayTooLong: 13,
+  indexNotUnique: 14,
+  noSuchRow: 15,
+  sequenceOverflow: 16,
+  wouldBlockTransaction: 17,
+  transactionNotAnonymous: 18,
+  transactionReadOnly: 19,
+  transactionMutable: 20,
+  httpError: 21,
+} as const;
+
+export type ErrorCode = (typeof errorCodes)[keyof typeof errorCodes];
+
+/** Name of the class that guests throw for a code, and its text. */
+export const errorTexts: Readonly<Record<ErrorCode, { name: string; message: string }>> = {
+  1: { name: 'HostCallFailure', message: 'ABI called by host returned an error' },
+  2: {
+    name: 'NotInTransaction',
+    message: 'ABI call can only be made while in a transaction',
+  },
+  3: {
+    name: 'BsatnDecodeError',
+    message: "Couldn't decode the BSATN to the expected type",
+  },
+  4: { name: 'NoSuchTable', message: 'No such table' },
+  5: { name: 'NoSuchIndex', message: 'No such index' },
+  6: { name: 'NoSuchIter', message: 'The provided row iterator is not valid' },
+  7: { name: 'NoSuchConsoleTimer', message: 'The provided console timer does not exist' },
+  8: { name: 'NoSuchBytes', message: 'The provided bytes source or sink is not valid' },
+  9: { name: 'NoSpace', message: 'The provided sink has no more space left' },
+  10: { name: 'SpacetimeHostError', message: 'The Index does not support range scans' },
+  11: {
+    name: 'BufferTooSmall',
+    message: 'The provided buffer is not large enough to store the data',
+  },
+  12: {
+    name: 'UniqueAlreadyExists',
+    message: 'Value with given unique identifier already exists',
+  },
+  13: {
+    name: 'ScheduleAtDelayTooLong',
+    message: 'Specified delay in scheduling row was too long',
+  },
+  14: { name: 'IndexNotUnique', message: 'The index was not unique' },
+  15: { name: 'NoSuchRow', message: 'The row was not found, e.g., in an update call' },
+  16: { name: 'AutoIncOverflow', message: 'The auto-increment sequence overflowed' },
+  17: {
+    name: 'WouldBlockTransaction',
+    message: 'Attempted async or blocking op while holding open a transaction',
+  },
+  18: {
+    name: 'TransactionNotAnonymous',
+    message: 'Not in an anonymous transaction. Called by a reducer?',
+  },
+  19: {
+    name: 'TransactionIsReadOnly',
+    message: 'ABI call can only be made while within a mutable transaction',
+  },
+  20: {
+    name: 'TransactionIsMut',
+    message: 'ABI call can only be made while within a read-only transaction',
+  },
+  21: { name: 'HttpError', message: 'The HTTP request failed' },
+};
+
+/** Levels of a log call; any other number counts as `debug`. */
+export const logLevels = { error: 0, warn: 1, info: 2, debug: 3, trace: 4, panic: 101 } as const;
+
+/** First byte of a range bound; the value follows the first two. */
+export const boundTags = { included: 0, excluded: 1, unbounded: 2 } as const;
+
+/** Size of the scratch buffer when a program is loaded, and of one chunk of an iterator. */
+export const scratchBytes = 65_536;
