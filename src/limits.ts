@@ -14,6 +14,10 @@ export const limits = {
   argumentBytesMax: 32 * mebibyte,
   /** Nesting of a type, a value or a JSON text. */
   nestingDepthMax: 128,
+  /** Elements without bytes (arrays of unit) in one encoded value: their count is all they cost. */
+  emptyElementCountMax: 65_536,
+  /** Parts (primitives, products, sums, arrays) of one type with its references written out. */
+  typePartsMax: 65_536,
   /** Variants of one sum: the tag is one byte. */
   variantCountMax: 256,
   /** Columns of one table. */
@@ -66,6 +70,12 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** Time for a request's headers to arrive. */
+  headerMillisMax: 15_000,
+  /** Time for a whole request, body included, to arrive. */
+  requestMillisMax: 300_000,
+  /** Connections that the service holds at once. */
+  connectionsMax: 10_000,
   /** Time for accepted work to finish when the service stops. */
   shutdownMillisMax: 20_000,
 } as const;

@@ -3,10 +3,10 @@ import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
 import { drainBody, readBody } from './read-body.ts';
-import { limits } from '../limits.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
 
@@ -36,11 +36,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   return app;
 }
 
-async function answer(
-  context: Context<Env>,
-  route: Route,
-  options: RouterOptions,
-): Promise<Reply> {
+async function answer(context: Context<Env>, route: Route, options: RouterOptions): Promise<Reply> {
   const exchange = new HonoExchange(context);
   const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openCors };
   if (cors.kind === 'refused') return cors.reply;
@@ -153,7 +149,10 @@ class HonoExchange implements Exchange {
     const url = this.#incoming.url ?? '';
     const mark = url.indexOf('?');
     this.query = new Query(mark < 0 ? '' : url.slice(mark));
-    const { params, bad } = decodeParams(context.req.routePath, url.slice(0, mark < 0 ? undefined : mark));
+    const { params, bad } = decodeParams(
+      context.req.routePath,
+      url.slice(0, mark < 0 ? undefined : mark),
+    );
     this.params = params;
     this.badParameter = bad;
   }

@@ -1,0 +1,64 @@
+import { unreachable } from '../assert.ts';
+import type { CallError } from '../database/outcome.ts';
+import { callWithJson, lifecycleText } from '../host/json-call.ts';
+import { temporaryConnection } from '../host/temporary-connection.ts';
+import { JsonError, parseJson } from '../values/json.ts';
+import { jsonBody, notJson } from './body.ts';
+import { type HttpContext, openTarget } from './context.ts';
+import { type Exchange, empty, type Reply, text } from './exchange.ts';
+
+/** `POST /v1/database/:db/call/:name`: runs a reducer with JSON arguments. */
+export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const { database, caller } = openTarget(exchange, host);
+  const reducer = exchange.params.name ?? '';
+  const confirmed = exchange.query.boolean('confirmed', false);
+  const args = parseArguments(await jsonBody(exchange));
+  const connection = temporaryConnection();
+  const request = { caller, connection, reducer, args, confirmed };
+  const outcome = await callWithJson(database.handle, request);
+  const headers = {
+    'spacetime-energy-used': '0',
+    'spacetime-execution-duration-micros': String(outcome.micros),
+  };
+  if (outcome.kind === 'committed') return empty(200, headers);
+  return failure(outcome.error, reducer, headers);
+}
+
+function parseArguments(body: string) {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw notJson(error);
+  }
+}
+
+/** Non-standard, but fixed by the interface: the module's own code failed the call. */
+const reducerFailedStatus = 530;
+
+function failure(error: CallError, reducer: string, ran: Record<string, string>): Reply {
+  switch (error.code) {
+    case 'reducer.unknown':
+      return text(404, 'No such procedure');
+    case 'reducer.lifecycle':
+      return text(400, lifecycleText(error.lifecycle));
+    case 'arguments.invalid':
+      return text(400, `invalid arguments for reducer ${localName(reducer)}: ${error.message}`);
+    case 'reducer.refused':
+      return text(reducerFailedStatus, error.message, ran);
+    case 'reducer.crashed':
+      return text(reducerFailedStatus, 'The instance encountered a fatal error.', ran);
+    case 'reducer.overBudget':
+      return text(reducerFailedStatus, error.message, ran);
+    case 'connection.refused':
+      return text(403, error.message);
+    case 'schema.changed':
+      return text(503, 'the database was published anew while it was called; call again');
+    default:
+      return unreachable(error);
+  }
+}
+
+function localName(reducer: string): string {
+  return reducer.slice(reducer.lastIndexOf('.') + 1);
+}

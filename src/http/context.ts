@@ -1,0 +1,40 @@
+import { present } from '../assert.ts';
+import type { RequestCaller } from '../auth/caller.ts';
+import type { HostTokens } from '../auth/host-tokens.ts';
+import type { Caller } from '../database/outcome.ts';
+import type { Host } from '../host/host.ts';
+import type { HostedDatabase } from '../host/host-types.ts';
+import type { Exchange } from './exchange.ts';
+
+/** What the endpoints need of the service. */
+export interface HttpContext {
+  readonly host: Host;
+  readonly tokens: HostTokens;
+  /** Name and version that `/v1/health` shows. */
+  readonly packageName: string;
+  readonly version: string;
+  /** Program bytes that a publish may have. */
+  readonly programBytesMax: number;
+  readonly nowMicros: () => bigint;
+  /** Aborted when the service stops: answers without an end, such as a followed log, end then. */
+  readonly stopping: AbortSignal;
+}
+
+/** The caller of an endpoint whose token rule guarantees one. */
+export function callerOf(exchange: Exchange): RequestCaller {
+  return present(exchange.caller, 'the caller of an endpoint that settles one');
+}
+
+/** The name or identity in the path. */
+export function targetOf(exchange: Exchange): string {
+  return present(exchange.params.db, 'the path parameter :db');
+}
+
+/** The database of the path, with the caller as it sees it. */
+export function openTarget(
+  exchange: Exchange,
+  host: Host,
+): { database: HostedDatabase; caller: Caller } {
+  const database = host.database(targetOf(exchange));
+  return { database, caller: host.callerFor(callerOf(exchange), database) };
+}

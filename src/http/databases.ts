@@ -1,0 +1,100 @@
+import { Refusal } from '../database/outcome.ts';
+import { identityToHex } from '../values/identity.ts';
+import { isJsonType, notJson, textBody } from './body.ts';
+import { callerOf, type HttpContext, targetOf } from './context.ts';
+import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
+
+/** `GET /v1/database/:db`. */
+export function describeDatabase(exchange: Exchange, { host }: HttpContext): Reply {
+  const database = host.database(targetOf(exchange));
+  const body =
+    `{"database_identity":{"__identity__":"${hexNumber(database.identity)}"},` +
+    `"owner_identity":{"__identity__":"${hexNumber(database.owner)}"},` +
+    `"host_type":{"${database.hostType === 'js' ? 'Js' : 'Wasm'}":[]},` +
+    `"initial_program":"${programHashText(database.initialProgram)}"}`;
+  return json(200, body);
+}
+
+/** A hash as a number: its bytes in reverse order, `0x` in front, no leading zeros. */
+function programHashText(hex: string): string {
+  return hexNumber(BigInt(`0x${Buffer.from(hex, 'hex').reverse().toString('hex')}`));
+}
+
+function hexNumber(value: bigint): string {
+  return `0x${value.toString(16)}`;
+}
+
+/** `GET /v1/database/:db/identity`: resolves a name, without asking whether there is a database. */
+export function databaseIdentity(exchange: Exchange, { host }: HttpContext): Reply {
+  return text(200, identityToHex(host.resolve(targetOf(exchange))));
+}
+
+/** `GET /v1/database/:db/names`. */
+export function listNames(exchange: Exchange, { host }: HttpContext): Reply {
+  const { identity } = host.database(targetOf(exchange));
+  return json(200, JSON.stringify({ names: host.namesOf(identity) }));
+}
+
+/** `POST /v1/database/:db/names`: the body is the name itself. */
+export async function addName(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const target = targetOf(exchange);
+  host.database(target);
+  const name = await textBody(exchange);
+  try {
+    const identity = await host.addName(callerOf(exchange), target, name);
+    const success = { domain: name, database_identity: identityToHex(identity) };
+    return json(200, JSON.stringify({ Success: success }));
+  } catch (error) {
+    throw nameError(error, name);
+  }
+}
+
+/** `PUT /v1/database/:db/names`: a JSON array replaces all names at once. */
+export async function replaceNames(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const target = targetOf(exchange);
+  const { identity } = host.database(target);
+  const names = await namesBody(exchange);
+  try {
+    await host.replaceNames(callerOf(exchange), target, names);
+    return json(200, '"Success"');
+  } catch (error) {
+    if (error instanceof Refusal && error.body.code === 'notOwner') {
+      const body = { NotYourDatabase: { database: identityToHex(identity) } };
+      throw new HttpError(json(401, JSON.stringify(body)));
+    }
+    throw nameError(error, '');
+  }
+}
+
+async function namesBody(exchange: Exchange): Promise<string[]> {
+  if (!isJsonType(exchange.header('content-type'))) {
+    throw new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
+  }
+  const names = parseJsonText(await textBody(exchange));
+  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
+    const words = 'Failed to deserialize the JSON body into the target type: ';
+    throw new HttpError(text(422, `${words}expected an array of strings`));
+  }
+  return names;
+}
+
+function parseJsonText(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (error) {
+    throw notJson(error);
+  }
+}
+
+/** Names that are taken or someone else's have bodies of their own shape. */
+function nameError(error: unknown, name: string): unknown {
+  if (!(error instanceof Refusal)) return error;
+  if (error.body.code === 'name.notYours') {
+    const domain = name === '' ? error.message : name;
+    return new HttpError(json(401, JSON.stringify({ PermissionDenied: { domain } })));
+  }
+  if (error.body.code === 'name.taken') {
+    return new HttpError(json(400, JSON.stringify({ OtherError: error.message })));
+  }
+  return error;
+}

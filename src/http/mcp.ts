@@ -1,0 +1,42 @@
+import type { RequestCaller } from '../auth/caller.ts';
+import { isJsonType, textBody } from './body.ts';
+import { callerOf } from './context.ts';
+import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { checkOrigin, type OriginRules } from './origin.ts';
+import type { Route } from './route.ts';
+
+/** The MCP server as this door needs it; `mcp/server.ts` is one. */
+export interface McpDoor {
+  handle(request: {
+    readonly body: string;
+    readonly caller: RequestCaller;
+    readonly database: string | undefined;
+  }): Promise<{ readonly status: 200 | 202 | 400; readonly body?: string }>;
+}
+
+/** The two MCP endpoints: the whole host, and one database. */
+export function mcpRoutes(door: McpDoor, rules: OriginRules): Route[] {
+  return ['/v1/mcp', '/v1/database/:db/mcp'].map((path) => ({
+    path,
+    cors: (exchange) => checkOrigin(exchange, rules),
+    methods: {
+      POST: {
+        token: 'anonymous',
+        ignoresQueryToken: true,
+        run: (exchange) => handle(exchange, door),
+      },
+    },
+  }));
+}
+
+async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
+  if (!isJsonType(exchange.header('content-type'))) {
+    throw new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
+  }
+  const { status, body } = await door.handle({
+    body: await textBody(exchange),
+    caller: callerOf(exchange),
+    database: exchange.params.db,
+  });
+  return body === undefined ? empty(status) : json(status, body);
+}

@@ -1,0 +1,76 @@
+import { Gauge, Registry } from 'prom-client';
+import type { Host } from '../host/host.ts';
+import type { HostedStatistics } from '../host/host-types.ts';
+import { identityToHex } from '../values/identity.ts';
+import { type Reply, text } from './exchange.ts';
+
+interface Figure {
+  readonly name: string;
+  readonly help: string;
+  readonly read: (statistics: HostedStatistics) => number;
+}
+
+/** What is told of each database, labelled by its identity. */
+const figures: readonly Figure[] = [
+  {
+    name: 'reducerdb_database_up',
+    help: '1 while the database serves',
+    read: ({ state }) => (state === 'serving' ? 1 : 0),
+  },
+  { name: 'reducerdb_commit_offset', help: 'Last commit', read: ({ offset }) => offset },
+  {
+    name: 'reducerdb_durable_offset',
+    help: 'Last commit known to be durable',
+    read: ({ durableOffset }) => durableOffset,
+  },
+  {
+    name: 'reducerdb_calls_committed_total',
+    help: 'Reducer calls that committed since the service started',
+    read: ({ callsCommitted }) => callsCommitted,
+  },
+  {
+    name: 'reducerdb_calls_aborted_total',
+    help: 'Reducer calls that did not commit since the service started',
+    read: ({ callsAborted }) => callsAborted,
+  },
+  {
+    name: 'reducerdb_queries_total',
+    help: 'SQL statements since the service started',
+    read: ({ queries }) => queries,
+  },
+  {
+    name: 'reducerdb_worker_restarts_total',
+    help: 'Times the database was reopened from its log since the service started',
+    read: ({ restarts }) => restarts,
+  },
+  {
+    name: 'reducerdb_row_bytes',
+    help: 'Memory that rows take',
+    read: ({ rowBytes }) => rowBytes,
+  },
+  {
+    name: 'reducerdb_index_bytes',
+    help: 'Memory that indexes take',
+    read: ({ indexBytes }) => indexBytes,
+  },
+];
+
+/** `GET /v1/metrics`: the Prometheus text format. */
+export async function metrics(host: Host): Promise<Reply> {
+  const registry = new Registry();
+  const gauges = figures.map(
+    ({ name, help }) => new Gauge({ name, help, labelNames: ['database'], registers: [registry] }),
+  );
+  for (const statistics of host.statistics().databases) {
+    const database = identityToHex(statistics.identity);
+    figures.forEach(({ read }, at) => {
+      gauges[at]?.set({ database }, read(statistics));
+    });
+  }
+  new Gauge({
+    name: 'reducerdb_resident_memory_bytes',
+    help: 'Resident memory of the process',
+    registers: [registry],
+  }).set(process.memoryUsage.rss());
+  return text(200, await registry.metrics(), { 'content-type': registry.contentType });
+}

@@ -1,0 +1,85 @@
+import type { Exchange } from './exchange.ts';
+import type { CorsAnswer } from './route.ts';
+
+/** Hosts and origins that the operator accepts besides the loopback ones. */
+export interface OriginRules {
+  /** Host names as a `Host` header names them, without a port. */
+  readonly hosts: readonly string[];
+  /** Origins as a browser sends them, such as `https://app.example.com`. */
+  readonly origins: readonly string[];
+}
+
+/**
+ * Guards the MCP endpoints against pages that a browser on this machine shows: a rebinding attack sends
+ * the attacker's name as `Host` and `Origin`, so on a loopback connection only loopback names pass.
+ * A request without an `Origin` comes from a program, not from a page.
+ */
+export function checkOrigin(exchange: Exchange, rules: OriginRules): CorsAnswer {
+  const isLocal = isLoopbackAddress(exchange.localAddress);
+  const host = exchange.header('host') ?? '';
+  if (isLocal && !isLoopbackName(hostName(host)) && !rules.hosts.includes(hostName(host))) {
+    return refused('Host not allowed');
+  }
+  const origin = exchange.header('origin');
+  if (origin === undefined) return { kind: 'allowed', headers: {} };
+  if (!isAcceptedOrigin(origin, host, isLocal, rules)) return refused('Origin not allowed');
+  return { kind: 'allowed', headers: corsHeaders(origin) };
+}
+
+function isAcceptedOrigin(
+  origin: string,
+  host: string,
+  isLocal: boolean,
+  rules: OriginRules,
+): boolean {
+  if (rules.origins.includes(origin)) return true;
+  const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
+  if (authority === undefined) return false;
+  return isLocal ? isLoopbackName(hostName(authority)) : authority === host;
+}
+
+const allowedHeaders = [
+  'authorization',
+  'accept',
+  'content-type',
+  'mcp-protocol-version',
+  'mcp-method',
+  'mcp-name',
+  'mcp-session-id',
+  'last-event-id',
+].join(', ');
+
+const exposedHeaders = [
+  'mcp-session-id',
+  'mcp-protocol-version',
+  'www-authenticate',
+  'spacetime-identity',
+  'spacetime-identity-token',
+].join(', ');
+
+function corsHeaders(origin: string): Record<string, string> {
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-allow-headers': allowedHeaders,
+    'access-control-expose-headers': exposedHeaders,
+  };
+}
+
+function refused(message: string): CorsAnswer {
+  const body = JSON.stringify({ jsonrpc: '2.0', error: { code: -32600, message } });
+  const headers = { 'content-type': 'application/json' };
+  return { kind: 'refused', reply: { status: 403, headers, body } };
+}
+
+function isLoopbackAddress(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./.test(address);
+}
+
+function isLoopbackName(name: string): boolean {
+  return name === 'localhost' || name === '127.0.0.1' || name === '[::1]';
+}
+
+/** The name or address of an authority, without its port. */
+function hostName(authority: string): string {
+  return authority.replace(/:\d+$/, '').toLowerCase();
+}

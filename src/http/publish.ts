@@ -1,0 +1,129 @@
+import { Refusal } from '../database/outcome.ts';
+import type { ProgramSource } from '../host/database-handle.ts';
+import type { PublishOutcome } from '../host/host-types.ts';
+import { identityToHex } from '../values/identity.ts';
+import { callerOf, type HttpContext, targetOf } from './context.ts';
+import { parseDuration } from './duration.ts';
+import { badQuery, type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+
+/** `POST /v1/database` and `PUT /v1/database/:db`: creates, updates, or clears a database. */
+export async function publish(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  const target = exchange.params.db;
+  const clear = exchange.query.boolean('clear', false);
+  if (clear && target === undefined) {
+    throw new HttpError(text(400, 'Clear database requires database name or identity'));
+  }
+  checkReplicas(exchange);
+  const policy = exchange.query.oneOf('policy', ['Compatible', 'BreakClients']);
+  const confirmMillis = confirmationMillis(exchange);
+  const token = exchange.query.string('token');
+  const program = await programBody(exchange, context);
+  const outcome = await refusingNames(target, () =>
+    context.host.publish({
+      caller: callerOf(exchange),
+      target,
+      program,
+      clear,
+      policy: policy === 'BreakClients' ? 'breakClients' : 'compatible',
+      token,
+      confirmMillis,
+    }),
+  );
+  return published(outcome);
+}
+
+/** `PUT /v1/database/:db/reset`: drops all rows; an empty body keeps the program. */
+export async function reset(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  checkReplicas(exchange);
+  const program = await programBody(exchange, context);
+  const replacement = program.bytes.length === 0 ? undefined : program;
+  return published(await context.host.reset(callerOf(exchange), targetOf(exchange), replacement));
+}
+
+/** `POST /v1/database/:db/pre_publish`: what a publish would do. */
+export async function prePublish(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  const styles = ['AnsiColor', 'NoColor'] as const;
+  exchange.query.oneOf('style', styles);
+  exchange.query.oneOf('pretty_print_style', styles);
+  const program = await programBody(exchange, context);
+  const plan = await context.host.planPublish(callerOf(exchange), targetOf(exchange), program);
+  const body =
+    plan.kind === 'automatic'
+      ? {
+          AutoMigrate: {
+            migrate_plan: plan.text,
+            break_clients: plan.breaksClients,
+            token: plan.token,
+            major_version_upgrade: false,
+          },
+        }
+      : { ManualMigrate: { reason: plan.reason, major_version_upgrade: false } };
+  return json(200, JSON.stringify(body));
+}
+
+/** `DELETE /v1/database/:db`. */
+export async function remove(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  await host.remove(callerOf(exchange), targetOf(exchange));
+  return empty(200);
+}
+
+/** `POST /v1/database/:db/lock`: the database can be neither deleted nor reset until unlocked. */
+export function lock(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  return setLock(exchange, context, true);
+}
+
+/** `POST /v1/database/:db/unlock`. */
+export function unlock(exchange: Exchange, context: HttpContext): Promise<Reply> {
+  return setLock(exchange, context, false);
+}
+
+async function setLock(
+  exchange: Exchange,
+  { host }: HttpContext,
+  isLocked: boolean,
+): Promise<Reply> {
+  await host.setLock(callerOf(exchange), targetOf(exchange), isLocked);
+  return empty(200);
+}
+
+async function programBody(exchange: Exchange, context: HttpContext): Promise<ProgramSource> {
+  const kind = exchange.query.oneOf('host_type', ['Wasm', 'Js']) ?? 'Wasm';
+  const bytes = await exchange.body(context.programBytesMax);
+  return { kind: kind === 'Js' ? 'js' : 'wasm', bytes };
+}
+
+/** Replication is not offered; the number is only looked at. */
+function checkReplicas(exchange: Exchange): void {
+  const replicas = exchange.query.count('num_replicas');
+  if (replicas !== undefined && replicas > 255) {
+    throw new HttpError(text(400, `Replication factor ${replicas} out of bounds`));
+  }
+}
+
+function confirmationMillis(exchange: Exchange): number {
+  const given = exchange.query.string('update_confirmation_timeout');
+  if (given === undefined) return 5_000;
+  const millis = parseDuration(given);
+  if (millis === undefined) throw badQuery(`invalid duration \`${given}\`, such as \`5s\``);
+  return Math.min(millis, 300_000);
+}
+
+/** A name that is someone else's has a body of its own shape. */
+async function refusingNames<T>(target: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.body.code !== 'name.notYours') throw error;
+    const body = JSON.stringify({ PermissionDenied: { name: target ?? error.message } });
+    throw new HttpError(json(401, body));
+  }
+}
+
+function published({ kind, identity, name }: PublishOutcome): Reply {
+  const success = {
+    domain: name ?? null,
+    database_identity: identityToHex(identity),
+    op: kind,
+  };
+  return json(200, JSON.stringify({ Success: success }));
+}

@@ -1,0 +1,73 @@
+import { unreachable } from '../../assert.ts';
+import type { CallError } from '../../database/outcome.ts';
+import { callWithJson, lifecycleText } from '../../host/json-call.ts';
+import { temporaryConnection } from '../../host/temporary-connection.ts';
+import type { JsonObject } from '../../values/json.ts';
+import { RpcError, rpcCode } from '../json-rpc.ts';
+import { openDatabase } from '../open-database.ts';
+import {
+  databaseArgument,
+  stringArgument,
+  type Tool,
+  type ToolContext,
+  ToolFailure,
+} from '../tool.ts';
+
+/** Runs one reducer. */
+export const call: Tool = {
+  name: 'call',
+  title: 'Call reducer',
+  description:
+    'Invokes a reducer, which commits or rolls back as a whole. `args` is a JSON array of its ' +
+    'arguments in parameter order; leave it out for a reducer without parameters.',
+  properties: {
+    reducer: { type: 'string', description: 'Name of the reducer, as get_schema shows it.' },
+    args: { type: 'array', description: 'Positional arguments, in parameter order.' },
+  },
+  required: ['reducer'],
+  takesDatabase: true,
+  isReadOnly: false,
+  run: runCall,
+};
+
+async function runCall(args: JsonObject, context: ToolContext): Promise<string> {
+  const database = databaseArgument(args, context);
+  const reducer = stringArgument(args, 'reducer');
+  const positional = args.get('args') ?? [];
+  if (!Array.isArray(positional)) {
+    throw new RpcError(rpcCode.invalidParams, 'args must be a JSON array');
+  }
+  const { handle, caller } = openDatabase(database, context);
+  const outcome = await callWithJson(handle, {
+    caller,
+    connection: temporaryConnection(),
+    reducer,
+    args: positional,
+    confirmed: false,
+  });
+  if (outcome.kind === 'aborted') throw new ToolFailure(failureText(outcome.error, reducer));
+  return `reducer '${reducer}' committed`;
+}
+
+function failureText(error: CallError, reducer: string): string {
+  switch (error.code) {
+    case 'reducer.unknown':
+      return 'no such reducer';
+    case 'reducer.lifecycle':
+      return lifecycleText(error.lifecycle);
+    case 'arguments.invalid':
+      return `invalid arguments for reducer ${reducer}: ${error.message}`;
+    case 'reducer.refused':
+      return `reducer '${reducer}' failed: ${error.message}`;
+    case 'reducer.crashed':
+      return `reducer '${reducer}' failed: The instance encountered a fatal error.`;
+    case 'reducer.overBudget':
+      return `reducer '${reducer}' failed: ${error.message}`;
+    case 'connection.refused':
+      return error.message;
+    case 'schema.changed':
+      return `reducer '${reducer}' was published anew while it was called; read the schema again`;
+    default:
+      return unreachable(error);
+  }
+}

@@ -1,0 +1,20 @@
+import { schemaJson } from '../../schema/schema-json.ts';
+import { openDatabase } from '../open-database.ts';
+import { databaseArgument, type Tool } from '../tool.ts';
+
+/** Shows what a database is made of. */
+export const getSchema: Tool = {
+  name: 'get_schema',
+  title: 'Get schema',
+  description:
+    'The schema as JSON: types, tables (private ones too) and reducers with their parameters.',
+  properties: {},
+  required: [],
+  takesDatabase: true,
+  isReadOnly: true,
+  run: async (args, context) => {
+    const { handle } = openDatabase(databaseArgument(args, context), context);
+    const { definition } = await handle.describe();
+    return schemaJson(definition, 9);
+  },
+};

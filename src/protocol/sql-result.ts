@@ -1,0 +1,41 @@
+import { BinaryReader } from '../values/binary-reader.ts';
+import { encodedToJson } from '../values/json.ts';
+import type { NamedType, ProductType } from '../values/type.ts';
+import { typeToJson } from '../values/type-codec.ts';
+
+/** The result of one SQL statement, as the database gives it. */
+export interface SqlResult {
+  readonly columns: readonly NamedType[];
+  /** Encoded rows, one after another, each the product of `columns`. */
+  readonly rows: Uint8Array;
+  readonly rowCount: number;
+  readonly inserted: number;
+  readonly deleted: number;
+  readonly updated: number;
+  readonly micros: number;
+}
+
+/**
+ * The JSON that the HTTP and MCP doors answer a statement with: an array of one result. Rows are
+ * positional and keep every digit of wide integers, so the text is written straight from the bytes.
+ */
+export function sqlResultJson(result: SqlResult): string {
+  const rowType: ProductType = { kind: 'product', elements: result.columns };
+  const reader = new BinaryReader(result.rows);
+  const rows: string[] = [];
+  for (let row = 0; row < result.rowCount; row += 1) {
+    rows.push(encodedToJson(rowType, reader, 'positional'));
+  }
+  const elements = result.columns.map(elementJson).join(',');
+  const { inserted, deleted, updated } = result;
+  return (
+    `[{"schema":{"elements":[${elements}]},"rows":[${rows.join(',')}],` +
+    `"total_duration_micros":${result.micros},"stats":{"rows_inserted":${inserted},` +
+    `"rows_deleted":${deleted},"rows_updated":${updated}}}]`
+  );
+}
+
+function elementJson({ name, type }: NamedType): string {
+  const text = name === undefined ? '{"none":[]}' : `{"some":${JSON.stringify(name)}}`;
+  return `{"name":${text},"algebraic_type":${typeToJson(type)}}`;
+}

@@ -1,0 +1,86 @@
+import path from 'node:path';
+import type { Budget } from '../host/host-options.ts';
+import type { Creators } from '../host/host-types.ts';
+
+/** Everything that decides how a service runs. Paths are absolute. */
+export interface ServiceConfiguration {
+  readonly listen: ListenAddress;
+  /** Folder of the data; `undefined` keeps it in memory until the process ends. */
+  readonly dataDirectory: string | undefined;
+  /** Folder of the key pair that signs tokens. */
+  readonly keyDirectory: string;
+  /** `iss` of the tokens that this host issues. Identities depend on it: never change it. */
+  readonly issuer: string;
+  /** Who may create databases; must be chosen when others than this machine can connect. */
+  readonly publishPolicy: Creators | undefined;
+  /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
+  readonly placement: 'worker' | 'local';
+  /** What one database's module may use; the rest comes from `limits.ts`. */
+  readonly budget: Partial<Budget>;
+  /** `Host` names and origins that MCP accepts besides loopback ones. */
+  readonly mcpHosts: readonly string[];
+  readonly mcpOrigins: readonly string[];
+  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+}
+
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 = any free port. */
+  readonly port: number;
+}
+
+/** The configuration cannot be used as it is; the text says what to change. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+export const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
+
+/** Fills in what was left out, and refuses what would be unsafe. */
+export function completeConfiguration(given: Partial<ServiceConfiguration>): ServiceConfiguration {
+  const listen = given.listen ?? defaultListenAddress;
+  const dataDirectory = given.dataDirectory;
+  const configuration: ServiceConfiguration = {
+    listen,
+    dataDirectory,
+    keyDirectory: given.keyDirectory ?? path.join(dataDirectory ?? process.cwd(), 'keys'),
+    issuer: given.issuer ?? 'localhost',
+    publishPolicy: given.publishPolicy,
+    placement: given.placement ?? 'worker',
+    budget: given.budget ?? {},
+    mcpHosts: given.mcpHosts ?? [],
+    mcpOrigins: given.mcpOrigins ?? [],
+    logLevel: given.logLevel ?? 'info',
+  };
+  refuseOpenPublishing(configuration);
+  return configuration;
+}
+
+/** Reads `host:port`, `[::1]:3000` or a bare port. */
+export function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:(\[[0-9a-fA-F:.]+\]|[^:[\]]+):)?(\d{1,5})$/.exec(text);
+  const port = Number(match?.[2]);
+  if (match === null || port > 65_535) {
+    throw new ConfigurationError(
+      `\`${text}\` is not an address to listen on; write it like 127.0.0.1:3000`,
+    );
+  }
+  const host = match[1] ?? defaultListenAddress.host;
+  return { host: host.replace(/^\[|\]$/g, ''), port };
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+/** On loopback everybody is this machine's user; anywhere else the operator decides first. */
+function refuseOpenPublishing({ listen, publishPolicy }: ServiceConfiguration): void {
+  if (publishPolicy !== undefined || isLoopback(listen.host)) return;
+  throw new ConfigurationError(
+    `Listening on ${listen.host} lets other machines connect, so say first who may publish ` +
+      'databases:\n' +
+      '  --publish-policy anyone             every caller, anonymous ones too\n' +
+      '  --publish-policy authenticated      callers who present a token\n' +
+      '  --publish-policy <identity,...>     these identities only',
+  );
+}

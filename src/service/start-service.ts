@@ -1,0 +1,178 @@
+import { mkdirSync } from 'node:fs';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { HostTokens } from '../auth/host-tokens.ts';
+import { keyFilesIn, loadKeys } from '../auth/keys.ts';
+import { Host } from '../host/host.ts';
+import { makeRouter } from '../http/router.ts';
+import { makeRoutes } from '../http/routes.ts';
+import { limits } from '../limits.ts';
+import { McpServer } from '../mcp/server.ts';
+import { writeFileAtomically } from '../node/atomic-file.ts';
+import { systemClock } from '../node/clock.ts';
+import { lockDirectory } from '../node/directory-lock.ts';
+import { systemEntropy } from '../node/entropy.ts';
+import {
+  ConfigurationError,
+  completeConfiguration,
+  type ListenAddress,
+  type ServiceConfiguration,
+} from './configuration.ts';
+import { makeServiceLog, type ServiceLog } from './service-log.ts';
+import { closeServer } from './stop-service.ts';
+import { productName, productVersion } from './version.ts';
+
+/** A running service. */
+export interface Service {
+  /** Where it answers, such as `http://127.0.0.1:3000`. */
+  readonly url: string;
+  readonly address: ListenAddress;
+  /** The databases, for code in the same process. */
+  readonly host: Host;
+  readonly tokens: HostTokens;
+  /** Takes no new requests, lets accepted ones finish, makes all of it durable. Can be repeated. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a service: opens the data folder, starts its databases, and listens. What is left out of
+ * `given` has the defaults of `configuration.ts`. Throws `ConfigurationError` when it may not start
+ * that way, and other errors when the folder, the keys or the port cannot be used.
+ *
+ * ```ts
+ * const service = await startService({ listen: { host: '127.0.0.1', port: 0 } });
+ * console.log(service.url);
+ * await service.stop();
+ * ```
+ */
+export async function startService(given: Partial<ServiceConfiguration> = {}): Promise<Service> {
+  const configuration = completeConfiguration(given);
+  const log = makeServiceLog(configuration.logLevel);
+  const releases: (() => Promise<void> | void)[] = [];
+  try {
+    return await assemble(configuration, log, releases);
+  } catch (error) {
+    for (const release of releases.reverse()) await release();
+    throw error;
+  }
+}
+
+/** Builds one of each; `releases` undoes in reverse order what was done when a later step fails. */
+async function assemble(
+  configuration: ServiceConfiguration,
+  log: ServiceLog,
+  releases: (() => Promise<void> | void)[],
+): Promise<Service> {
+  const { dataDirectory } = configuration;
+  if (dataDirectory !== undefined) {
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
+    releases.push(lockDirectory(dataDirectory));
+  }
+  const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
+  const tokens = new HostTokens(keys, configuration.issuer);
+  let handler = startingUp;
+  const server = await listen(configuration.listen, () => handler);
+  releases.push(() => closeServer(server, 0));
+  const host = await Host.open({
+    directory: dataDirectory,
+    placement: configuration.placement,
+    creators: configuration.publishPolicy ?? 'anyone',
+    issuer: configuration.issuer,
+    clock: systemClock,
+    entropy: systemEntropy,
+    budget: configuration.budget,
+    report: (line) => log.report(line),
+  });
+  releases.push(() => host.close());
+  const stopping = new AbortController();
+  handler = makeHandler(configuration, { host, tokens, log, stopping: stopping.signal });
+  const address = addressOf(server);
+  log.report({ level: 'info', message: `listening on ${urlOf(address)}` });
+  const stop = async () => {
+    stopping.abort();
+    await closeServer(server, limits.shutdownMillisMax);
+    for (const release of releases.reverse()) await release();
+  };
+  return {
+    url: urlOf(address),
+    address,
+    host,
+    tokens,
+    stop: once(stop),
+  };
+}
+
+/** A second call waits for the first instead of doing the work again. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined;
+  return () => {
+    running ??= work();
+    return running;
+  };
+}
+
+type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
+
+/** The port is taken before the databases start, so that a second service fails at once. */
+const startingUp: Handler = () =>
+  new Response('the service is starting; ask again', {
+    status: 503,
+    headers: { 'retry-after': '1' },
+  });
+
+interface Parts {
+  readonly host: Host;
+  readonly tokens: HostTokens;
+  readonly log: ServiceLog;
+  readonly stopping: AbortSignal;
+}
+
+function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
+  const { host, tokens, log, stopping } = parts;
+  const routes = makeRoutes({
+    host,
+    tokens,
+    stopping,
+    packageName: productName,
+    version: productVersion,
+    programBytesMax: limits.programBytesMax,
+    nowMicros: () => systemClock.nowMicros(),
+    mcp: new McpServer({ host, serverVersion: productVersion }),
+    originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
+  });
+  const onError = (error: unknown, method: string, path: string) =>
+    log.failure(error, `answering ${method} ${path}`);
+  return makeRouter({ routes, tokens, onError }).fetch as Handler;
+}
+
+function listen({ host, port }: ListenAddress, handler: () => Handler): Promise<Server> {
+  const server = createAdaptorServer({
+    fetch: (request, bindings) => handler()(request, bindings),
+    overrideGlobalObjects: false,
+  }) as Server;
+  server.requestTimeout = limits.requestMillisMax;
+  server.headersTimeout = limits.headerMillisMax;
+  server.maxConnections = limits.connectionsMax;
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number): Error {
+  if (error.code !== 'EADDRINUSE') return error;
+  return new ConfigurationError(
+    `Port ${port} is already in use. Please free up the port or specify a different port with ` +
+      '--listen-addr.',
+  );
+}
+
+function addressOf(server: Server): ListenAddress {
+  const { address, port } = server.address() as AddressInfo;
+  return { host: address, port };
+}
+
+function urlOf({ host, port }: ListenAddress): string {
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
