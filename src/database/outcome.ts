@@ -104,8 +104,8 @@ export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly body: RefusalBody;
 
-  constructor(body: RefusalBody) {
-    super(body.message);
+  constructor(body: RefusalBody, options?: ErrorOptions) {
+    super(body.message, options);
     this.body = body;
   }
 }
@@ -115,6 +115,10 @@ export interface RefusalBody {
     | 'database.overloaded'
     | 'database.stopped'
     | 'database.broken'
+    /** A crash left it unknown whether the request happened. */
+    | 'database.lost'
+    /** The operator lets only some callers create databases. */
+    | 'creation.forbidden'
     | 'name.invalid'
     | 'name.unknown'
     | 'name.taken'

@@ -1,11 +1,15 @@
+import type { DatabaseDescription } from '../database/description.ts';
 import type {
+  Caller,
   CallOutcome,
   CallRequest,
   CommitOffset,
   SqlOutcome,
   SqlRequest,
 } from '../database/outcome.ts';
-import type { ModuleDefinition } from '../schema/definition.ts';
+import type { ProgramSource, UpdatePermission } from '../database/program.ts';
+
+export type { DatabaseDescription, ProgramSource, UpdatePermission };
 
 /**
  * One running database as the doors see it. `local-handle.ts` runs it in the caller's thread,
@@ -13,46 +17,45 @@ import type { ModuleDefinition } from '../schema/definition.ts';
  *
  * Every method rejects with `Refusal` when nothing ran: `database.stopped`, `database.broken` (with
  * the reason it did not start), `database.overloaded`. Requests made while the database starts, or
- * is reopened after a crash, wait for it.
+ * is reopened after a crash, wait for it. `database.lost` is the one exception: a crash left it
+ * unknown whether the request happened.
  */
 export interface DatabaseHandle {
   /** Resolves once the database serves. */
   describe(): Promise<DatabaseDescription>;
   call(request: CallRequest): Promise<CallOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
+  /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
+  connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
+  disconnect(connectionId: bigint): Promise<void>;
   /** What publishing `program` would do; runs nothing of it but its description. */
   plan(program: ProgramSource): Promise<PlanOutcome>;
   /**
    * Replaces the program and migrates the tables in one transaction; resolves when it is durable.
-   * Rejects with `Refusal` and leaves everything as it was when the plan is refused or fails.
+   * Rejects with `Refusal` and leaves everything as it was when the plan is refused or fails;
+   * `durability.timeout` after `confirmMillis` undoes nothing. The same program does nothing.
    */
-  update(program: ProgramSource, permission: UpdatePermission): Promise<void>;
+  update(
+    program: ProgramSource,
+    permission: UpdatePermission,
+    confirmMillis: number,
+  ): Promise<UpdateOutcome>;
+  /** The program that serves. */
+  program(): Promise<ProgramSource>;
   /** Counters for metrics; never waits for the database. */
   statistics(): DatabaseStatistics;
   /** Lets accepted work finish, makes it durable and ends. */
   close(): Promise<void>;
 }
 
-export interface DatabaseDescription {
-  readonly definition: ModuleDefinition;
-  /** Grows with every update of the program. */
-  readonly schemaVersion: number;
-  /** Keccak-256 of the program as published, as 64 hex digits. */
-  readonly programHash: string;
-}
+export type ConnectOutcome =
+  | { readonly kind: 'connected' }
+  /** The words of the module's `client_connected`. */
+  | { readonly kind: 'refused'; readonly message: string };
 
-/** A program as it was uploaded. */
-export interface ProgramSource {
-  readonly kind: 'js' | 'wasm';
-  readonly bytes: Uint8Array;
-}
-
-export interface UpdatePermission {
-  readonly policy: 'compatible' | 'breakClients';
-  /** The string that `plan` returned; needed with `breakClients`. */
-  readonly token: string | undefined;
-  /** Milliseconds to wait for durability before `durability.timeout`. */
-  readonly confirmMillis: number;
+export interface UpdateOutcome {
+  /** True when the change breaks clients: every open connection was ended. */
+  readonly endsConnections: boolean;
 }
 
 export type PlanOutcome =

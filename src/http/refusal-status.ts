@@ -21,6 +21,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'migration.failed':
       return 400;
     case 'name.notYours':
+    case 'creation.forbidden':
       return 401;
     case 'notOwner':
     case 'database.locked':
@@ -34,6 +35,7 @@ export function statusOf(code: RefusalBody['code']): number {
       return 500;
     case 'database.overloaded':
     case 'database.stopped':
+    case 'database.lost':
       return 503;
     case 'durability.timeout':
       return 504;

@@ -1,0 +1,38 @@
+import type { CommitLog } from '../log/commit-log.ts';
+import type { CommitInputs } from '../log/record.ts';
+import type { ModuleLogLine } from '../module/runner.ts';
+import type { ChangeSet } from '../store/change-set.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock } from './clock.ts';
+import type { Entropy } from './entropy.ts';
+import type { Program } from './program.ts';
+
+/** What the work of one turn acts on. Only code that runs inside a turn may touch it. */
+export interface DatabaseCore {
+  readonly identity: bigint;
+  readonly owner: bigint;
+  readonly store: Store;
+  readonly log: CommitLog;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** Connections that `connect` opened, by connection id. */
+  readonly connections: Map<bigint, OpenConnection>;
+  /** Writes a line into the module's log. */
+  readonly report: (line: ModuleLogLine) => void;
+  /** Replaced by an update. */
+  program: Program;
+}
+
+export interface OpenConnection {
+  readonly identity: bigint;
+  readonly jwtPayload: string;
+}
+
+/** Appends what a transaction changed, if it changed anything. */
+export function appendChanges(
+  core: DatabaseCore,
+  changes: ChangeSet | undefined,
+  inputs: CommitInputs,
+): void {
+  if (changes !== undefined) core.log.appendCommit(changes, inputs);
+}

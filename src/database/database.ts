@@ -1,0 +1,317 @@
+import { assert, unreachable } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { LogBrokenError } from '../log/log-error.ts';
+import type { RunnerContext } from '../module/runner.ts';
+import type { CommitOffset } from '../store/commit-offset.ts';
+import { CallQueue } from './call-queue.ts';
+import type { DatabaseCore } from './core.ts';
+import type { DatabaseDescription } from './description.ts';
+import { connectClient, connectedClients, disconnectClient } from './lifecycle.ts';
+import { Refusal } from './outcome.ts';
+import {
+  descriptionOf,
+  examineProgram,
+  type LoadedProgram,
+  type ProgramSurroundings,
+} from './program.ts';
+import { runCall } from './run-call.ts';
+import { runQuery } from './run-query.ts';
+import type {
+  ConnectRequest,
+  DatabaseOwner,
+  DatabaseReply,
+  StopReason,
+  TicketedRequest,
+  TurnResult,
+  UpdateRequest,
+} from './turn.ts';
+import { applyUpdate } from './update-program.ts';
+
+/** What the actor needs of the machine around it, beyond its core. */
+export interface DatabaseSurroundings extends ProgramSurroundings {
+  readonly owner: DatabaseOwner;
+  /** Resolves after what waits outside, such as arriving requests, had its chance. */
+  readonly nextTurn: () => Promise<void>;
+}
+
+/**
+ * One database: the actor that orders requests. It works in *turns*:
+ *
+ * ```
+ *  submit ─▶ queue ─▶ turn: run each request ─▶ write records ─▶ hand over ─▶ sync ─▶ durable
+ *                       ▲                                            │
+ *                       └──────── the next turn runs meanwhile ◀─────┘
+ * ```
+ *
+ * Nothing awaits within a turn. At most one sync is in flight; the next one covers all that was
+ * written since. Outcomes are handed over when their records are written, labelled with the number
+ * of that write: the owner holds back what must not be told before it is durable.
+ *
+ * ```
+ *  serving ──▶ closing ──▶ ended     close: accepted requests finish, all is durable
+ *  serving ──▶ ended                 a bug or a failing log: `stopped`, nothing more is written
+ * ```
+ */
+export class Database {
+  readonly #core: DatabaseCore;
+  readonly #around: DatabaseSurroundings;
+  readonly #queue = new CallQueue<QueuedWork>();
+  #state: 'serving' | 'closing' | 'ended' = 'serving';
+  /** The loop that takes turns, while there is work. */
+  #loop: Promise<void> | undefined;
+  /** Updates whose program is being loaded beside the turns. */
+  #loads = new Set<Promise<void>>();
+  #sync: Promise<void> | undefined;
+  #writes = 0;
+  #durableWrites = 0;
+  #running: number | undefined;
+
+  constructor(core: DatabaseCore, around: DatabaseSurroundings) {
+    this.#core = core;
+    this.#around = around;
+  }
+
+  get description(): DatabaseDescription {
+    return descriptionOf(this.#core.program);
+  }
+
+  get offset(): CommitOffset {
+    return this.#core.store.offset;
+  }
+
+  /** Bytes that rows and indexes take. */
+  memory(): { readonly rowBytes: number; readonly indexBytes: number } {
+    return this.#core.store.memory();
+  }
+
+  /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
+  submit(request: TicketedRequest): void {
+    if (this.#state !== 'serving') throw stoppedRefusal();
+    if (request.request.kind === 'update') {
+      this.#prepareUpdate(request.ticket, request.request, request.acceptedMicros);
+      return;
+    }
+    this.#queue.push({ kind: 'request', ticketed: request });
+    this.#wake();
+  }
+
+  /** Ends the connections that a crash left over; before the first request. */
+  disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): void {
+    const { progress } = this.#around;
+    connectedClients(this.#core).forEach((client, at) => {
+      progress.calling(0);
+      const skip = skipFirstReducer && at === 0;
+      disconnectClient(this.#core, { ...client, timestampMicros: nowMicros }, skip);
+      this.#write(0);
+    });
+    progress.resting();
+    this.#startSync();
+  }
+
+  /** Refuses what comes, finishes what was accepted, makes it durable. */
+  async close(): Promise<void> {
+    if (this.#state === 'ended') return;
+    this.#state = 'closing';
+    await Promise.all(this.#loads);
+    this.#wake();
+    await this.#loop;
+    while (this.#sync !== undefined) await this.#sync;
+    if (this.#hasEnded()) return;
+    this.#state = 'ended';
+    await this.#core.log.close();
+    this.#core.program.runner.dispose();
+  }
+
+  #hasEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  #wake(): void {
+    this.#loop ??= this.#takeTurns().finally(() => {
+      this.#loop = undefined;
+    });
+  }
+
+  /** Never rejects: what goes wrong ends the database. */
+  async #takeTurns(): Promise<void> {
+    try {
+      while (this.#queue.length > 0 && !this.#hasEnded()) {
+        await this.#around.nextTurn();
+        if (this.#hasEnded()) return;
+        this.#turn();
+      }
+    } catch (error) {
+      this.#stop(error);
+    }
+  }
+
+  #turn(): void {
+    const { clock, store } = this.#core;
+    const results: TurnResult[] = [];
+    const startedAt = clock.monotonicMillis();
+    let last = 0;
+    for (let count = 0; count < limits.callsPerTurnMax; count++) {
+      const work = this.#queue.take();
+      if (work === undefined) break;
+      if (work.kind === 'request') last = work.ticketed.ticket;
+      results.push(this.#run(work));
+      if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) break;
+    }
+    this.#write(last);
+    this.#around.progress.resting();
+    this.#around.owner.handOver({ results, write: this.#writes, offset: store.offset });
+    this.#startSync();
+  }
+
+  #run(work: QueuedWork): TurnResult {
+    const ticket = work.kind === 'request' ? work.ticketed.ticket : work.ticket;
+    this.#running = ticket;
+    this.#around.progress.calling(ticket);
+    const reply = work.kind === 'request' ? this.#answer(work.ticketed) : this.#finishUpdate(work);
+    this.#running = undefined;
+    return { ticket, reply };
+  }
+
+  #answer({ request, acceptedMicros }: TicketedRequest): DatabaseReply {
+    const core = this.#core;
+    switch (request.kind) {
+      case 'call':
+        return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
+      case 'query':
+        return { kind: 'queried', outcome: runQuery(core, request.query, acceptedMicros) };
+      case 'connect':
+        return this.#connect(request, acceptedMicros);
+      case 'disconnect':
+        return this.#disconnect(request.connectionId, acceptedMicros);
+      case 'update':
+        throw new Error('an update is not queued as a request');
+      default:
+        return unreachable(request);
+    }
+  }
+
+  #connect({ caller, connectionId }: ConnectRequest, timestampMicros: bigint): DatabaseReply {
+    const { connections } = this.#core;
+    assert(connectionId !== 0n && !connections.has(connectionId), 'the connection id is free');
+    const { identity, jwtPayload } = caller;
+    const refusal = connectClient(this.#core, {
+      identity,
+      jwtPayload,
+      connectionId,
+      timestampMicros,
+    });
+    if (refusal === undefined) connections.set(connectionId, { identity, jwtPayload });
+    return { kind: 'connected', refusal };
+  }
+
+  #disconnect(connectionId: bigint, timestampMicros: bigint): DatabaseReply {
+    const { connections } = this.#core;
+    const open = connections.get(connectionId);
+    if (open !== undefined) {
+      connections.delete(connectionId);
+      disconnectClient(this.#core, { ...open, connectionId, timestampMicros });
+    }
+    return { kind: 'disconnected' };
+  }
+
+  /** Loads the new program beside the turns, then queues the update as one piece of work. */
+  #prepareUpdate(ticket: number, request: UpdateRequest, acceptedMicros: bigint): void {
+    const load = this.#load(request, acceptedMicros).then((loaded) => {
+      this.#queue.push({ kind: 'update', ticket, request, loaded, acceptedMicros });
+      this.#wake();
+    });
+    const guarded = load.catch((error: unknown) => this.#refuse(ticket, error));
+    this.#loads.add(guarded);
+    void guarded.finally(() => this.#loads.delete(guarded));
+  }
+
+  async #load({ program }: UpdateRequest, publishedMicros: bigint): Promise<LoadedProgram> {
+    const { store, identity: databaseIdentity, report: log } = this.#core;
+    const context: RunnerContext = { store, databaseIdentity, log, publishedMicros };
+    return examineProgram(program, context, this.#around);
+  }
+
+  #finishUpdate({ loaded, request, acceptedMicros }: PreparedUpdate): DatabaseReply {
+    try {
+      const endsConnections = applyUpdate(this.#core, {
+        loaded,
+        permission: request.permission,
+        timestampMicros: acceptedMicros,
+        hash: this.#around.hash,
+      });
+      return { kind: 'updated', description: this.description, endsConnections };
+    } catch (error) {
+      if (error instanceof Refusal) return { kind: 'refused', body: error.body };
+      throw error;
+    }
+  }
+
+  /** Answers a ticket outside of a turn. */
+  #refuse(ticket: number, error: unknown): void {
+    if (!(error instanceof Refusal)) {
+      this.#running = ticket;
+      this.#stop(error);
+      return;
+    }
+    const results: TurnResult[] = [{ ticket, reply: { kind: 'refused', body: error.body } }];
+    const { offset } = this.#core.store;
+    this.#around.owner.handOver({ results, write: this.#writes, offset });
+  }
+
+  /** Gives the records of the turn to the operating system. */
+  #write(lastTicket: number): void {
+    const { log, store } = this.#core;
+    const marks = store.takeSequenceMarks();
+    if (marks.length > 0) log.appendMarks(marks);
+    if (!log.hasUnwritten) return;
+    this.#around.progress.writing(lastTicket);
+    log.write();
+    this.#writes += 1;
+  }
+
+  /** Has a sync running whenever something written is not durable. */
+  #startSync(): void {
+    if (this.#sync !== undefined || this.#writes === this.#durableWrites) return;
+    const write = this.#writes;
+    const { offset } = this.#core.store;
+    const done = (): void => {
+      this.#sync = undefined;
+      if (this.#hasEnded()) return;
+      this.#durableWrites = write;
+      this.#around.owner.durable(write, offset);
+      this.#startSync();
+    };
+    this.#sync = this.#core.log.sync().then(done, (error: unknown) => this.#stop(error));
+  }
+
+  #stop(error: unknown): void {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    const isLog = error instanceof LogBrokenError;
+    const message = error instanceof Error ? error.message : String(error);
+    const reason: StopReason = {
+      kind: isLog ? 'log' : 'bug',
+      message,
+      running: this.#running,
+    };
+    this.#core.log.abandon();
+    this.#around.owner.stopped(reason);
+  }
+}
+
+type QueuedWork = { readonly kind: 'request'; readonly ticketed: TicketedRequest } | PreparedUpdate;
+
+interface PreparedUpdate {
+  readonly kind: 'update';
+  readonly ticket: number;
+  readonly request: UpdateRequest;
+  readonly loaded: LoadedProgram;
+  readonly acceptedMicros: bigint;
+}
+
+export function stoppedRefusal(): Refusal {
+  return new Refusal({
+    code: 'database.stopped',
+    message: 'The database is stopped; nothing was done. Try again when the service runs.',
+  });
+}

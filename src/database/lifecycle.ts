@@ -1,0 +1,136 @@
+import { assert, present } from '../assert.ts';
+import type { Table } from '../store/table.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import type { DatabaseCore, OpenConnection } from './core.ts';
+import { noBytes, runReducer } from './run-reducer.ts';
+
+/** What callers are told of a module that failed in a way its author did not mean. */
+export const fatalErrorText = 'The instance encountered a fatal error.';
+
+export interface Connecting extends OpenConnection {
+  readonly connectionId: bigint;
+  readonly timestampMicros: bigint;
+}
+
+/**
+ * Lets a connection in: its rows in the clients tables, then `client_connected`, in one transaction
+ * that is always logged. Returns why the module refused it, in which case nothing is left of it.
+ */
+export function connectClient(core: DatabaseCore, connecting: Connecting): string | undefined {
+  const { identity, connectionId, timestampMicros, jwtPayload } = connecting;
+  const outcome = runReducer(core, {
+    reducer: core.program.lifecycle.onConnect,
+    sender: identity,
+    connectionId,
+    timestampMicros,
+    args: noBytes,
+    jwtPayload,
+    before: (transaction) => insertClient(core, transaction, connecting),
+    isAlwaysLogged: true,
+  });
+  switch (outcome.kind) {
+    case 'returned':
+      return undefined;
+    case 'refused':
+      return outcome.message;
+    case 'crashed':
+      return fatalErrorText;
+  }
+}
+
+/**
+ * Runs `client_disconnected`, then removes the connection's rows, in one transaction that is always
+ * logged. A reducer that fails is in the module's log; the rows go all the same.
+ */
+export function disconnectClient(
+  core: DatabaseCore,
+  { identity, connectionId, timestampMicros, jwtPayload }: Connecting,
+  skipReducer = false,
+): void {
+  const run = {
+    sender: identity,
+    connectionId,
+    timestampMicros,
+    args: noBytes,
+    jwtPayload,
+    after: (transaction: Transaction) => deleteClient(core, transaction, identity, connectionId),
+    isAlwaysLogged: true,
+  };
+  const reducer = skipReducer ? undefined : core.program.lifecycle.onDisconnect;
+  const outcome = runReducer(core, { ...run, reducer });
+  if (outcome.kind !== 'returned') runReducer(core, { ...run, reducer: undefined });
+}
+
+/** Connections whose rows are in the tables, by ascending connection id. */
+export function connectedClients(
+  core: DatabaseCore,
+): (OpenConnection & { connectionId: bigint })[] {
+  const payloads = new Map<bigint, string>();
+  readRows(credentialsTable(core), (reader) => payloads.set(reader.u128(), reader.string()));
+  const clients: (OpenConnection & { connectionId: bigint })[] = [];
+  readRows(clientTable(core), (reader) => {
+    const identity = reader.u256();
+    const connectionId = reader.u128();
+    clients.push({ identity, connectionId, jwtPayload: payloads.get(connectionId) ?? '' });
+  });
+  return clients.sort((one, other) => (one.connectionId < other.connectionId ? -1 : 1));
+}
+
+const clientTableId = 7;
+const credentialsTableId = 11;
+
+function clientTable(core: DatabaseCore): Table {
+  return present(core.store.table(clientTableId), 'st_client');
+}
+
+function credentialsTable(core: DatabaseCore): Table {
+  return present(core.store.table(credentialsTableId), 'st_connection_credentials');
+}
+
+const row = new BinaryWriter(1024);
+
+function insertClient(core: DatabaseCore, transaction: Transaction, connecting: Connecting): void {
+  writeClient(connecting.identity, connecting.connectionId);
+  insert(transaction, clientTable(core));
+  row.reset();
+  row.u128(connecting.connectionId);
+  row.string(connecting.jwtPayload);
+  insert(transaction, credentialsTable(core));
+}
+
+function insert(transaction: Transaction, table: Table): void {
+  const result = transaction.insert(table, row.view(), row.length);
+  assert(result >= 0, `a connection's row in ${table.spec.name} was refused: ${result}`);
+}
+
+function deleteClient(
+  core: DatabaseCore,
+  transaction: Transaction,
+  identity: bigint,
+  connectionId: bigint,
+): void {
+  writeClient(identity, connectionId);
+  transaction.deleteEqual(clientTable(core), row.view(), 0, row.length);
+  const credentials = credentialsTable(core);
+  row.reset();
+  row.u128(connectionId);
+  const index = present(credentials.indexes[0], 'the index of st_connection_credentials');
+  const found = credentials.find(index, row.view(), row.length);
+  if (found >= 0) transaction.deleteRef(credentials, found);
+}
+
+function writeClient(identity: bigint, connectionId: bigint): void {
+  row.reset();
+  row.u256(identity);
+  row.u128(connectionId);
+}
+
+function readRows(table: Table, read: (reader: BinaryReader) => void): void {
+  const refs = table.scan();
+  for (const ref of refs) {
+    const offset = table.offsetOf(ref);
+    read(new BinaryReader(table.pageOf(ref), offset, offset + table.lengthOf(ref)));
+  }
+}

@@ -1,0 +1,169 @@
+import { limits } from '../limits.ts';
+import { type ModuleRunner, ProgramError, type RunnerContext } from '../module/runner.ts';
+import { decodeRawModule } from '../schema/decode-raw-module.ts';
+import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import { DefinitionErrors } from '../schema/problems.ts';
+import { unsupportedFeature } from '../schema/unsupported.ts';
+import { validateModule } from '../schema/validate.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import { validatorOf } from '../values/layout.ts';
+import type { DatabaseDescription } from './description.ts';
+import { Refusal } from './outcome.ts';
+import { hashHex, type ProgramHash } from './program-hash.ts';
+import type { Progress } from './progress.ts';
+
+/** A program as it was uploaded. */
+export interface ProgramSource {
+  readonly kind: 'js' | 'wasm';
+  readonly bytes: Uint8Array;
+}
+
+export interface UpdatePermission {
+  readonly policy: 'compatible' | 'breakClients';
+  /** The string that a plan returned; needed with `breakClients`. */
+  readonly token: string | undefined;
+}
+
+/** Makes a program runnable. Rejects with `ProgramError` when it cannot be loaded. */
+export type ProgramLoader = (
+  program: ProgramSource,
+  context: RunnerContext,
+) => Promise<ModuleRunner>;
+
+/** What loading a program needs. */
+export interface ProgramSurroundings {
+  /** Says `loading` itself while it evaluates the program. */
+  readonly loader: ProgramLoader;
+  readonly hash: ProgramHash;
+  readonly progress: Progress;
+}
+
+/** A program that was loaded and described, and whose definition passed all checks. */
+export interface LoadedProgram {
+  readonly source: ProgramSource;
+  /** As 64 hex digits. */
+  readonly hash: string;
+  readonly runner: ModuleRunner;
+  /** The program's own description, as it is logged. */
+  readonly described: Uint8Array;
+  readonly definition: ModuleDefinition;
+}
+
+/** The program that serves. */
+export interface Program extends LoadedProgram {
+  readonly schemaVersion: number;
+  /** By canonical name. */
+  readonly reducers: ReadonlyMap<string, ProgramReducer>;
+  readonly lifecycle: Readonly<Record<Lifecycle, ProgramReducer | undefined>>;
+}
+
+export interface ProgramReducer extends ReducerDefinition {
+  /** Position in the definition's reducers. */
+  readonly id: number;
+  /** Throws `DecodeError` when `args` does not begin with an encoded parameter list. */
+  readonly checkArguments: (args: Uint8Array) => void;
+}
+
+/**
+ * Loads and describes a program that somebody publishes. Rejects with `Refusal` `program.invalid`
+ * when it does not load, does not describe itself well, or declares what is not supported yet.
+ */
+export async function examineProgram(
+  source: ProgramSource,
+  context: RunnerContext,
+  around: ProgramSurroundings,
+): Promise<LoadedProgram> {
+  if (source.bytes.length > limits.programBytesMax) {
+    throw invalid(`the program is larger than ${limits.programBytesMax} bytes`);
+  }
+  let runner: ModuleRunner | undefined;
+  try {
+    runner = await around.loader(source, context);
+    const described = describe(runner, around.progress);
+    const definition = definitionOf(described);
+    const unsupported = unsupportedFeature(definition);
+    if (unsupported !== undefined) throw invalid(unsupported);
+    return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };
+  } catch (error) {
+    runner?.dispose();
+    throw asInvalid(error);
+  }
+}
+
+/** Loads a program that served before. Its description is the one in the log. */
+export async function reloadProgram(
+  source: ProgramSource,
+  described: Uint8Array,
+  context: RunnerContext,
+  around: ProgramSurroundings,
+): Promise<LoadedProgram> {
+  const runner = await around.loader(source, context);
+  if (!sameBytes(describe(runner, around.progress), described)) {
+    runner.dispose();
+    throw new ProgramError('the program describes itself differently than when it was published');
+  }
+  const definition = definitionOf(described);
+  return { source, hash: hashHex(around.hash(source.bytes)), runner, described, definition };
+}
+
+function describe(runner: ModuleRunner, progress: Progress): Uint8Array {
+  progress.loading();
+  try {
+    return runner.describe().slice();
+  } finally {
+    progress.resting();
+  }
+}
+
+/** Reads a description. Throws `DecodeError`, or `DefinitionErrors` that list what is wrong. */
+export function definitionOf(described: Uint8Array): ModuleDefinition {
+  return validateModule(decodeRawModule(described));
+}
+
+/** Makes a loaded program the one that serves from `schemaVersion` on. */
+export function programOf(loaded: LoadedProgram, schemaVersion: number): Program {
+  const { definition } = loaded;
+  const reducers = definition.reducers.map((reducer, id) => {
+    const end = validatorOf(reducer.params, definition.typespace);
+    const checkArguments = (args: Uint8Array): void => {
+      end(args, 0, args.length);
+    };
+    return { ...reducer, id, checkArguments };
+  });
+  const withLifecycle = (lifecycle: Lifecycle) =>
+    reducers.find((reducer) => reducer.lifecycle === lifecycle);
+  return {
+    ...loaded,
+    schemaVersion,
+    reducers: new Map(reducers.map((reducer) => [reducer.name, reducer])),
+    lifecycle: {
+      init: withLifecycle('init'),
+      onConnect: withLifecycle('onConnect'),
+      onDisconnect: withLifecycle('onDisconnect'),
+    },
+  };
+}
+
+export function descriptionOf(program: Program): DatabaseDescription {
+  const { definition, schemaVersion, hash } = program;
+  return { definition, schemaVersion, programHash: hash };
+}
+
+/** What is wrong with a program, as the publisher reads it; an unexpected error passes unchanged. */
+function asInvalid(error: unknown): unknown {
+  if (error instanceof DecodeError) {
+    return invalid(`the program's description cannot be read: ${error.message}`, error);
+  }
+  if (error instanceof ProgramError || error instanceof DefinitionErrors) {
+    return invalid(error.message, error);
+  }
+  return error;
+}
+
+function invalid(message: string, cause?: unknown): Refusal {
+  return new Refusal({ code: 'program.invalid', message }, { cause });
+}
+
+function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}

@@ -1,0 +1,131 @@
+import { unreachable } from '../assert.ts';
+import type { RunOutcome } from '../module/runner.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import type { DatabaseCore } from './core.ts';
+import { hostLine } from './host-line.ts';
+import { connectClient, disconnectClient } from './lifecycle.ts';
+import type { CallError, Caller, CallOutcome, CallRequest, RequestConnection } from './outcome.ts';
+import type { ProgramReducer } from './program.ts';
+import { runReducer } from './run-reducer.ts';
+
+/**
+ * Runs one call to its outcome; synchronous. A temporary connection is let in before and taken away
+ * after, whatever happens in between; a refused one is the outcome.
+ */
+export function runCall(
+  core: DatabaseCore,
+  call: CallRequest,
+  acceptedMicros: bigint,
+): CallOutcome {
+  if (call.schemaVersion !== core.program.schemaVersion) return aborted({ code: 'schema.changed' });
+  const refusal = enter(core, call.caller, call.connection, acceptedMicros);
+  if (refusal !== undefined) return aborted({ code: 'connection.refused', message: refusal });
+  const startedAt = core.clock.monotonicMillis();
+  const error = attempt(core, call, acceptedMicros);
+  const { offset } = core.store;
+  const micros = Math.round((core.clock.monotonicMillis() - startedAt) * 1000);
+  leave(core, call.caller, call.connection, acceptedMicros);
+  if (error !== undefined) return { kind: 'aborted', error, micros };
+  return { kind: 'committed', offset, micros };
+}
+
+/** Before a request: its connection is open, or let in. Returns why not. */
+export function enter(
+  core: DatabaseCore,
+  caller: Caller,
+  connection: RequestConnection,
+  timestampMicros: bigint,
+): string | undefined {
+  if (connection.kind === 'open') {
+    return core.connections.has(connection.id) ? undefined : 'The connection is not open.';
+  }
+  const { identity, jwtPayload } = caller;
+  return connectClient(core, {
+    identity,
+    jwtPayload,
+    connectionId: connection.id,
+    timestampMicros,
+  });
+}
+
+/** After a request: a temporary connection goes. */
+export function leave(
+  core: DatabaseCore,
+  caller: Caller,
+  connection: RequestConnection,
+  timestampMicros: bigint,
+): void {
+  if (connection.kind === 'open') return;
+  const { identity, jwtPayload } = caller;
+  disconnectClient(core, { identity, jwtPayload, connectionId: connection.id, timestampMicros });
+}
+
+function attempt(
+  core: DatabaseCore,
+  call: CallRequest,
+  timestampMicros: bigint,
+): CallError | undefined {
+  const { caller, connection } = call;
+  const reducer = findReducer(core, call);
+  if ('code' in reducer) return reducer;
+  const args = checkedArguments(core, reducer, call.args);
+  if ('code' in args) return args;
+  const outcome = runReducer(core, {
+    reducer,
+    sender: caller.identity,
+    connectionId: connection.id,
+    timestampMicros,
+    args,
+    jwtPayload: caller.jwtPayload,
+  });
+  return errorOf(outcome);
+}
+
+function findReducer(core: DatabaseCore, { reducer: name, caller }: CallRequest) {
+  const reducer = core.program.reducers.get(name);
+  if (reducer?.lifecycle !== undefined) {
+    return { code: 'reducer.lifecycle', lifecycle: reducer.lifecycle } satisfies CallError;
+  }
+  if (reducer === undefined || (reducer.visibility === 'private' && !caller.isOwner)) {
+    const text = `External attempt to call nonexistent reducer "${name}" failed.`;
+    core.report(hostLine('error', `${text} Does the caller know the current module?`));
+    return { code: 'reducer.unknown', reducer: name } satisfies CallError;
+  }
+  return reducer;
+}
+
+function checkedArguments(core: DatabaseCore, reducer: ProgramReducer, args: CallRequest['args']) {
+  const fault = 'fault' in args ? args.fault : faultOf(reducer, args);
+  if (fault === undefined) return args as Uint8Array;
+  const text = `External attempt to call reducer "${reducer.name}" failed, invalid arguments.`;
+  core.report(hostLine('error', `${text}\nDoes the caller know the current module?`));
+  const message = `invalid arguments for reducer ${reducer.name}: ${fault}`;
+  return { code: 'arguments.invalid', message } satisfies CallError;
+}
+
+function faultOf(reducer: ProgramReducer, args: Uint8Array): string | undefined {
+  try {
+    reducer.checkArguments(args);
+    return undefined;
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message;
+    throw error;
+  }
+}
+
+function errorOf(outcome: RunOutcome): CallError | undefined {
+  switch (outcome.kind) {
+    case 'returned':
+      return undefined;
+    case 'refused':
+      return { code: 'reducer.refused', message: outcome.message };
+    case 'crashed':
+      return { code: 'reducer.crashed' };
+    default:
+      return unreachable(outcome);
+  }
+}
+
+function aborted(error: CallError): CallOutcome {
+  return { kind: 'aborted', error, micros: 0 };
+}

@@ -1,0 +1,92 @@
+import type { DatabaseDescription } from './description.ts';
+import type {
+  Caller,
+  CallOutcome,
+  CallRequest,
+  CommitOffset,
+  RefusalBody,
+  SqlOutcome,
+  SqlRequest,
+} from './outcome.ts';
+import type { ProgramSource, UpdatePermission } from './program.ts';
+
+/**
+ * A request as the actor takes it. The owner numbers requests with ascending *tickets*; the actor
+ * answers each ticket once, unless it stops.
+ */
+export interface TicketedRequest {
+  readonly ticket: number;
+  readonly request: DatabaseRequest;
+  /** When the owner accepted it, in microseconds since the Unix epoch: the call's timestamp. */
+  readonly acceptedMicros: bigint;
+}
+
+export type DatabaseRequest =
+  | { readonly kind: 'call'; readonly call: CallRequest }
+  | { readonly kind: 'query'; readonly query: SqlRequest }
+  | ConnectRequest
+  | { readonly kind: 'disconnect'; readonly connectionId: bigint }
+  | UpdateRequest;
+
+/** Opens a connection that later requests may name. */
+export interface ConnectRequest {
+  readonly kind: 'connect';
+  readonly caller: Caller;
+  /** 128 bits, never 0n, not in use. */
+  readonly connectionId: bigint;
+}
+
+export interface UpdateRequest {
+  readonly kind: 'update';
+  readonly program: ProgramSource;
+  readonly permission: UpdatePermission;
+}
+
+export type DatabaseReply =
+  | { readonly kind: 'called'; readonly outcome: CallOutcome }
+  | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
+  /** `refusal`: the words of a `client_connected` that let nobody in. */
+  | { readonly kind: 'connected'; readonly refusal: string | undefined }
+  | { readonly kind: 'disconnected' }
+  /** `endsConnections`: the change breaks clients, so every open connection was ended. */
+  | {
+      readonly kind: 'updated';
+      readonly description: DatabaseDescription;
+      readonly endsConnections: boolean;
+    }
+  | { readonly kind: 'refused'; readonly body: RefusalBody };
+
+/**
+ * What one turn came to. Its records are written when it is handed over: they survive the end of the
+ * process, and of the machine once `durable` names a write that is not smaller.
+ */
+export interface TurnReport {
+  readonly results: readonly TurnResult[];
+  /** Counts the writes of this actor; a reply may rest on all up to this one. */
+  readonly write: number;
+  /** The store's offset at the end of the turn. */
+  readonly offset: CommitOffset;
+}
+
+export interface TurnResult {
+  readonly ticket: number;
+  readonly reply: DatabaseReply;
+}
+
+/** Why an actor ended by itself. */
+export interface StopReason {
+  /** `log`: the disk refused. `bug`: an invariant of the engine does not hold. */
+  readonly kind: 'log' | 'bug';
+  readonly message: string;
+  /** Ticket of the request that was running. */
+  readonly running: number | undefined;
+}
+
+/** Whom the actor reports to: `host`, or a simulation. Called between transactions, never within. */
+export interface DatabaseOwner {
+  handOver(turn: TurnReport): void;
+  /** Write number `write` and all before it, hence all commits up to `offset`, are durable. */
+  durable(write: number, offset: CommitOffset): void;
+  /** The actor is gone; what was not handed over did not happen, unless `writing` said so. */
+  stopped(reason: StopReason): void;
+}

@@ -1,0 +1,98 @@
+import type { Progress } from '../database/progress.ts';
+
+/** What a worker is doing, as the thread that watches it sees it. */
+export type Phase = 'resting' | 'calling' | 'loading' | 'writing';
+
+const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing'];
+
+/**
+ * A few words of memory that a worker writes and its watcher reads, also while the worker's thread
+ * is busy and after it has died. Each word is 32 bits:
+ *
+ * ```
+ * 0  phase
+ * 1  ticket of the request that runs (phase `calling`), modulo 2^32
+ * 2  counts every change of phase: the same value twice means the same thing is still going on
+ * 3  requests up to this ticket were, or are being, written
+ * 4  messages taken from the gateway
+ * 5  mebibytes of rows and indexes, told now and then
+ * ```
+ */
+export class Board implements Progress {
+  readonly buffer: SharedArrayBuffer;
+  readonly #words: Int32Array;
+
+  constructor(buffer = new SharedArrayBuffer(24)) {
+    this.buffer = buffer;
+    this.#words = new Int32Array(buffer);
+  }
+
+  /** Before the worker starts: requests up to `ticket` belong to an earlier one. */
+  startAfter(ticket: number): void {
+    Atomics.store(this.#words, 3, ticket | 0);
+  }
+
+  calling(ticket: number): void {
+    Atomics.store(this.#words, 1, ticket | 0);
+    this.#enter(1);
+  }
+
+  loading(): void {
+    this.#enter(2);
+  }
+
+  writing(ticket: number): void {
+    Atomics.store(this.#words, 3, ticket | 0);
+    this.#enter(3);
+  }
+
+  resting(): void {
+    this.#enter(0);
+  }
+
+  tookMessage(): void {
+    Atomics.add(this.#words, 4, 1);
+  }
+
+  holds(bytes: number): void {
+    Atomics.store(this.#words, 5, Math.round(bytes / mebibyte));
+  }
+
+  get phase(): Phase {
+    return phases[Atomics.load(this.#words, 0)] ?? 'resting';
+  }
+
+  /** Compare with `sameTicket`. */
+  get running(): number {
+    return Atomics.load(this.#words, 1);
+  }
+
+  get changes(): number {
+    return Atomics.load(this.#words, 2);
+  }
+
+  /** True when requests up to `ticket` were being written, or were written. */
+  reached(ticket: number): boolean {
+    return ((Atomics.load(this.#words, 3) - ticket) | 0) >= 0;
+  }
+
+  get messagesTaken(): number {
+    return Atomics.load(this.#words, 4);
+  }
+
+  get heldBytes(): number {
+    return Atomics.load(this.#words, 5) * mebibyte;
+  }
+
+  #enter(phase: number): void {
+    Atomics.store(this.#words, 0, phase);
+    Atomics.add(this.#words, 2, 1);
+  }
+}
+
+const mebibyte = 1024 * 1024;
+
+/** Whether a word of the board names this ticket. */
+export function sameTicket(word: number, ticket: number): boolean {
+  return word === (ticket | 0);
+}
