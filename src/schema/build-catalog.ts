@@ -1,0 +1,145 @@
+import type { AlgebraicType } from '../values/type.ts';
+import type {
+  Catalog,
+  ColumnSpec,
+  ConstraintSpec,
+  IndexSpec,
+  SequenceSpec,
+  TableSpec,
+} from './catalog.ts';
+import { CatalogTypes } from './catalog-types.ts';
+import type { ModuleDefinition, SequenceDefinition, TableDefinition } from './definition.ts';
+import { fullTablesOf } from './flatten.ts';
+import { firstUserId, systemTables } from './system-tables.ts';
+
+/** The catalog of a database before it has a module: the system tables alone. */
+export const emptyCatalog: Catalog = { tables: systemTables, types: [], nextId: firstUserId };
+
+/**
+ * The catalog that a definition needs, system tables first, then the module's tables by name.
+ *
+ * A table that `previous` has under the same name keeps its id, whatever changed in it. An index,
+ * constraint or sequence keeps its id only while nothing but its source name changed: so an id of
+ * these means one shape for good, and what is to be built or dropped is the difference of two sets
+ * of ids. New ids go to tables first, in ascending order of names, then to their parts.
+ */
+export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog): Catalog {
+  const ids = new Ids(previous);
+  const types = new CatalogTypes(previous.types);
+  const importers = new Map<object, (type: AlgebraicType) => AlgebraicType>();
+  // The host's own tables are never a module's, even one that calls its tables system tables.
+  const userTables = previous.tables.filter((table) => table.id >= firstUserId);
+  const oldTables = new Map(userTables.map((table) => [table.name, table]));
+  const named = fullTablesOf(definition).map((full) => {
+    const old = oldTables.get(full.table.name);
+    return { ...full, old, id: old?.id ?? ids.next() };
+  });
+  const tables = named.map(({ table, typespace, old, id }): TableSpec => {
+    const importType = importers.get(typespace) ?? types.importerOf(typespace);
+    importers.set(typespace, importType);
+    return {
+      id,
+      name: table.name,
+      sourceName: table.sourceName,
+      kind: table.tableType,
+      access: table.access,
+      isEvent: table.isEvent,
+      columns: columnsOf(table, importType),
+      primaryKey: table.primaryKey,
+      indexes: indexesOf(table, old, ids),
+      constraints: constraintsOf(table, old, ids),
+      sequences: sequencesOf(table, old, ids),
+    };
+  });
+  return { tables: [...systemTables, ...tables], types: types.types, nextId: ids.upcoming };
+}
+
+class Ids {
+  #upcoming: number;
+
+  constructor(previous: Catalog) {
+    this.#upcoming = previous.nextId;
+  }
+
+  get upcoming(): number {
+    return this.#upcoming;
+  }
+
+  next(): number {
+    this.#upcoming += 1;
+    return this.#upcoming - 1;
+  }
+}
+
+function columnsOf(
+  table: TableDefinition,
+  importType: (type: AlgebraicType) => AlgebraicType,
+): ColumnSpec[] {
+  return table.columns.map(({ name, sourceName, type }) => {
+    return { name, sourceName, type: importType(type) };
+  });
+}
+
+function indexesOf(table: TableDefinition, old: TableSpec | undefined, ids: Ids): IndexSpec[] {
+  return table.indexes.map(({ name, sourceName, algorithm, columns, isUnique }) => {
+    const same = old?.indexes.find((index) => {
+      const isSameKind = index.algorithm === algorithm && index.isUnique === isUnique;
+      return index.name === name && isSameKind && isSameList(index.columns, columns);
+    });
+    return { id: same?.id ?? ids.next(), name, sourceName, algorithm, columns, isUnique };
+  });
+}
+
+function constraintsOf(
+  table: TableDefinition,
+  old: TableSpec | undefined,
+  ids: Ids,
+): ConstraintSpec[] {
+  return table.constraints.map(({ name, columns }) => {
+    const same = old?.constraints.find((constraint) => {
+      return constraint.name === name && isSameList(constraint.columns, columns);
+    });
+    return { id: same?.id ?? ids.next(), name, columns };
+  });
+}
+
+function sequencesOf(table: TableDefinition, old: TableSpec | undefined, ids: Ids): SequenceSpec[] {
+  return table.sequences.map((definition) => {
+    const shape = sequenceShape(definition);
+    const same = old?.sequences.find((sequence) => isSameSequence(sequence, shape));
+    return { ...shape, id: same?.id ?? ids.next() };
+  });
+}
+
+/** Fills in what the module left open: from 1 upwards, without end. */
+export function sequenceShape(definition: SequenceDefinition): Omit<SequenceSpec, 'id'> {
+  const { name, column, start, minValue, maxValue, increment } = definition;
+  const max = maxValue ?? i128Max;
+  // A module that starts or ends below 1 without giving a minimum means that as the minimum.
+  const min = minValue ?? smallest([1n, start ?? 1n, max]);
+  const first = start ?? (min > 1n ? min : smallest([1n, max]));
+  return { name, column, start: first, minValue: min, maxValue: max, increment };
+}
+
+const i128Max = 2n ** 127n - 1n;
+
+function smallest(values: readonly bigint[]): bigint {
+  const [least = 0n] = [...values].sort((a, b) => (a < b ? -1 : 1));
+  return least;
+}
+
+/** Also used by the migration plan: two sequences with one shape go on counting as one. */
+export function isSameSequence(a: Omit<SequenceSpec, 'id'>, b: Omit<SequenceSpec, 'id'>): boolean {
+  return (
+    a.name === b.name &&
+    a.column === b.column &&
+    a.start === b.start &&
+    a.minValue === b.minValue &&
+    a.maxValue === b.maxValue &&
+    a.increment === b.increment
+  );
+}
+
+function isSameList(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((column, index) => column === b[index]);
+}

@@ -1,0 +1,168 @@
+import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { decodeType, encodeType } from '../values/type-codec.ts';
+import type {
+  Catalog,
+  ColumnSpec,
+  ConstraintSpec,
+  IndexSpec,
+  SequenceSpec,
+  TableSpec,
+} from './catalog.ts';
+import { checkCatalog } from './check-catalog.ts';
+import { readColumns, readList, readTag } from './decode-raw-parts.ts';
+
+/**
+ * A catalog as the commit log keeps it. Integers are little-endian, `string` is a u32 byte count and
+ * UTF-8, `list` a u32 count and the items, a type is written as in the value format.
+ *
+ *     catalog     version:u8=1  next-id:u32  types:list<type>  tables:list<table>
+ *     table       id:u32  name:string  source-name:string  flags:u8  primary-key:u16 (0xffff = none)
+ *                 columns:list<column>  indexes:list<index>
+ *                 constraints:list<constraint>  sequences:list<sequence>
+ *     flags       1 system table, 2 private, 4 event table
+ *     column      name:string  source-name:string  type
+ *     index       id:u32  name:string  source-name:string  algorithm:u8  unique:bool
+ *                 columns:list<u16>
+ *     algorithm   0 btree, 1 hash, 2 direct
+ *     constraint  id:u32  name:string  columns:list<u16>
+ *     sequence    id:u32  name:string  column:u16  start, min, max, increment: i128 each
+ */
+export function encodeCatalog(catalog: Catalog): Uint8Array {
+  const writer = new BinaryWriter();
+  writer.u8(formatVersion);
+  writer.u32(catalog.nextId);
+  writeList(writer, catalog.types, encodeType);
+  writeList(writer, catalog.tables, writeTable);
+  return writer.finish();
+}
+
+/** Throws `DecodeError` unless `bytes` are one whole catalog that agrees with itself. */
+export function decodeCatalog(bytes: Uint8Array): Catalog {
+  const reader = new BinaryReader(bytes);
+  const version = reader.u8();
+  if (version !== formatVersion) throw new DecodeError(`unknown catalog version ${version}`);
+  const nextId = reader.u32();
+  const types = readList(reader, decodeType);
+  const tables = readList(reader, readTable);
+  if (reader.remaining > 0) throw new DecodeError(`${reader.remaining} bytes after the catalog`);
+  const catalog = { tables, types, nextId };
+  const problem = checkCatalog(catalog);
+  if (problem !== undefined) throw new DecodeError(`catalog: ${problem}`);
+  return catalog;
+}
+
+const formatVersion = 1;
+const noPrimaryKey = 0xffff;
+const algorithms = ['btree', 'hash', 'direct'] as const;
+
+function writeTable(w: BinaryWriter, table: TableSpec): void {
+  w.u32(table.id);
+  w.string(table.name);
+  w.string(table.sourceName);
+  const system = table.kind === 'system' ? 1 : 0;
+  const hidden = table.access === 'private' ? 2 : 0;
+  w.u8(system + hidden + (table.isEvent ? 4 : 0));
+  w.u16(table.primaryKey ?? noPrimaryKey);
+  writeList(w, table.columns, writeColumn);
+  writeList(w, table.indexes, writeIndex);
+  writeList(w, table.constraints, writeConstraint);
+  writeList(w, table.sequences, writeSequence);
+}
+
+function readTable(r: BinaryReader): TableSpec {
+  const id = r.u32();
+  const name = r.string();
+  const sourceName = r.string();
+  const flags = r.u8();
+  if (flags > 7) throw new DecodeError(`unknown table flags ${flags}`);
+  const primaryKey = r.u16();
+  return {
+    id,
+    name,
+    sourceName,
+    kind: (flags & 1) === 0 ? 'user' : 'system',
+    access: (flags & 2) === 0 ? 'public' : 'private',
+    isEvent: (flags & 4) !== 0,
+    primaryKey: primaryKey === noPrimaryKey ? undefined : primaryKey,
+    columns: readList(r, readColumn),
+    indexes: readList(r, readIndex),
+    constraints: readList(r, readConstraint),
+    sequences: readList(r, readSequence),
+  };
+}
+
+function writeColumn(w: BinaryWriter, column: ColumnSpec): void {
+  w.string(column.name);
+  w.string(column.sourceName);
+  encodeType(w, column.type);
+}
+
+function readColumn(r: BinaryReader): ColumnSpec {
+  return { name: r.string(), sourceName: r.string(), type: decodeType(r) };
+}
+
+function writeIndex(w: BinaryWriter, index: IndexSpec): void {
+  w.u32(index.id);
+  w.string(index.name);
+  w.string(index.sourceName);
+  w.u8(algorithms.indexOf(index.algorithm));
+  w.bool(index.isUnique);
+  writeColumns(w, index.columns);
+}
+
+function readIndex(r: BinaryReader): IndexSpec {
+  return {
+    id: r.u32(),
+    name: r.string(),
+    sourceName: r.string(),
+    algorithm: readTag(r, algorithms, 'IndexAlgorithm'),
+    isUnique: r.bool(),
+    columns: readColumns(r),
+  };
+}
+
+function writeConstraint(w: BinaryWriter, constraint: ConstraintSpec): void {
+  w.u32(constraint.id);
+  w.string(constraint.name);
+  writeColumns(w, constraint.columns);
+}
+
+function readConstraint(r: BinaryReader): ConstraintSpec {
+  return { id: r.u32(), name: r.string(), columns: readColumns(r) };
+}
+
+function writeSequence(w: BinaryWriter, sequence: SequenceSpec): void {
+  w.u32(sequence.id);
+  w.string(sequence.name);
+  w.u16(sequence.column);
+  w.i128(sequence.start);
+  w.i128(sequence.minValue);
+  w.i128(sequence.maxValue);
+  w.i128(sequence.increment);
+}
+
+function readSequence(r: BinaryReader): SequenceSpec {
+  return {
+    id: r.u32(),
+    name: r.string(),
+    column: r.u16(),
+    start: r.i128(),
+    minValue: r.i128(),
+    maxValue: r.i128(),
+    increment: r.i128(),
+  };
+}
+
+function writeColumns(w: BinaryWriter, columns: readonly number[]): void {
+  writeList(w, columns, (writer, column) => writer.u16(column));
+}
+
+function writeList<Item>(
+  w: BinaryWriter,
+  items: readonly Item[],
+  write: (w: BinaryWriter, item: Item) => void,
+): void {
+  w.u32(items.length);
+  for (const item of items) write(w, item);
+}

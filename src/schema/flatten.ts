@@ -1,0 +1,58 @@
+import type { Typespace } from '../values/type.ts';
+import type { ModuleDefinition, ScheduleDefinition, TableDefinition } from './definition.ts';
+
+/** A module or submodule and what its names are prefixed with: `''`, `ns.`, `a.b.` … */
+export interface DefinitionScope {
+  readonly prefix: string;
+  readonly module: ModuleDefinition;
+}
+
+/**
+ * The root, then each submodule in declared order followed by its own submodules. The numbers that
+ * call hooks take run through the scopes in this order.
+ */
+export function scopesOf(definition: ModuleDefinition, prefix = ''): DefinitionScope[] {
+  const inner = definition.submodules.flatMap(({ namespace, module }) => {
+    return scopesOf(module, `${prefix}${namespace}.`);
+  });
+  return [{ prefix, module: definition }, ...inner];
+}
+
+/** A table under its full names, with the typespace that its column types refer to. */
+export interface FullTable {
+  readonly table: TableDefinition;
+  readonly typespace: Typespace;
+}
+
+/** All tables of a database, ascending by full canonical name. */
+export function fullTablesOf(definition: ModuleDefinition): FullTable[] {
+  const tables = scopesOf(definition).flatMap(({ prefix, module }) => {
+    const { typespace } = module;
+    return module.tables.map((table) => ({ table: prefixTable(table, prefix), typespace }));
+  });
+  return tables.sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
+}
+
+/** Columns keep their names: they are looked up inside their table only. */
+function prefixTable(table: TableDefinition, prefix: string): TableDefinition {
+  if (prefix === '') return table;
+  const renamed = <Part extends { readonly name: string }>(part: Part): Part => {
+    return { ...part, name: prefix + part.name };
+  };
+  return {
+    ...renamed(table),
+    sourceName: prefix + table.sourceName,
+    indexes: table.indexes.map((index) => {
+      return { ...renamed(index), sourceName: prefix + index.sourceName };
+    }),
+    constraints: table.constraints.map(renamed),
+    sequences: table.sequences.map(renamed),
+    schedule: prefixSchedule(table.schedule, prefix),
+  };
+}
+
+function prefixSchedule(schedule: ScheduleDefinition | undefined, prefix: string) {
+  if (schedule === undefined) return undefined;
+  const { name, functionName } = schedule;
+  return { ...schedule, name: prefix + name, functionName: prefix + functionName };
+}

@@ -1,0 +1,101 @@
+import type { Catalog } from './catalog.ts';
+import type { ModuleDefinition, ViewDefinition } from './definition.ts';
+import { type FullTable, fullTablesOf, scopesOf } from './flatten.ts';
+import { inStepOrder, type MigrationStep } from './migration-steps.ts';
+import { planTable } from './plan-table-parts.ts';
+import { planText } from './plan-text.ts';
+
+/** How a database gets from one definition to the next, or why it cannot by itself. */
+export type MigrationPlan =
+  | {
+      readonly kind: 'automatic';
+      /** In the order in which they are carried out; empty when no table changes. */
+      readonly steps: readonly MigrationStep[];
+      /** Whether connected clients have to go. */
+      readonly breaksClients: boolean;
+      /** The plan as people read it, without colours; `planText` has them. */
+      readonly text: string;
+    }
+  /** `reason` has one line for each thing that cannot be done. */
+  | { readonly kind: 'manual'; readonly reason: string };
+
+/**
+ * Compares two valid definitions. Tables are matched by full canonical name, so a renamed table is
+ * one removed and one added. Reducers, procedures, handlers, pure types and default values of
+ * existing columns are not compared: changing them needs no migration.
+ */
+export function planMigration(old: ModuleDefinition, next: ModuleDefinition): MigrationPlan {
+  const oldTables = byName(fullTablesOf(old));
+  const nextTables = byName(fullTablesOf(next));
+  const steps: MigrationStep[] = [];
+  const refusals: string[] = [];
+  for (const [name, table] of oldTables) {
+    const match = nextTables.get(name);
+    const plan = match === undefined ? undefined : planTable(table, match);
+    steps.push(...(plan?.steps ?? [{ kind: 'removeTable' as const, table: name }]));
+    refusals.push(...(plan?.refusals ?? []));
+  }
+  for (const [name, table] of nextTables) {
+    if (!oldTables.has(name)) steps.push({ kind: 'addTable', ...table });
+  }
+  refusals.push(...refuseViews(old, next), ...refuseRowLevelSecurity(old, next));
+  if (refusals.length > 0) return { kind: 'manual', reason: refusals.join('\n') };
+  const breaksClients = steps.some(({ kind }) => kind === 'removeTable' || kind === 'addColumns');
+  if (breaksClients) steps.push({ kind: 'disconnectClients' });
+  const ordered = inStepOrder(steps);
+  return { kind: 'automatic', steps: ordered, breaksClients, text: planText(ordered, 'plain') };
+}
+
+/**
+ * The encoded values that existing rows get, by table id: one for each column that a plan adds to the
+ * table, in column order. `catalog` is the one the plan leads to.
+ */
+export function addedDefaults(
+  steps: readonly MigrationStep[],
+  catalog: Catalog,
+): ReadonlyMap<number, readonly Uint8Array[]> {
+  const ids = new Map(catalog.tables.map((table) => [table.name, table.id]));
+  const defaults = new Map<number, readonly Uint8Array[]>();
+  for (const step of steps) {
+    const id = step.kind === 'addColumns' ? ids.get(step.table) : undefined;
+    if (step.kind !== 'addColumns' || id === undefined) continue;
+    defaults.set(
+      id,
+      step.columns.map((column) => column.defaultBytes),
+    );
+  }
+  return defaults;
+}
+
+function byName(tables: readonly FullTable[]): Map<string, FullTable> {
+  return new Map(tables.map((full) => [full.table.name, full]));
+}
+
+/** Views are not served yet, so nothing about them can change. */
+function refuseViews(old: ModuleDefinition, next: ModuleDefinition): string[] {
+  const before = viewsOf(old);
+  const after = viewsOf(next);
+  const names = new Set([...before.keys(), ...after.keys()]);
+  return [...names]
+    .filter((name) => !isSameView(before.get(name), after.get(name)))
+    .map((name) => `Changing the view ${name} is not supported yet`);
+}
+
+function viewsOf(definition: ModuleDefinition): Map<string, ViewDefinition> {
+  const views = scopesOf(definition).flatMap(({ prefix, module }) => {
+    return module.views.map((view) => [prefix + view.name, view] as const);
+  });
+  return new Map(views);
+}
+
+function isSameView(a: ViewDefinition | undefined, b: ViewDefinition | undefined): boolean {
+  return a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b);
+}
+
+function refuseRowLevelSecurity(old: ModuleDefinition, next: ModuleDefinition): string[] {
+  const rulesOf = (definition: ModuleDefinition) => {
+    return scopesOf(definition).flatMap(({ module }) => module.rowLevelSecurity);
+  };
+  const isSame = rulesOf(old).sort().join('\n') === rulesOf(next).sort().join('\n');
+  return isSame ? [] : ['Changing row level security policies is not supported yet'];
+}

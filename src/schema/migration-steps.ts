@@ -1,0 +1,122 @@
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import type {
+  IndexDefinition,
+  SequenceDefinition,
+  UniqueConstraintDefinition,
+} from './definition.ts';
+import type { FullTable } from './flatten.ts';
+
+/**
+ * One change of a database's schema. Names are full canonical names; the steps of a plan come in the
+ * order in which they are carried out. A changed index or sequence is removed and added.
+ */
+export type MigrationStep =
+  | ({ readonly kind: 'removeIndex' } & IndexChange)
+  | ({ readonly kind: 'removeConstraint' } & ConstraintChange)
+  | ({ readonly kind: 'removeSequence' } & SequenceChange)
+  /** The table must be empty when the step is carried out. */
+  | { readonly kind: 'removeTable'; readonly table: string }
+  /** Types grew in place; rows keep their bytes. */
+  | {
+      readonly kind: 'changeColumns';
+      readonly table: string;
+      readonly columns: readonly ColumnChange[];
+    }
+  /** Rows are rewritten with the default values appended. */
+  | {
+      readonly kind: 'addColumns';
+      readonly table: string;
+      readonly columns: readonly AddedColumn[];
+    }
+  | {
+      readonly kind: 'changeIndexSourceName';
+      readonly table: string;
+      readonly index: string;
+      readonly sourceName: string;
+    }
+  | { readonly kind: 'changeTableSourceName'; readonly table: string; readonly sourceName: string }
+  | {
+      readonly kind: 'changeColumnSourceName';
+      readonly table: string;
+      readonly column: string;
+      readonly sourceName: string;
+    }
+  | ({ readonly kind: 'addTable' } & FullTable)
+  | ({ readonly kind: 'addIndex' } & IndexChange)
+  | ({ readonly kind: 'addConstraint' } & ConstraintChange)
+  | ({ readonly kind: 'addSequence' } & SequenceChange)
+  | {
+      readonly kind: 'changeAccess';
+      readonly table: string;
+      readonly from: Access;
+      readonly to: Access;
+    }
+  | {
+      readonly kind: 'changePrimaryKey';
+      readonly table: string;
+      /** Column names; `undefined` = the table has none. */
+      readonly from: string | undefined;
+      readonly to: string | undefined;
+    }
+  /** Always last: clients built for the old schema could no longer read what they get. */
+  | { readonly kind: 'disconnectClients' };
+
+export interface IndexChange {
+  readonly table: string;
+  readonly index: IndexDefinition;
+  readonly columns: readonly string[];
+}
+
+export interface ConstraintChange {
+  readonly table: string;
+  readonly constraint: UniqueConstraintDefinition;
+  readonly columns: readonly string[];
+}
+
+export interface SequenceChange {
+  readonly table: string;
+  readonly sequence: SequenceDefinition;
+  readonly column: string;
+}
+
+export interface ColumnChange {
+  readonly name: string;
+  /** Types as people read them. */
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface AddedColumn {
+  readonly name: string;
+  readonly type: AlgebraicType;
+  readonly typespace: Typespace;
+  /** What existing rows get: one encoded value of `type`. */
+  readonly defaultBytes: Uint8Array;
+}
+
+type Access = 'public' | 'private';
+
+/** Kinds in the order in which steps are carried out. */
+const stepOrder: readonly MigrationStep['kind'][] = [
+  'removeIndex',
+  'removeConstraint',
+  'removeSequence',
+  'removeTable',
+  'changeColumns',
+  'addColumns',
+  'changeIndexSourceName',
+  'changeTableSourceName',
+  'changeColumnSourceName',
+  'addTable',
+  'addIndex',
+  'addConstraint',
+  'addSequence',
+  'changeAccess',
+  'changePrimaryKey',
+  'disconnectClients',
+];
+
+/** Sorts steps into that order; those of one kind keep theirs. */
+export function inStepOrder(steps: readonly MigrationStep[]): MigrationStep[] {
+  return [...steps].sort((a, b) => stepOrder.indexOf(a.kind) - stepOrder.indexOf(b.kind));
+}

@@ -1,0 +1,100 @@
+import { typeText } from '../values/typespace.ts';
+import { compareTypes, type TypeConflict } from './compare-types.ts';
+import type { ColumnDefinition } from './definition.ts';
+import type { FullTable } from './flatten.ts';
+import type { AddedColumn, ColumnChange, MigrationStep } from './migration-steps.ts';
+
+/** What becomes of a table's columns, or why it cannot. */
+export interface ColumnPlan {
+  readonly steps: readonly MigrationStep[];
+  readonly refusals: readonly string[];
+}
+
+/** Matches the columns of one table by canonical name. */
+export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
+  const table = next.table.name;
+  const oldColumns = byName(old.table.columns);
+  const nextColumns = byName(next.table.columns);
+  const removed = old.table.columns.filter(({ name }) => !nextColumns.has(name));
+  const added = next.table.columns.filter(({ name }) => !oldColumns.has(name));
+  const refusals = [
+    ...removed.map(({ name }) => refuse(`Removing a column ${name} from table ${table}`)),
+    ...added
+      .filter(({ defaultBytes }) => defaultBytes === undefined)
+      .map(({ name }) => {
+        return `Adding a column ${name} to table ${table} requires a default value annotation`;
+      }),
+  ];
+  if (isReordered(old, next, removed.length > 0))
+    refusals.push(refuse(`Reordering table ${table}`));
+  const steps: MigrationStep[] = [];
+  const changed: ColumnChange[] = [];
+  for (const column of old.table.columns) {
+    const match = nextColumns.get(column.name);
+    if (match === undefined) continue;
+    if (match.sourceName !== column.sourceName) {
+      const { name, sourceName } = match;
+      steps.push({ kind: 'changeColumnSourceName', table, column: name, sourceName });
+    }
+    const comparison = compareTypes({
+      old: column.type,
+      next: match.type,
+      oldTypespace: old.typespace,
+      nextTypespace: next.typespace,
+    });
+    refusals.push(...comparison.conflicts.map((conflict) => refuseType(conflict, column, table)));
+    if (comparison.isWidened) changed.push(describeChange(column, match, old, next));
+  }
+  if (changed.length > 0) steps.push({ kind: 'changeColumns', table, columns: changed });
+  const columns = added.flatMap((column) => describeAddition(column, next) ?? []);
+  if (columns.length > 0) steps.push({ kind: 'addColumns', table, columns });
+  return { steps, refusals };
+}
+
+/**
+ * True when columns that stay changed places, or when a new one is not at the end. A new column
+ * beside a removed one is a renaming, which is refused in words of its own.
+ */
+function isReordered(old: FullTable, next: FullTable, hasRemoved: boolean): boolean {
+  const oldNames = old.table.columns.map(({ name }) => name);
+  const nextNames = next.table.columns.map(({ name }) => name);
+  const stayed = new Set(oldNames.filter((name) => nextNames.includes(name)));
+  const oldOrder = oldNames.filter((name) => stayed.has(name)).join('\n');
+  const nextOrder = nextNames.filter((name) => stayed.has(name)).join('\n');
+  if (oldOrder !== nextOrder) return true;
+  return !hasRemoved && oldNames.some((name, position) => nextNames[position] !== name);
+}
+
+function refuseType(conflict: TypeConflict, column: ColumnDefinition, table: string): string {
+  const what = conflict.isNested ? 'Changing a type within column' : 'Changing the type of column';
+  const { from, to, detail } = conflict;
+  return refuse(`${what} ${column.name} in table ${table} from ${from} to ${to}${detail}`);
+}
+
+function refuse(what: string): string {
+  return `${what} requires a manual migration`;
+}
+
+function describeChange(
+  old: ColumnDefinition,
+  next: ColumnDefinition,
+  oldTable: FullTable,
+  nextTable: FullTable,
+): ColumnChange {
+  return {
+    name: next.name,
+    from: typeText(old.type, oldTable.typespace),
+    to: typeText(next.type, nextTable.typespace),
+  };
+}
+
+function describeAddition(
+  { name, type, defaultBytes }: ColumnDefinition,
+  { typespace }: FullTable,
+): AddedColumn | undefined {
+  return defaultBytes === undefined ? undefined : { name, type, typespace, defaultBytes };
+}
+
+function byName(columns: readonly ColumnDefinition[]): Map<string, ColumnDefinition> {
+  return new Map(columns.map((column) => [column.name, column]));
+}

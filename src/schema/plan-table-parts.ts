@@ -1,0 +1,169 @@
+import { isSameSequence, sequenceShape } from './build-catalog.ts';
+import type { IndexDefinition, TableDefinition } from './definition.ts';
+import type { FullTable } from './flatten.ts';
+import type { MigrationStep } from './migration-steps.ts';
+import { type ColumnPlan, planColumns } from './plan-columns.ts';
+
+/** What becomes of a table that both definitions have. */
+export function planTable(old: FullTable, next: FullTable): ColumnPlan {
+  const before = old.table;
+  const after = next.table;
+  const columns = planColumns(old, next);
+  const steps: MigrationStep[] = [
+    ...planAttributes(before, after),
+    ...columns.steps,
+    ...planIndexes(before, after),
+    ...planConstraints(before, after),
+    ...planSequences(before, after),
+  ];
+  const refusals = [
+    ...refuseFlags(before, after),
+    ...refuseColumns(after, columns.refusals),
+    ...refuseAccessors(before, after),
+    ...refuseConstraints(before, after),
+    ...refuseSchedule(before, after),
+  ];
+  return { steps, refusals };
+}
+
+/** Rows of event tables are not kept, so what would be refused elsewhere merely has to be built. */
+function refuseColumns(table: TableDefinition, refusals: readonly string[]): readonly string[] {
+  if (!table.isEvent || refusals.length === 0) return refusals;
+  return [`Changing the columns of event table ${table.name} is not supported yet`];
+}
+
+function refuseFlags(old: TableDefinition, next: TableDefinition): string[] {
+  const refusals: string[] = [];
+  if (old.tableType !== next.tableType) {
+    const [from, to] = old.tableType === 'user' ? ['User', 'System'] : ['System', 'User'];
+    const what = `Changing the table type of table ${next.name} from ${from} to ${to}`;
+    refusals.push(`${what} requires a manual migration`);
+  }
+  if (old.isEvent !== next.isEvent) {
+    refusals.push(`Changing the event flag of table ${next.name} requires a manual migration`);
+  }
+  return refusals;
+}
+
+/** Existing indexes keep having an accessor or having none; which one is the module's matter. */
+function refuseAccessors(old: TableDefinition, next: TableDefinition): string[] {
+  return old.indexes.flatMap((index) => {
+    const match = next.indexes.find((other) => isSameIndex(index, other));
+    if (match === undefined) return [];
+    const had = index.accessorName !== undefined;
+    if (had === (match.accessorName !== undefined)) return [];
+    const change = `from ${presence(index.accessorName)} to ${presence(match.accessorName)}`;
+    const what = `Changing the accessor name on index ${index.name} ${change}`;
+    return [`${what} requires a manual migration`];
+  });
+}
+
+function presence(accessor: string | undefined): string {
+  return accessor === undefined ? 'None' : `Some("${accessor}")`;
+}
+
+function refuseConstraints(old: TableDefinition, next: TableDefinition): string[] {
+  return old.constraints
+    .filter(({ name, columns }) => {
+      const match = next.constraints.find((other) => other.name === name);
+      return match !== undefined && match.columns.join() !== columns.join();
+    })
+    .map(({ name }) => `Changing a unique constraint ${name} requires a manual migration`);
+}
+
+function refuseSchedule(old: TableDefinition, next: TableDefinition): string[] {
+  const before = old.schedule;
+  const after = next.schedule;
+  const isSame =
+    before?.name === after?.name &&
+    before?.atColumn === after?.atColumn &&
+    before?.functionName === after?.functionName;
+  if (isSame) return [];
+  return [`${before === undefined ? 'Adding' : 'Removing'} schedules is not yet implemented`];
+}
+
+function planAttributes(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+  const table = next.name;
+  const steps: MigrationStep[] = [];
+  if (old.sourceName !== next.sourceName) {
+    steps.push({ kind: 'changeTableSourceName', table, sourceName: next.sourceName });
+  }
+  if (old.access !== next.access) {
+    steps.push({ kind: 'changeAccess', table, from: old.access, to: next.access });
+  }
+  const from = old.columns[old.primaryKey ?? -1]?.name;
+  const to = next.columns[next.primaryKey ?? -1]?.name;
+  if (from !== to) steps.push({ kind: 'changePrimaryKey', table, from, to });
+  return steps;
+}
+
+function planIndexes(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+  const table = next.name;
+  const removed = old.indexes
+    .filter((index) => !next.indexes.some((other) => isSameIndex(index, other)))
+    .map((index): MigrationStep => {
+      return { kind: 'removeIndex', table, index, columns: columnNames(old, index.columns) };
+    });
+  const added = next.indexes
+    .filter((index) => !old.indexes.some((other) => isSameIndex(index, other)))
+    .map((index): MigrationStep => {
+      return { kind: 'addIndex', table, index, columns: columnNames(next, index.columns) };
+    });
+  const respelled = next.indexes
+    .filter((index) => {
+      const match = old.indexes.find((other) => isSameIndex(index, other));
+      return match !== undefined && match.sourceName !== index.sourceName;
+    })
+    .map(({ name, sourceName }): MigrationStep => {
+      return { kind: 'changeIndexSourceName', table, index: name, sourceName };
+    });
+  return [...removed, ...added, ...respelled];
+}
+
+/** Uniqueness comes and goes with a constraint, which has steps of its own. */
+function isSameIndex(a: IndexDefinition, b: IndexDefinition): boolean {
+  const isSameShape = a.algorithm === b.algorithm && a.columns.join() === b.columns.join();
+  return a.name === b.name && isSameShape;
+}
+
+function planConstraints(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+  const table = next.name;
+  const oldNames = new Set(old.constraints.map(({ name }) => name));
+  const nextNames = new Set(next.constraints.map(({ name }) => name));
+  const removed = old.constraints
+    .filter(({ name }) => !nextNames.has(name))
+    .map((constraint): MigrationStep => {
+      const columns = columnNames(old, constraint.columns);
+      return { kind: 'removeConstraint', table, constraint, columns };
+    });
+  const added = next.constraints
+    .filter(({ name }) => !oldNames.has(name))
+    .map((constraint): MigrationStep => {
+      const columns = columnNames(next, constraint.columns);
+      return { kind: 'addConstraint', table, constraint, columns };
+    });
+  return [...removed, ...added];
+}
+
+function planSequences(old: TableDefinition, next: TableDefinition): MigrationStep[] {
+  const table = next.name;
+  const missing = (from: TableDefinition, to: TableDefinition) => {
+    const shapes = to.sequences.map(sequenceShape);
+    return from.sequences.filter((sequence) => {
+      return !shapes.some((shape) => isSameSequence(shape, sequenceShape(sequence)));
+    });
+  };
+  const removed = missing(old, next).map((sequence): MigrationStep => {
+    const [column = ''] = columnNames(old, [sequence.column]);
+    return { kind: 'removeSequence', table, sequence, column };
+  });
+  const added = missing(next, old).map((sequence): MigrationStep => {
+    const [column = ''] = columnNames(next, [sequence.column]);
+    return { kind: 'addSequence', table, sequence, column };
+  });
+  return [...removed, ...added];
+}
+
+function columnNames(table: TableDefinition, columns: readonly number[]): string[] {
+  return columns.map((column) => table.columns[column]?.name ?? '');
+}

@@ -1,0 +1,207 @@
+import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+import type { IndexAlgorithm, Lifecycle } from './definition.ts';
+
+/**
+ * What a module says about itself, before any check: names as the module spells them, references by
+ * position or by the module's own names. `docs/format/module-definition.md` gives the bytes.
+ *
+ * Both formats have this one shape. A version 9 description has `caseConversion: 'none'`, its
+ * schedules, lifecycle reducers and defaults moved to where version 10 keeps them, and nothing in
+ * the parts that version 10 added. This file and the encoder travel inside user modules.
+ */
+export interface RawModule {
+  readonly version: 9 | 10;
+  readonly typespace: Typespace;
+  readonly types: readonly RawTypeDefinition[];
+  readonly tables: readonly RawTable[];
+  readonly reducers: readonly RawReducer[];
+  readonly procedures: readonly RawProcedure[];
+  readonly views: readonly RawView[];
+  readonly schedules: readonly RawSchedule[];
+  readonly lifecycleReducers: readonly RawLifecycleReducer[];
+  /** SQL texts. */
+  readonly rowLevelSecurity: readonly string[];
+  readonly caseConversion: CaseConversion;
+  readonly explicitNames: readonly RawExplicitName[];
+  /** Source names. */
+  readonly httpHandlers: readonly string[];
+  readonly httpRoutes: readonly RawHttpRoute[];
+  readonly viewPrimaryKeys: readonly RawViewPrimaryKey[];
+  readonly submodules: readonly RawSubmodule[];
+  /** Version 9 only: tables that a column default names and that do not exist. */
+  readonly strayDefaultTables: readonly string[];
+}
+
+export type CaseConversion = 'none' | 'snakeCase';
+
+export interface RawTypeDefinition {
+  readonly scope: readonly string[];
+  readonly sourceName: string;
+  /** Index into the typespace. */
+  readonly ref: number;
+  readonly customOrdering: boolean;
+}
+
+export interface RawTable {
+  readonly sourceName: string;
+  readonly rowTypeRef: number;
+  /** Column positions; none or one in a valid definition. */
+  readonly primaryKey: readonly number[];
+  readonly indexes: readonly RawIndex[];
+  readonly constraints: readonly RawConstraint[];
+  readonly sequences: readonly RawSequence[];
+  readonly tableType: 'system' | 'user';
+  readonly access: 'public' | 'private';
+  readonly defaultValues: readonly RawDefaultValue[];
+  readonly isEvent: boolean;
+}
+
+export interface RawIndex {
+  readonly sourceName: string | undefined;
+  readonly accessorName: string | undefined;
+  readonly algorithm: IndexAlgorithm;
+  /** Column positions in index order; exactly one for `direct`. */
+  readonly columns: readonly number[];
+}
+
+export interface RawConstraint {
+  readonly sourceName: string | undefined;
+  /** Columns that are unique together. */
+  readonly columns: readonly number[];
+}
+
+export interface RawSequence {
+  readonly sourceName: string | undefined;
+  readonly column: number;
+  readonly start: bigint | undefined;
+  readonly minValue: bigint | undefined;
+  readonly maxValue: bigint | undefined;
+  readonly increment: bigint;
+}
+
+export interface RawDefaultValue {
+  readonly column: number;
+  /** One encoded value of the column's type. */
+  readonly value: Uint8Array;
+}
+
+export interface RawReducer {
+  readonly sourceName: string;
+  readonly params: ProductType;
+  readonly visibility: FunctionVisibility;
+  readonly okReturnType: AlgebraicType;
+  readonly errReturnType: AlgebraicType;
+}
+
+export type FunctionVisibility = 'private' | 'clientCallable';
+
+export interface RawProcedure {
+  readonly sourceName: string;
+  readonly params: ProductType;
+  readonly returnType: AlgebraicType;
+  readonly visibility: FunctionVisibility;
+}
+
+export interface RawView {
+  readonly sourceName: string;
+  /** Counted separately among sender views and among anonymous views. */
+  readonly index: number;
+  readonly isPublic: boolean;
+  readonly isAnonymous: boolean;
+  readonly params: ProductType;
+  readonly returnType: AlgebraicType;
+}
+
+export interface RawSchedule {
+  readonly sourceName: string | undefined;
+  /** Source name. */
+  readonly tableName: string;
+  readonly atColumn: number;
+  /** Source name of a reducer or procedure. */
+  readonly functionName: string;
+}
+
+export interface RawLifecycleReducer {
+  readonly event: Lifecycle;
+  /** Source name. */
+  readonly functionName: string;
+}
+
+export interface RawExplicitName {
+  readonly kind: 'table' | 'function' | 'index';
+  readonly sourceName: string;
+  readonly canonicalName: string;
+}
+
+export interface RawHttpRoute {
+  /** Source name of a handler. */
+  readonly handler: string;
+  /** `GET`, `POST`, … or an extension method; `undefined` matches every method. */
+  readonly method: string | undefined;
+  readonly path: string;
+}
+
+export interface RawViewPrimaryKey {
+  /** Source name. */
+  readonly viewName: string;
+  /** Source names. */
+  readonly columns: readonly string[];
+}
+
+export interface RawSubmodule {
+  readonly namespace: string;
+  readonly module: RawModule;
+}
+
+/** The wire tags of section kinds. */
+export const sectionTags = {
+  typespace: 0,
+  types: 1,
+  tables: 2,
+  reducers: 3,
+  procedures: 4,
+  views: 5,
+  schedules: 6,
+  lifecycleReducers: 7,
+  rowLevelSecurity: 8,
+  caseConversion: 9,
+  explicitNames: 10,
+  httpHandlers: 11,
+  httpRoutes: 12,
+  viewPrimaryKeys: 13,
+  submodules: 14,
+} as const;
+
+/** HTTP methods in the order of their wire tags; any other method is an extension, tag 9. */
+export const httpMethods = [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'DELETE',
+  'CONNECT',
+  'OPTIONS',
+  'TRACE',
+  'PATCH',
+] as const;
+
+/** A description of nothing, for building one up. */
+export const emptyRawModule: RawModule = {
+  version: 10,
+  typespace: { types: [] },
+  types: [],
+  tables: [],
+  reducers: [],
+  procedures: [],
+  views: [],
+  schedules: [],
+  lifecycleReducers: [],
+  rowLevelSecurity: [],
+  caseConversion: 'snakeCase',
+  explicitNames: [],
+  httpHandlers: [],
+  httpRoutes: [],
+  viewPrimaryKeys: [],
+  submodules: [],
+  strayDefaultTables: [],
+};

@@ -1,0 +1,62 @@
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import { canonicalTypespace } from './canonical-types.ts';
+import { type NamingPolicy, namingPolicyOf } from './case-conversion.ts';
+import { Namespace, type Problems } from './problems.ts';
+import type { RawExplicitName, RawModule } from './raw-module.ts';
+import { TypeRules } from './type-rules.ts';
+
+/** What the checks of one module, or of one submodule, share. */
+export interface Scope {
+  readonly raw: RawModule;
+  readonly problems: Problems;
+  readonly policy: NamingPolicy;
+  /** Field and variant names are canonical. */
+  readonly typespace: Typespace;
+  readonly types: TypeRules;
+  /** Tables, indexes, constraints, sequences, schedules and views share one set of names. */
+  readonly entities: Namespace;
+  readonly explicitNames: Readonly<Record<RawExplicitName['kind'], ReadonlyMap<string, string>>>;
+}
+
+export function openScope(raw: RawModule, problems: Problems): Scope {
+  const policy = namingPolicyOf(raw.caseConversion);
+  const typespace = canonicalTypespace(raw.typespace, policy);
+  const definitions = new Set(raw.types.map((type) => type.ref));
+  return {
+    raw,
+    problems,
+    policy,
+    typespace,
+    types: new TypeRules(typespace, definitions, problems),
+    entities: new Namespace(problems, (name) => `name \`${name}\` is used for multiple entities`),
+    explicitNames: {
+      table: explicitNamesOf(raw, 'table'),
+      function: explicitNamesOf(raw, 'function'),
+      index: explicitNamesOf(raw, 'index'),
+    },
+  };
+}
+
+export function canonicalTableName(scope: Scope, sourceName: string): string {
+  return scope.explicitNames.table.get(sourceName) ?? scope.policy.plain(sourceName);
+}
+
+/** For reducers, procedures, views and HTTP handlers. */
+export function canonicalFunctionName(scope: Scope, sourceName: string): string {
+  return scope.explicitNames.function.get(sourceName) ?? scope.policy.plain(sourceName);
+}
+
+/** Follows refs; a ref that leads nowhere is returned as it is, and reported by `TypeRules`. */
+export function followRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
+  let current = type;
+  for (let steps = 0; current.kind === 'ref' && steps <= typespace.types.length; steps += 1) {
+    current = typespace.types[current.ref] ?? type;
+  }
+  return current;
+}
+
+/** The last entry for one source name counts. */
+function explicitNamesOf(raw: RawModule, kind: RawExplicitName['kind']): Map<string, string> {
+  const entries = raw.explicitNames.filter((entry) => entry.kind === kind);
+  return new Map(entries.map((entry) => [entry.sourceName, entry.canonicalName]));
+}

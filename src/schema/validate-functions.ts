@@ -1,0 +1,86 @@
+import { typeText } from '../values/typespace.ts';
+import type { Lifecycle, ProcedureDefinition, ReducerDefinition } from './definition.ts';
+import { Namespace } from './problems.ts';
+import type { RawReducer } from './raw-module.ts';
+import { canonicalFunctionName, type Scope } from './scope.ts';
+
+/** How lifecycle events read in texts. */
+export const lifecycleTexts: Readonly<Record<Lifecycle, string>> = {
+  init: 'Init',
+  onConnect: 'OnConnect',
+  onDisconnect: 'OnDisconnect',
+};
+
+export interface ValidFunctions {
+  readonly reducers: readonly ReducerDefinition[];
+  readonly procedures: readonly ProcedureDefinition[];
+  /** Names that reducers and procedures took; views join in. */
+  readonly names: Namespace;
+}
+
+/** Checks reducers, procedures and the lifecycle events; both kinds keep their order. */
+export function validateFunctions(scope: Scope): ValidFunctions {
+  const names = new Namespace(scope.problems, (name) => {
+    return `Name ${name} is used for multiple reducers, procedures and/or views`;
+  });
+  const events = validateLifecycle(scope);
+  const hidden = new Set([...events.keys(), ...scope.raw.schedules.map((s) => s.functionName)]);
+  // Version 9 had no private functions.
+  const isHidden = (sourceName: string) => scope.raw.version === 10 && hidden.has(sourceName);
+  const reducers = scope.raw.reducers.map((raw) => ({
+    name: nameFunction(scope, raw.sourceName, names),
+    sourceName: raw.sourceName,
+    params: raw.params,
+    lifecycle: events.get(raw.sourceName),
+    visibility: isHidden(raw.sourceName) ? ('private' as const) : raw.visibility,
+  }));
+  reducers.forEach(({ name, params }) => {
+    scope.types.checkParameters(params, `reducer \`${name}\``);
+  });
+  for (const raw of scope.raw.reducers) checkReturnType(scope, raw);
+  const procedures = scope.raw.procedures.map((raw) => {
+    const name = nameFunction(scope, raw.sourceName, names);
+    scope.types.checkParameters(raw.params, `procedure \`${name}\``);
+    scope.types.checkUse(raw.returnType, `procedure \`${name}\` return value`);
+    const visibility = isHidden(raw.sourceName) ? ('private' as const) : raw.visibility;
+    return { ...raw, name, visibility };
+  });
+  return { reducers, procedures, names };
+}
+
+/** Checks the spelling of a function's name and takes it. Views use it too. */
+export function nameFunction(scope: Scope, sourceName: string, names: Namespace): string {
+  const name = canonicalFunctionName(scope, sourceName);
+  scope.problems.checkIdentifiers(sourceName, name);
+  names.claim(name);
+  return name;
+}
+
+/** Events by the source name of their reducer. */
+function validateLifecycle({ raw, problems }: Scope): Map<string, Lifecycle> {
+  const reducers = new Set(raw.reducers.map((reducer) => reducer.sourceName));
+  const assigned = new Set<Lifecycle>();
+  const events = new Map<string, Lifecycle>();
+  for (const { event, functionName } of raw.lifecycleReducers) {
+    const text = lifecycleTexts[event];
+    if (assigned.has(event)) {
+      problems.report(`Multiple reducers defined for lifecycle event ${text}`);
+    }
+    if (!reducers.has(functionName)) problems.report(`lifecycle event ${text} without reducer`);
+    if (events.has(functionName)) {
+      problems.report(`reducer \`${functionName}\` is assigned to several lifecycle events`);
+    }
+    assigned.add(event);
+    events.set(functionName, event);
+  }
+  return events;
+}
+
+function checkReturnType(scope: Scope, raw: RawReducer): void {
+  const { okReturnType: ok, errReturnType: err } = raw;
+  const isUnit = ok.kind === 'product' && ok.elements.length === 0;
+  if (isUnit && err.kind === 'string') return;
+  const name = canonicalFunctionName(scope, raw.sourceName);
+  const found = `Result<${typeText(ok)}, ${typeText(err)}>`;
+  scope.problems.report(`reducer ${name} has invalid return type: found ${found}`);
+}

@@ -1,0 +1,100 @@
+import { specialKindOf } from '../values/special-types.ts';
+import type { ProductType } from '../values/type.ts';
+import { typeText } from '../values/typespace.ts';
+import type { ScheduleDefinition, TableDefinition } from './definition.ts';
+import { generatedScheduleName } from './names.ts';
+import type { RawSchedule } from './raw-module.ts';
+import { canonicalFunctionName, followRefs, type Scope } from './scope.ts';
+
+/** Schedules by the source name of their table. */
+export function validateSchedules(
+  scope: Scope,
+  tables: readonly TableDefinition[],
+): Map<string, ScheduleDefinition> {
+  const { raw, problems } = scope;
+  const schedules = new Map<string, ScheduleDefinition>();
+  const valid = new Map(tables.map((table) => [table.sourceName, table]));
+  const declared = new Set(raw.tables.map(({ sourceName }) => sourceName));
+  const reducers = targetsByName('reducer', raw.reducers);
+  const procedures = targetsByName('procedure', raw.procedures);
+  for (const schedule of raw.schedules) {
+    const { tableName, functionName } = schedule;
+    const table = valid.get(tableName);
+    if (table === undefined) {
+      // A table that exists but was refused has its own message.
+      if (!declared.has(tableName)) problems.report(`Table ${tableName} not found`);
+    } else if (schedules.has(tableName)) {
+      problems.report(`table ${table.name} is assigned in multiple schedules`);
+    } else {
+      const target = reducers.get(functionName) ?? procedures.get(functionName);
+      schedules.set(tableName, validateSchedule(scope, schedule, table, target));
+    }
+  }
+  return schedules;
+}
+
+interface Target {
+  readonly kind: 'reducer' | 'procedure';
+  readonly params: ProductType;
+}
+
+function targetsByName(
+  kind: Target['kind'],
+  functions: readonly { readonly sourceName: string; readonly params: ProductType }[],
+): Map<string, Target> {
+  return new Map(functions.map(({ sourceName, params }) => [sourceName, { kind, params }]));
+}
+
+function validateSchedule(
+  scope: Scope,
+  schedule: RawSchedule,
+  table: TableDefinition,
+  target: Target | undefined,
+): ScheduleDefinition {
+  const { problems } = scope;
+  const given = scope.raw.version === 9 ? schedule.sourceName : undefined;
+  const name = given ?? generatedScheduleName(table.name);
+  const source = schedule.functionName;
+  scope.entities.claim(name);
+  checkShape(scope, schedule, table);
+  if (target === undefined) {
+    const text = `refers to a scheduled reducer or procedure ${source} that does not exist`;
+    problems.report(`Schedule ${name} ${text}`);
+  } else {
+    checkTarget(scope, table, source, target);
+  }
+  const functionName = canonicalFunctionName(scope, source);
+  return { name, atColumn: schedule.atColumn, functionName };
+}
+
+/** Column names are free: the types of the schedule column and of the primary key decide. */
+function checkShape({ problems, typespace }: Scope, schedule: RawSchedule, table: TableDefinition) {
+  const at = table.columns[schedule.atColumn];
+  const key = table.primaryKey === undefined ? undefined : table.columns[table.primaryKey];
+  const isAt = at !== undefined && specialKindOf(followRefs(at.type, typespace)) === 'scheduleAt';
+  const isKey = key !== undefined && followRefs(key.type, typespace).kind === 'u64';
+  if (isAt && isKey) return;
+  const columns = table.columns.map((column) => `${column.name}: ${typeText(column.type)}`);
+  problems.report(
+    'A scheduled table must have columns `scheduled_id: u64` and `scheduled_at: ScheduledAt`, ' +
+      `but table \`${table.name}\` has columns [${columns.join(', ')}]`,
+  );
+}
+
+function checkTarget({ problems }: Scope, table: TableDefinition, name: string, target: Target) {
+  if (takesOnly(target.params, table.rowTypeRef)) return;
+  const types = `type ${typeText(rowParameter(table))}, but has type ${typeText(target.params)}`;
+  problems.report(`Scheduled ${target.kind} ${name} expected to have ${types}`);
+}
+
+function takesOnly({ elements }: ProductType, rowTypeRef: number): boolean {
+  const [first, ...others] = elements;
+  return others.length === 0 && first?.type.kind === 'ref' && first.type.ref === rowTypeRef;
+}
+
+function rowParameter({ rowTypeRef }: TableDefinition): ProductType {
+  return {
+    kind: 'product',
+    elements: [{ name: undefined, type: { kind: 'ref', ref: rowTypeRef } }],
+  };
+}
