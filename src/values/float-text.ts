@@ -1,0 +1,25 @@
+/** Floats as the shortest decimal that reads back as the same bits; never mistaken for an integer. */
+
+/** `1.0`, `-0.0`, `0.1`, `1e+21`; `inf`, `-inf`, `NaN` for what is no number in JSON. */
+export function float64Text(value: number): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (value === Infinity) return 'inf';
+  if (value === -Infinity) return '-inf';
+  if (Object.is(value, -0)) return '-0.0';
+  return withFraction(String(value));
+}
+
+/** The same for a 32-bit float: `0.1`, not `0.10000000149011612`. */
+export function float32Text(value: number): string {
+  if (!Number.isFinite(value) || value === 0) return float64Text(value);
+  // Nine digits tell any two 32-bit floats apart.
+  for (let digits = 1; digits < 9; digits += 1) {
+    const shorter = Number(value.toPrecision(digits));
+    if (Math.fround(shorter) === value) return withFraction(String(shorter));
+  }
+  return withFraction(String(Number(value.toPrecision(9))));
+}
+
+function withFraction(text: string): string {
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}

@@ -1,0 +1,89 @@
+import { bigintFromHex, bigintToHex } from './hex.ts';
+
+// Constructors run for every row that is read: no lookup of a global in them.
+const { asUintN } = BigInt;
+
+const hexDigits = 64;
+
+/**
+ * Who a caller or which database it is: 256 bits, written as 64 hexadecimal digits.
+ *
+ * Instances compare with `isEqual`, never with `===`.
+ *
+ * @example
+ * ```ts
+ * const identity = Identity.fromString('c2'.padEnd(64, '0'));
+ * identity.isEqual(new Identity(identity.__identity__)); // true
+ * ```
+ */
+export class Identity {
+  readonly __identity__: bigint;
+
+  /** From the number, or from its hexadecimal text as `fromString` takes it. */
+  constructor(value: bigint | string) {
+    this.__identity__ = typeof value === 'string' ? parse(value) : checkRange(value);
+  }
+
+  /** From 64 hexadecimal digits with or without `0x`. Throws `SyntaxError` on anything else. */
+  static fromString(text: string): Identity {
+    return new Identity(text);
+  }
+
+  static zero(): Identity {
+    return new Identity(0n);
+  }
+
+  isEqual(other: Identity): boolean {
+    return this.__identity__ === other.__identity__;
+  }
+
+  equals(other: Identity): boolean {
+    return this.isEqual(other);
+  }
+
+  /** 64 lower-case digits, most significant first. */
+  toHexString(): string {
+    return identityToHex(this.__identity__);
+  }
+
+  toString(): string {
+    return this.toHexString();
+  }
+
+  /** 32 bytes, least significant first: the binary encoding. */
+  toUint8Array(): Uint8Array {
+    return littleEndianBytes(this.__identity__, hexDigits / 2);
+  }
+}
+
+/** 64 lower-case hexadecimal digits, most significant first, without prefix. */
+export function identityToHex(identity: bigint): string {
+  return bigintToHex(identity, hexDigits);
+}
+
+/** The identity written as 64 hexadecimal digits of any case with an optional `0x`. */
+export function identityFromHex(text: string): bigint | undefined {
+  return bigintFromHex(text, hexDigits);
+}
+
+/** The low `byteCount` bytes of `value`, least significant first. */
+export function littleEndianBytes(value: bigint, byteCount: number): Uint8Array {
+  return Uint8Array.from({ length: byteCount }, (_, index) =>
+    Number((value >> BigInt(8 * index)) & 0xffn),
+  );
+}
+
+function parse(text: string): bigint {
+  const value = identityFromHex(text);
+  if (value === undefined) {
+    throw new SyntaxError(`an identity is written as ${hexDigits} hexadecimal digits`);
+  }
+  return value;
+}
+
+function checkRange(value: bigint): bigint {
+  if (typeof value !== 'bigint' || asUintN(256, value) !== value) {
+    throw new RangeError('an identity is a bigint of 256 bits, not negative');
+  }
+  return value;
+}

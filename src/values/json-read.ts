@@ -1,0 +1,363 @@
+/**
+ * JSON to values. Two shapes are accepted, mixed at any depth: products as objects by element name or
+ * as arrays, sums as one-key objects or as `[tag, payload]`. What is refused, and with which words, is
+ * in docs/format/values.md.
+ */
+import { limits } from '../limits.ts';
+import { float64Text } from './float-text.ts';
+import { fromHex } from './hex.ts';
+import { type IntegerKind, integerRange, isWideInteger } from './integer-range.ts';
+import { JsonError } from './json-error.ts';
+import { JsonNumber, JsonObject, type JsonValue, positionText } from './json-text.ts';
+import { perType } from './per-type.ts';
+import { specialKindOf } from './special-types.ts';
+import type { AlgebraicType, NamedType, ProductType, ScalarKind, Typespace } from './type.ts';
+import { resolveType } from './typespace.ts';
+import type { Value } from './value.ts';
+
+/** The value of `type` that `json` stands for. Throws `JsonError`. */
+export function valueFromJson(type: AlgebraicType, json: JsonValue, typespace?: Typespace): Value {
+  return located(json, () => readerOf(type, typespace)(json, 0));
+}
+
+/**
+ * The arguments of a call: an array in parameter order, or an object by parameter name. Returns one
+ * value per parameter. Throws `JsonError`, whose words speak of arguments instead of fields.
+ */
+export function argumentsFromJson(
+  params: ProductType,
+  json: JsonValue,
+  functionName: string,
+  typespace?: Typespace,
+): Value[] {
+  const words: ProductWords = {
+    whole: `reducer args for ${functionName}`,
+    part: 'reducer argument',
+  };
+  return located(json, () => productReader(params.elements, typespace, words)(json, 0));
+}
+
+type Reader = (json: JsonValue, depth: number) => Value;
+
+/** How messages name a product and its elements. */
+interface ProductWords {
+  readonly whole: string;
+  readonly part: string;
+}
+
+const plainWords: ProductWords = { whole: 'product type <unknown>', part: 'field' };
+
+/** A problem on its way out; each container that it passes adds its step. */
+class Misfit {
+  readonly message: string;
+  /** Steps from the outermost container inwards. */
+  readonly positions: number[] = [];
+  readonly steps: string[] = [];
+  /** Which end of the offending value the position tells. */
+  readonly edge: 'start' | 'end';
+
+  constructor(message: string, edge: 'start' | 'end' = 'end') {
+    this.message = message;
+    this.edge = edge;
+  }
+}
+
+function located<Result>(root: JsonValue, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof Misfit)) throw error;
+    const path = error.steps.length === 0 ? '' : `${error.steps.join('')}: `;
+    const position = positionText(root, error.positions, error.edge);
+    throw new JsonError(path + error.message + position);
+  }
+}
+
+/** Runs `read`; a misfit inside learns that it happened at `position`, shown as `step`. */
+function within<Result>(position: number, step: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof Misfit) {
+      error.positions.unshift(position);
+      error.steps.unshift(step);
+    }
+    throw error;
+  }
+}
+
+const readerOf: (type: AlgebraicType, typespace?: Typespace) => Reader = perType(
+  (type, typespace) => {
+    switch (type.kind) {
+      case 'ref': {
+        let target: Reader | undefined;
+        return (json, depth) => {
+          target ??= readerOf(resolveType(type, typespace), typespace);
+          return target(json, depth);
+        };
+      }
+      case 'product':
+        return productReader(type.elements, typespace, plainWords);
+      case 'sum':
+        return sumReader(type.variants, typespace, specialKindOf(type) === 'option');
+      case 'array':
+        return type.element.kind === 'u8' ? readBytes : arrayReader(type.element, typespace);
+      default:
+        return scalarReader(type.kind);
+    }
+  },
+);
+
+function productReader(
+  elements: readonly NamedType[],
+  typespace: Typespace | undefined,
+  words: ProductWords,
+): (json: JsonValue, depth: number) => Value[] {
+  const readers = elements.map((element) => readerOf(element.type, typespace));
+  return (json, depth) => {
+    // Unit holds nothing, so it is no level of nesting: not here, and in no other codec.
+    const isTooDeep = depth >= limits.nestingDepthMax && readers.length > 0;
+    if (isTooDeep) throw new Misfit('recursion limit exceeded');
+    if (Array.isArray(json)) return readPositional(readers, json, words, depth);
+    if (json instanceof JsonObject) return readNamed(readers, elements, json, words, depth);
+    throw new Misfit(`invalid type: ${describe(json)}, expected ${words.whole}`);
+  };
+}
+
+function readPositional(
+  readers: readonly Reader[],
+  items: readonly JsonValue[],
+  words: ProductWords,
+  depth: number,
+): Value[] {
+  const values = readers.map((read, index) => {
+    const item = items[index];
+    if (item === undefined) {
+      const expected = `${words.whole} with ${readers.length} elements`;
+      throw new Misfit(`invalid length ${items.length}, expected ${expected}`);
+    }
+    return within(index, `[${index}]`, () => read(item, depth + 1));
+  });
+  if (items.length > readers.length) {
+    within(readers.length, '', () => {
+      throw new Misfit('trailing characters', 'start');
+    });
+  }
+  return values;
+}
+
+function readNamed(
+  readers: readonly Reader[],
+  elements: readonly NamedType[],
+  json: JsonObject,
+  words: ProductWords,
+  depth: number,
+): Value[] {
+  const values: (Value | undefined)[] = readers.map(() => undefined);
+  for (const [position, [key, item]] of json.entries.entries()) {
+    if (position > 0 && position >= readers.length) throw new Misfit('trailing comma');
+    const index = elements.findIndex((element) => element.name === key);
+    const read = readers[index];
+    if (read === undefined) {
+      const known = elements.map((element) => element.name);
+      throw new Misfit(`unknown ${words.part} \`${key}\`, ${expectedNames(known, words.part)}`);
+    }
+    if (values[index] !== undefined) throw new Misfit(`duplicate ${words.part} \`${key}\``);
+    values[index] = within(position, `.${key}`, () => read(item, depth + 1));
+  }
+  return values.map((value, index) => {
+    const name = elements[index]?.name ?? index;
+    if (value === undefined) throw new Misfit(`missing ${words.part} \`${name}\``);
+    return value;
+  });
+}
+
+function sumReader(
+  variants: readonly NamedType[],
+  typespace: Typespace,
+  isOption: boolean,
+): Reader {
+  const readers = variants.map((variant) => readerOf(variant.type, typespace));
+  return (json, depth) => {
+    if (depth >= limits.nestingDepthMax) throw new Misfit('recursion limit exceeded');
+    if (isOption && json === null) return { tag: 1, value: [] };
+    const { tag, payload, position } = readVariant(variants, json);
+    const read = readers[tag];
+    if (read === undefined) throw unknownVariant(variants, String(tag));
+    const step = Array.isArray(json) ? '[1]' : `.${variants[tag]?.name ?? tag}`;
+    return { tag, value: within(position, step, () => read(payload, depth + 1)) };
+  };
+}
+
+/** Which variant `json` names, and where in `json` the payload stands. */
+function readVariant(
+  variants: readonly NamedType[],
+  json: JsonValue,
+): { tag: number; payload: JsonValue; position: number } {
+  if (Array.isArray(json)) {
+    const [head, payload] = json;
+    if (head === undefined || payload === undefined) {
+      throw new Misfit(
+        `invalid length ${json.length}, expected sum type <unknown> with 2 elements`,
+      );
+    }
+    if (json.length > 2) throw new Misfit('trailing characters');
+    return { tag: readTag(variants, head), payload, position: 1 };
+  }
+  if (json instanceof JsonObject) {
+    const [entry] = json.entries;
+    if (entry === undefined) throw new Misfit('invalid length 0, expected sum type <unknown>');
+    if (json.entries.length > 1) throw new Misfit('trailing comma');
+    return { tag: readTagName(variants, entry[0]), payload: entry[1], position: 0 };
+  }
+  throw new Misfit(`invalid type: ${describe(json)}, expected sum type <unknown>`);
+}
+
+function readTag(variants: readonly NamedType[], json: JsonValue): number {
+  if (typeof json === 'string') return readTagName(variants, json);
+  if (json instanceof JsonNumber && /^\d{1,3}$/.test(json.text)) return Number(json.text);
+  throw new Misfit(`invalid type: ${describe(json)}, expected variant name or tag`);
+}
+
+/** A name that reads as a number up to 255 is a tag, even if a variant is called so. */
+function readTagName(variants: readonly NamedType[], name: string): number {
+  if (/^\+?\d+$/.test(name) && Number(name) <= 255) return Number(name);
+  const tag = variants.findIndex((variant) => variant.name === name);
+  if (tag < 0) throw unknownVariant(variants, name);
+  return tag;
+}
+
+function unknownVariant(variants: readonly NamedType[], name: string): Misfit {
+  const known = variants.map((variant) => variant.name);
+  return new Misfit(`unknown variant \`${name}\`, ${expectedNames(known, 'variant')}`);
+}
+
+function expectedNames(names: readonly (string | undefined)[], noun: string): string {
+  const quoted = names.flatMap((name) => (name === undefined ? [] : [`\`${name}\``]));
+  if (quoted.length === 0) return `there are no ${noun}s`;
+  if (quoted.length <= 2) return `expected ${quoted.join(' or ')}`;
+  return `expected one of ${quoted.join(', ')}`;
+}
+
+function arrayReader(element: AlgebraicType, typespace: Typespace): Reader {
+  const read = readerOf(element, typespace);
+  return (json, depth) => {
+    if (depth >= limits.nestingDepthMax) throw new Misfit('recursion limit exceeded');
+    if (!Array.isArray(json)) {
+      throw new Misfit(`invalid type: ${describe(json)}, expected a sequence`);
+    }
+    return json.map((item, index) => within(index, `[${index}]`, () => read(item, depth + 1)));
+  };
+}
+
+function readBytes(json: JsonValue): Value {
+  const expected = 'a byte array or hex string';
+  if (typeof json === 'string') {
+    const bytes = fromHex(json);
+    if (bytes === undefined) {
+      throw new Misfit(`invalid value: ${describe(json)}, expected ${expected}`);
+    }
+    return bytes;
+  }
+  if (!Array.isArray(json)) {
+    throw new Misfit(`invalid type: ${describe(json)}, expected ${expected}`);
+  }
+  return Uint8Array.from(json, (item, index) =>
+    within(index, `[${index}]`, () => Number(readNarrowInteger('u8', item))),
+  );
+}
+
+function scalarReader(kind: ScalarKind): Reader {
+  switch (kind) {
+    case 'string':
+      return (json) => {
+        if (typeof json === 'string') return json;
+        throw new Misfit(`invalid type: ${describe(json)}, expected a string`);
+      };
+    case 'bool':
+      return (json) => {
+        if (typeof json === 'boolean') return json;
+        throw new Misfit(`invalid type: ${describe(json)}, expected a boolean`);
+      };
+    case 'f32':
+      return (json) => Math.fround(readFloat(kind, json));
+    case 'f64':
+      return (json) => readFloat(kind, json);
+    case 'i128':
+    case 'u128':
+      return (json) => readInteger128(kind, json);
+    case 'i256':
+    case 'u256':
+      return (json) => readInteger256(kind, json);
+    default:
+      return isWideInteger(kind)
+        ? (json) => readNarrowInteger(kind, json)
+        : (json) => Number(readNarrowInteger(kind, json));
+  }
+}
+
+function readFloat(kind: 'f32' | 'f64', json: JsonValue): number {
+  if (!(json instanceof JsonNumber)) {
+    throw new Misfit(`invalid type: ${describe(json)}, expected ${kind}`);
+  }
+  const value = Number(json.text);
+  if (!Number.isFinite(value)) throw new Misfit('number out of range');
+  return value;
+}
+
+/** Integers of 8 to 64 bits. */
+function readNarrowInteger(kind: IntegerKind, json: JsonValue): bigint {
+  if (!(json instanceof JsonNumber) || !fits64(json)) {
+    throw new Misfit(`invalid type: ${describe(json)}, expected ${kind}`);
+  }
+  const value = BigInt(json.text);
+  const { min, max } = integerRange[kind];
+  if (value < min || value > max) {
+    throw new Misfit(`invalid value: integer \`${value}\`, expected ${kind}`);
+  }
+  return value;
+}
+
+/** True for integers of at most 64 bits; longer ones are floats to the JSON readers of our peers. */
+function fits64(json: JsonNumber): boolean {
+  if (!json.isInteger || json.text.length > 20) return false;
+  const value = BigInt(json.text);
+  return value >= integerRange.i64.min && value <= integerRange.u64.max;
+}
+
+function readInteger128(kind: 'i128' | 'u128', json: JsonValue): bigint {
+  if (!(json instanceof JsonNumber) || !json.isInteger) {
+    throw new Misfit(`invalid type: ${describe(json)}, expected ${kind}`);
+  }
+  // The length is checked first: turning megabytes of digits into a bigint takes minutes.
+  const value = json.text.length > 40 ? undefined : BigInt(json.text);
+  const { min, max } = integerRange[kind];
+  if (value === undefined || value < min || value > max) throw new Misfit('number out of range');
+  return value;
+}
+
+function readInteger256(kind: 'i256' | 'u256', json: JsonValue): bigint {
+  if (typeof json !== 'string') {
+    throw new Misfit(`invalid type: ${describe(json)}, expected ${kind} as a hex string`);
+  }
+  const [, sign, digits] = /^([+-]?)0[x]0*([0-9a-fA-F]{0,64})$/.exec(json) ?? [];
+  const isHex = digits !== undefined && !/0x$/.test(json) && (sign !== '-' || kind === 'i256');
+  const magnitude = isHex ? BigInt(`0x0${digits}`) : undefined;
+  const { min, max } = integerRange[kind];
+  const value = magnitude !== undefined && sign === '-' ? -magnitude : magnitude;
+  if (value === undefined || value < min || value > max) {
+    throw new Misfit(`invalid value: ${describe(json)}, expected ${kind} as a hex string`);
+  }
+  return value;
+}
+
+/** What stands there, as messages say it. */
+function describe(json: JsonValue): string {
+  if (json === null) return 'null';
+  if (typeof json === 'boolean') return `boolean \`${json}\``;
+  if (typeof json === 'string') return `string ${JSON.stringify(json)}`;
+  if (Array.isArray(json)) return 'sequence';
+  if (json instanceof JsonObject) return 'map';
+  if (fits64(json)) return `integer \`${json.text}\``;
+  return `floating point \`${float64Text(Number(json.text))}\``;
+}

@@ -1,0 +1,174 @@
+/** Values to JSON, in one of two shapes, straight from their encoding. */
+import { limits } from '../limits.ts';
+import { BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
+import { encodeValue } from './encode.ts';
+import { float32Text, float64Text } from './float-text.ts';
+import { toHex } from './hex.ts';
+import { fixedSizeOf } from './layout.ts';
+import { perType } from './per-type.ts';
+import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
+import { resolveType } from './typespace.ts';
+import type { Value } from './value.ts';
+
+/** `named`: objects by element name, sums as one-key objects. `positional`: arrays, `[tag, payload]`. */
+export type JsonShape = 'named' | 'positional';
+
+/** The JSON of a value. NaN and the infinities become `null`. */
+export function valueToJson(
+  type: AlgebraicType,
+  value: Value,
+  shape: JsonShape,
+  typespace?: Typespace,
+): string {
+  return encodedToJson(
+    type,
+    new BinaryReader(encodeValue(type, value, typespace)),
+    shape,
+    typespace,
+  );
+}
+
+/** The JSON of the encoded value that `reader` is at. Throws `DecodeError`. */
+export function encodedToJson(
+  type: AlgebraicType,
+  reader: BinaryReader,
+  shape: JsonShape,
+  typespace?: Typespace,
+): string {
+  const print = shape === 'named' ? namedPrinterOf : positionalPrinterOf;
+  reader.beginValue();
+  return print(type, typespace)(reader, 0);
+}
+
+type Printer = (reader: BinaryReader, depth: number) => string;
+type PrinterOf = (type: AlgebraicType, typespace?: Typespace) => Printer;
+
+const namedPrinterOf: PrinterOf = perType((type, typespace) =>
+  compilePrinter(type, typespace, namedPrinterOf, true),
+);
+
+const positionalPrinterOf: PrinterOf = perType((type, typespace) =>
+  compilePrinter(type, typespace, positionalPrinterOf, false),
+);
+
+function compilePrinter(
+  type: AlgebraicType,
+  typespace: Typespace,
+  printerOf: PrinterOf,
+  isNamed: boolean,
+): Printer {
+  switch (type.kind) {
+    case 'ref': {
+      let target: Printer | undefined;
+      return (reader, depth) => {
+        target ??= printerOf(resolveType(type, typespace), typespace);
+        return target(reader, depth);
+      };
+    }
+    case 'product': {
+      const parts = type.elements.map((element) => printerOf(element.type, typespace));
+      return isNamed ? namedProductPrinter(type.elements, parts) : listPrinter(parts);
+    }
+    case 'sum': {
+      const payloads = type.variants.map((variant) => printerOf(variant.type, typespace));
+      return sumPrinter(type.variants, payloads, isNamed);
+    }
+    case 'array':
+      if (type.element.kind === 'u8') return (reader) => `"${toHex(reader.bytes())}"`;
+      return arrayPrinter(
+        printerOf(type.element, typespace),
+        fixedSizeOf(type.element, typespace) === 0,
+      );
+    default:
+      return scalarPrinters[type.kind];
+  }
+}
+
+function namedProductPrinter(elements: readonly NamedType[], parts: readonly Printer[]): Printer {
+  if (parts.length === 0) return () => '{}';
+  const fields = parts.map((print, index) => ({
+    print,
+    key: `${index === 0 ? '' : ','}${keyText(elements[index], index)}`,
+  }));
+  return (reader, depth) => {
+    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    let text = '{';
+    for (const { key, print } of fields) text += key + print(reader, depth + 1);
+    return `${text}}`;
+  };
+}
+
+function listPrinter(parts: readonly Printer[]): Printer {
+  if (parts.length === 0) return () => '[]';
+  return (reader, depth) => {
+    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    let text = '';
+    for (const print of parts) text += `${text === '' ? '[' : ','}${print(reader, depth + 1)}`;
+    return `${text}]`;
+  };
+}
+
+function sumPrinter(
+  variants: readonly NamedType[],
+  payloads: readonly Printer[],
+  isNamed: boolean,
+): Printer {
+  const heads = variants.map((variant, tag) =>
+    isNamed ? `{${keyText(variant, tag)}` : `[${tag},`,
+  );
+  const tail = isNamed ? '}' : ']';
+  return (reader, depth) => {
+    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    const tag = reader.u8();
+    const print = payloads[tag];
+    if (print === undefined) throw unknownTag(tag);
+    return heads[tag] + print(reader, depth + 1) + tail;
+  };
+}
+
+function arrayPrinter(print: Printer, isEmpty: boolean): Printer {
+  return (reader, depth) => {
+    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    const count = reader.count(isEmpty);
+    let text = '[';
+    for (let index = 0; index < count; index += 1) {
+      if (index > 0) text += ',';
+      text += print(reader, depth + 1);
+    }
+    return `${text}]`;
+  };
+}
+
+/** A nameless element or variant goes by its position, which is how readers take it back. */
+function keyText(item: NamedType | undefined, index: number): string {
+  return `${JSON.stringify(item?.name ?? String(index))}:`;
+}
+
+const scalarPrinters: Readonly<Record<ScalarKind, Printer>> = {
+  string: (reader) => JSON.stringify(reader.string()),
+  bool: (reader) => (reader.bool() ? 'true' : 'false'),
+  i8: (reader) => String(reader.i8()),
+  u8: (reader) => String(reader.u8()),
+  i16: (reader) => String(reader.i16()),
+  u16: (reader) => String(reader.u16()),
+  i32: (reader) => String(reader.i32()),
+  u32: (reader) => String(reader.u32()),
+  i64: (reader) => String(reader.i64()),
+  u64: (reader) => String(reader.u64()),
+  i128: (reader) => String(reader.i128()),
+  u128: (reader) => String(reader.u128()),
+  i256: (reader) => `"${signedHex(reader.i256())}"`,
+  u256: (reader) => `"${signedHex(reader.u256())}"`,
+  f32: (reader) => {
+    const value = reader.f32();
+    return Number.isFinite(value) ? float32Text(value) : 'null';
+  },
+  f64: (reader) => {
+    const value = reader.f64();
+    return Number.isFinite(value) ? float64Text(value) : 'null';
+  },
+};
+
+function signedHex(value: bigint): string {
+  return value < 0n ? `-0x${(-value).toString(16)}` : `0x${value.toString(16)}`;
+}

@@ -1,0 +1,138 @@
+/**
+ * What both implementations of the native codecs share: the checks of written values and the errors
+ * that name the path to what did not fit.
+ */
+import { limits } from '../limits.ts';
+import { integerRange } from './integer-range.ts';
+import type { SpecialProductKind } from './special-types.ts';
+import type { NamedType, ScalarKind } from './type.ts';
+
+/** What a place in a value may demand. */
+export type Demand =
+  | ScalarKind
+  | SpecialProductKind
+  | 'bytes'
+  | 'array'
+  | 'product'
+  | 'sum'
+  | 'result';
+
+/** A value that does not fit, on its way out; every codec function that it passes adds its path. */
+export class Misfit {
+  readonly path: string;
+  readonly text: string;
+
+  constructor(path: string, text: string) {
+    this.path = path;
+    this.text = text;
+  }
+}
+
+/** Throws the misfit of `value` at `path`. */
+export function fail(path: string, demand: Demand, value: unknown): never {
+  throw new Misfit(path, misfitText(demand, value));
+}
+
+/** Throws the misfit of a tag that no variant has. */
+export function failTag(path: string, names: readonly string[], tag: unknown): never {
+  const known = names.map((name) => `'${name}'`).join(', ');
+  const given = typeof tag === 'string' ? `'${tag}'` : describe(tag);
+  throw new Misfit(path, `${given} is not a variant: expected a tag out of ${known}`);
+}
+
+export function failDepth(path: string): never {
+  throw new Misfit(path, `nested deeper than ${limits.nestingDepthMax} levels`);
+}
+
+/** Throws when an array has more elements without bytes than a reader would take back. */
+export function checkEmptyElements(path: string, count: number): void {
+  if (count <= limits.emptyElementCountMax) return;
+  throw new Misfit(path, `${count} elements without content are too many`);
+}
+
+/** `error` as seen from further out: `path` leads to where it was thrown. */
+export function inside(error: unknown, path: string): unknown {
+  return error instanceof Misfit ? new Misfit(path + error.path, error.text) : error;
+}
+
+/** What the caller of an encoder gets to see. */
+export function asTypeError(error: unknown, name: string): unknown {
+  if (!(error instanceof Misfit)) return error;
+  return new TypeError(`${name}${error.path}: ${error.text}`);
+}
+
+/** How the path goes on to an element: `.level`, or `[2]` for a nameless one. */
+export function stepText(item: NamedType, index: number): string {
+  return item.name === undefined ? `[${index}]` : `.${item.name}`;
+}
+
+/** The property or tag of an element or variant. */
+export function nativeName(item: NamedType, index: number): string {
+  return item.name ?? String(index);
+}
+
+/** True for a `Uint8Array` of any realm. */
+export function isBytes(value: unknown): value is Uint8Array {
+  return isView(value) && (value as { BYTES_PER_ELEMENT?: unknown }).BYTES_PER_ELEMENT === 1;
+}
+
+function misfitText(demand: Demand, value: unknown): string {
+  if (demand in integerRange) {
+    const { max } = integerRange[demand as keyof typeof integerRange];
+    const isWide = max > 0xffff_ffffn;
+    if (typeof value === 'bigint' && isWide) return `${value} is out of range for ${demand}`;
+    if (typeof value === 'number' && !isWide) {
+      return Number.isInteger(value)
+        ? `${value} is out of range for ${demand}`
+        : `${value} is not an integer, as ${demand} needs`;
+    }
+  }
+  return `expected ${phrases[demand]}, got ${describe(value)}`;
+}
+
+/** Contents of a value are not repeated, except numbers. */
+function describe(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  switch (typeof value) {
+    case 'number':
+      return `the number ${value}`;
+    case 'bigint':
+      return `the bigint ${value}n`;
+    case 'object':
+      return 'an object';
+    default:
+      return `a ${typeof value}`;
+  }
+}
+
+const phrases: Readonly<Record<Demand, string>> = {
+  string: 'a string',
+  bool: 'a boolean',
+  i8: 'a number (i8)',
+  u8: 'a number (u8)',
+  i16: 'a number (i16)',
+  u16: 'a number (u16)',
+  i32: 'a number (i32)',
+  u32: 'a number (u32)',
+  i64: 'a bigint (i64)',
+  u64: 'a bigint (u64)',
+  i128: 'a bigint (i128)',
+  u128: 'a bigint (u128)',
+  i256: 'a bigint (i256)',
+  u256: 'a bigint (u256)',
+  f32: 'a number (f32)',
+  f64: 'a number (f64)',
+  identity: 'an Identity',
+  connectionId: 'a ConnectionId',
+  timestamp: 'a Timestamp',
+  timeDuration: 'a TimeDuration',
+  uuid: 'a Uuid',
+  bytes: 'a Uint8Array',
+  array: 'an array',
+  product: 'an object',
+  sum: 'an object { tag, value }',
+  result: 'an object { ok } or { err }',
+};
+
+const { isView } = ArrayBuffer;

@@ -1,0 +1,59 @@
+/**
+ * The JavaScript form of values, as the SDKs hand them to people:
+ *
+ * | type | JavaScript |
+ * |---|---|
+ * | bool, string | boolean, string |
+ * | i8 … u32, f32, f64 | number |
+ * | i64 … u256 | bigint |
+ * | array of u8; other arrays | `Uint8Array`; array |
+ * | product | object by element name (a nameless one goes by its position); unit is `{}` |
+ * | option of T | T, or `undefined` for none (`null` is taken too) |
+ * | result of T, E | `{ ok: T }` or `{ err: E }` |
+ * | other sums, also ScheduleAt | `{ tag: 'Name', value }`; `value` of a unit variant may be left out |
+ * | identity, connectionId, timestamp, timeDuration, uuid | the class of that name |
+ *
+ * An option of an option cannot say `some(none)`: `undefined` is written as the outer none, and a
+ * `some(none)` that is read becomes `undefined`.
+ *
+ * Writing checks every value: what does not fit throws `TypeError` with the path to it, such as
+ * `hero.level: 300 is out of range for u8`. Nothing of such a value may be used then; the writer may
+ * hold a part of it. Reading throws `DecodeError`.
+ */
+import type { BinaryReader } from './binary-reader.ts';
+import type { BinaryWriter } from './binary-writer.ts';
+import { closureDecoderOf, closureEncoderOf } from './native-closures.ts';
+import { generatedDecoderOf, generatedEncoderOf } from './native-generated.ts';
+import { perType } from './per-type.ts';
+import { type AlgebraicType, emptyTypespace, type Typespace } from './type.ts';
+
+export type NativeEncoder = (writer: BinaryWriter, value: unknown) => void;
+export type NativeDecoder = (reader: BinaryReader) => unknown;
+
+/**
+ * The encoder of native values of `type`, generated once per type object and name. `name` stands at
+ * the start of the paths in its errors: the table or reducer, say.
+ */
+export function nativeEncoderOf(
+  type: AlgebraicType,
+  typespace?: Typespace,
+  name = 'value',
+): NativeEncoder {
+  const byName = encodersByName(type, typespace);
+  let encoder = byName.get(name);
+  if (encoder === undefined) {
+    encoder =
+      generatedEncoderOf(type, typespace ?? emptyTypespace, name) ??
+      closureEncoderOf(type, typespace, name);
+    byName.set(name, encoder);
+  }
+  return encoder;
+}
+
+/** The decoder to native values of `type`, generated once per type object. */
+export const nativeDecoderOf: (type: AlgebraicType, typespace?: Typespace) => NativeDecoder =
+  perType(
+    (type, typespace) => generatedDecoderOf(type, typespace) ?? closureDecoderOf(type, typespace),
+  );
+
+const encodersByName = perType(() => new Map<string, NativeEncoder>());

@@ -1,0 +1,117 @@
+/**
+ * Shapes with a meaning of their own. Nothing marks them but their structure: the number and names of
+ * the elements and the kinds inside must match exactly, else the type is an ordinary one.
+ */
+import type { AlgebraicType, NamedType, ProductType, SumType } from './type.ts';
+
+export type SpecialKind =
+  | 'identity'
+  | 'connectionId'
+  | 'timestamp'
+  | 'timeDuration'
+  | 'uuid'
+  | 'scheduleAt'
+  | 'option'
+  | 'result'
+  | 'unit'
+  | 'bytes';
+
+/** Builds a product from `[name, type]` pairs: `product(['id', { kind: 'u32' }])`. */
+export function product(...elements: readonly (readonly [string, AlgebraicType])[]): ProductType {
+  return { kind: 'product', elements: named(elements) };
+}
+
+/** Builds a sum from `[name, type]` pairs: `sum(['Red', unitType], ['Custom', { kind: 'u32' }])`. */
+export function sum(...variants: readonly (readonly [string, AlgebraicType])[]): SumType {
+  return { kind: 'sum', variants: named(variants) };
+}
+
+/** An optional value: `some` is tag 0, `none` is tag 1. */
+export function optionType(inner: AlgebraicType): SumType {
+  return sum(['some', inner], ['none', unitType]);
+}
+
+/** An outcome: `ok` is tag 0, `err` is tag 1. */
+export function resultType(ok: AlgebraicType, err: AlgebraicType): SumType {
+  return sum(['ok', ok], ['err', err]);
+}
+
+/** The product without elements: one value, no bytes. */
+export const unitType: AlgebraicType = { kind: 'product', elements: [] };
+/** The sum without variants: it has no values. */
+export const neverType: AlgebraicType = { kind: 'sum', variants: [] };
+export const bytesType: AlgebraicType = { kind: 'array', element: { kind: 'u8' } };
+
+/** Names of the single element of each special product; also the property of its class. */
+export const specialElements = {
+  identity: { name: '__identity__', kind: 'u256' },
+  connectionId: { name: '__connection_id__', kind: 'u128' },
+  timestamp: { name: '__timestamp_micros_since_unix_epoch__', kind: 'i64' },
+  timeDuration: { name: '__time_duration_micros__', kind: 'i64' },
+  uuid: { name: '__uuid__', kind: 'u128' },
+} as const;
+
+export const identityType: AlgebraicType = specialProduct('identity');
+export const connectionIdType: AlgebraicType = specialProduct('connectionId');
+export const timestampType: AlgebraicType = specialProduct('timestamp');
+export const timeDurationType: AlgebraicType = specialProduct('timeDuration');
+export const uuidType: AlgebraicType = specialProduct('uuid');
+export const scheduleAtType: AlgebraicType = sum(
+  ['Interval', timeDurationType],
+  ['Time', timestampType],
+);
+
+export type SpecialProductKind = keyof typeof specialElements;
+
+/** What `type` means beyond its structure, if anything. Refs are not followed. */
+export function specialKindOf(type: AlgebraicType): SpecialKind | undefined {
+  switch (type.kind) {
+    case 'product':
+      return specialProductKindOf(type) ?? (type.elements.length === 0 ? 'unit' : undefined);
+    case 'sum':
+      return specialSumKindOf(type);
+    case 'array':
+      return type.element.kind === 'u8' ? 'bytes' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Which of the five one-element products `type` is, if any. */
+export function specialProductKindOf(type: AlgebraicType): SpecialProductKind | undefined {
+  if (type.kind !== 'product' || type.elements.length !== 1) return undefined;
+  const element = type.elements[0];
+  if (element === undefined) return undefined;
+  for (const kind of specialProductKinds) {
+    const special = specialElements[kind];
+    if (element.name === special.name && element.type.kind === special.kind) return kind;
+  }
+  return undefined;
+}
+
+function specialSumKindOf(type: SumType): SpecialKind | undefined {
+  const [first, second] = type.variants;
+  if (first === undefined || second === undefined || type.variants.length !== 2) return undefined;
+  if (first.name === 'some' && second.name === 'none') {
+    return specialKindOf(second.type) === 'unit' ? 'option' : undefined;
+  }
+  if (first.name === 'ok' && second.name === 'err') return 'result';
+  if (first.name === 'Interval' && second.name === 'Time') {
+    const isScheduleAt =
+      specialProductKindOf(first.type) === 'timeDuration' &&
+      specialProductKindOf(second.type) === 'timestamp';
+    return isScheduleAt ? 'scheduleAt' : undefined;
+  }
+  return undefined;
+}
+
+const specialProductKinds = Object.keys(specialElements) as readonly SpecialProductKind[];
+
+function specialProduct(kind: SpecialProductKind): ProductType {
+  const { name, kind: scalar } = specialElements[kind];
+  return product([name, { kind: scalar }]);
+}
+
+function named(pairs: readonly (readonly [string, AlgebraicType])[]): NamedType[] {
+  return pairs.map(([name, type]) => ({ name, type }));
+}

@@ -1,0 +1,82 @@
+/** Values as people read them; not meant to be read back. */
+import { connectionIdToHex } from './connection-id.ts';
+import { float32Text, float64Text } from './float-text.ts';
+import { toHex } from './hex.ts';
+import { identityToHex } from './identity.ts';
+import { type SpecialProductKind, specialProductKindOf } from './special-types.ts';
+import { timeDurationToText } from './time-duration.ts';
+import { timestampToText } from './timestamp.ts';
+import type { AlgebraicType, Typespace } from './type.ts';
+import { emptyTypespace } from './type.ts';
+import { resolveType } from './typespace.ts';
+import { uuidToText } from './uuid.ts';
+import type { SumValue, Value } from './value.ts';
+
+/**
+ * `plain`: identities and connection ids as bare hexadecimal, UUIDs bare. `table`: as in the cells of
+ * a printed SQL result, with `0x` in front of the first two and quotes around the last.
+ */
+export type TextStyle = 'plain' | 'table';
+
+/** The text of a value: `"Ann"`, `0x00ff`, `(id = 1, at = 2025-02-17T10:30:45+00:00)`, `(some = 5)`. */
+export function valueToText(
+  type: AlgebraicType,
+  value: Value,
+  typespace: Typespace = emptyTypespace,
+  style: TextStyle = 'plain',
+): string {
+  const target = resolveType(type, typespace);
+  const special = specialProductKindOf(target);
+  if (special !== undefined) {
+    const [inner] = value as readonly [bigint];
+    return specialText(special, inner, style);
+  }
+  switch (target.kind) {
+    case 'product': {
+      const values = value as readonly Value[];
+      const fields = target.elements.map((element, index) => {
+        const text = valueToText(element.type, values[index] as Value, typespace, style);
+        return `${element.name ?? `col_${index}`} = ${text}`;
+      });
+      return `(${fields.join(', ')})`;
+    }
+    case 'sum': {
+      const { tag, value: payload } = value as SumValue;
+      const variant = target.variants[tag];
+      if (variant === undefined) return `(${tag})`;
+      const text = valueToText(variant.type, payload, typespace, style);
+      return `(${variant.name ?? `col_${tag}`} = ${text})`;
+    }
+    case 'array': {
+      if (target.element.kind === 'u8') return `0x${toHex(value as Uint8Array)}`;
+      const items = value as readonly Value[];
+      const texts = items.map((item) => valueToText(target.element, item, typespace, style));
+      return `[${texts.join(', ')}]`;
+    }
+    case 'string':
+      return `"${value}"`;
+    case 'f32':
+      return float32Text(value as number);
+    case 'f64':
+      return float64Text(value as number);
+    default:
+      return String(value);
+  }
+}
+
+function specialText(kind: SpecialProductKind, value: bigint, style: TextStyle): string {
+  const prefix = style === 'table' ? '0x' : '';
+  const quote = style === 'table' ? '"' : '';
+  switch (kind) {
+    case 'identity':
+      return prefix + identityToHex(value);
+    case 'connectionId':
+      return prefix + connectionIdToHex(value);
+    case 'timestamp':
+      return timestampToText(value);
+    case 'timeDuration':
+      return timeDurationToText(value);
+    case 'uuid':
+      return quote + uuidToText(value) + quote;
+  }
+}

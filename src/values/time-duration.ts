@@ -1,0 +1,57 @@
+// Constructors run for every row that is read: no lookup of a global in them.
+const { asIntN } = BigInt;
+
+/**
+ * A span of time in microseconds, of either sign.
+ *
+ * @example
+ * ```ts
+ * const pause = TimeDuration.fromMillis(1500);
+ * pause.micros; // 1500000n
+ * pause.toString(); // '+1.500000'
+ * ```
+ */
+export class TimeDuration {
+  readonly __time_duration_micros__: bigint;
+
+  constructor(micros: bigint) {
+    if (typeof micros !== 'bigint' || asIntN(64, micros) !== micros) {
+      throw new RangeError('a time duration is a bigint of microseconds in 64 bits');
+    }
+    this.__time_duration_micros__ = micros;
+  }
+
+  /** From milliseconds; a fraction finer than a microsecond is rounded away. */
+  static fromMillis(millis: number): TimeDuration {
+    if (!Number.isFinite(millis)) throw new RangeError('milliseconds must be a finite number');
+    return new TimeDuration(BigInt(Math.round(millis * 1000)));
+  }
+
+  get micros(): bigint {
+    return this.__time_duration_micros__;
+  }
+
+  get millis(): number {
+    return Number(this.__time_duration_micros__) / 1000;
+  }
+
+  isEqual(other: TimeDuration): boolean {
+    return this.__time_duration_micros__ === other.__time_duration_micros__;
+  }
+
+  equals(other: TimeDuration): boolean {
+    return this.isEqual(other);
+  }
+
+  /** Sign, seconds, dot, six digits: `+1.500000`. */
+  toString(): string {
+    return timeDurationToText(this.__time_duration_micros__);
+  }
+}
+
+/** Sign, seconds, dot, six digits: `+1.500000`, `-0.000250`. */
+export function timeDurationToText(micros: bigint): string {
+  const magnitude = micros < 0n ? -micros : micros;
+  const fraction = String(magnitude % 1_000_000n).padStart(6, '0');
+  return `${micros < 0n ? '-' : '+'}${magnitude / 1_000_000n}.${fraction}`;
+}

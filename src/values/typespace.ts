@@ -1,0 +1,142 @@
+/** Refs, equality and the text of types. */
+import { limits } from '../limits.ts';
+import type { AlgebraicType, NamedType, Typespace } from './type.ts';
+import { emptyTypespace } from './type.ts';
+
+/** A type that cannot be used: a dangling or endless ref, or one beyond a limit. */
+export class InvalidTypeError extends Error {
+  override readonly name = 'InvalidTypeError';
+}
+
+/** Follows refs until something else stands there. What is inside is left alone. */
+export function resolveType(
+  type: AlgebraicType,
+  typespace: Typespace,
+): Exclude<AlgebraicType, { kind: 'ref' }> {
+  let current = type;
+  for (let steps = 0; current.kind === 'ref'; steps += 1) {
+    const target = typespace.types[current.ref];
+    if (target === undefined) throw new InvalidTypeError(`type &${current.ref} does not exist`);
+    if (steps > typespace.types.length) {
+      throw new InvalidTypeError(`type &${current.ref} refers to itself and nothing else`);
+    }
+    current = target;
+  }
+  return current;
+}
+
+/**
+ * The same type with every ref replaced by what it refers to. A ref used twice yields the same object
+ * twice, so the result is never larger than the typespace. Throws `InvalidTypeError` on recursion.
+ */
+export function inlineRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
+  const done = new Map<number, AlgebraicType>();
+  const open = new Set<number>();
+  const inlineNamed = (items: readonly NamedType[], depth: number): NamedType[] =>
+    items.map((item) => ({ name: item.name, type: inline(item.type, depth) }));
+  const inline = (current: AlgebraicType, depth: number): AlgebraicType => {
+    if (depth > limits.nestingDepthMax) throw new InvalidTypeError('type is nested too deeply');
+    switch (current.kind) {
+      case 'ref':
+        return inlineRef(current.ref, depth);
+      case 'product':
+        return { kind: 'product', elements: inlineNamed(current.elements, depth + 1) };
+      case 'sum':
+        return { kind: 'sum', variants: inlineNamed(current.variants, depth + 1) };
+      case 'array':
+        return { kind: 'array', element: inline(current.element, depth + 1) };
+      default:
+        return current;
+    }
+  };
+  const inlineRef = (ref: number, depth: number): AlgebraicType => {
+    const known = done.get(ref);
+    if (known !== undefined) return known;
+    if (open.has(ref)) throw new InvalidTypeError(`type &${ref} is recursive`);
+    const target = typespace.types[ref];
+    if (target === undefined) throw new InvalidTypeError(`type &${ref} does not exist`);
+    open.add(ref);
+    const result = inline(target, depth);
+    open.delete(ref);
+    done.set(ref, result);
+    return result;
+  };
+  return inline(type, 0);
+}
+
+/** Structural equality: element and variant names count, refs are followed on both sides. */
+export function typesEqual(
+  a: AlgebraicType,
+  b: AlgebraicType,
+  typespaceA: Typespace = emptyTypespace,
+  typespaceB: Typespace = typespaceA,
+): boolean {
+  // A pair that is being compared further out counts as equal: recursive types end here.
+  const assumed = new Map<AlgebraicType, Set<AlgebraicType>>();
+  const namedEqual = (left: readonly NamedType[], right: readonly NamedType[]): boolean =>
+    left.length === right.length &&
+    left.every((item, index) => {
+      const other = right[index];
+      return other !== undefined && item.name === other.name && equal(item.type, other.type);
+    });
+  const equal = (leftRef: AlgebraicType, rightRef: AlgebraicType): boolean => {
+    const left = resolveType(leftRef, typespaceA);
+    const right = resolveType(rightRef, typespaceB);
+    if (left === right && typespaceA === typespaceB) return true;
+    if (left.kind !== right.kind) return false;
+    const partners = assumed.get(left) ?? new Set();
+    if (partners.has(right)) return true;
+    assumed.set(left, partners.add(right));
+    if (left.kind === 'product' && right.kind === 'product') {
+      return namedEqual(left.elements, right.elements);
+    }
+    if (left.kind === 'sum' && right.kind === 'sum') {
+      return namedEqual(left.variants, right.variants);
+    }
+    if (left.kind === 'array' && right.kind === 'array') {
+      return equal(left.element, right.element);
+    }
+    return true;
+  };
+  return equal(a, b);
+}
+
+/**
+ * The type as people read it: `U32`, `Array<U8>`, `(id: U32, name: String)`,
+ * `(some: U32 | none: ())`, `()` for unit, `(|)` for never. A ref reads `&3`, unless a typespace is
+ * given; then its target is written in full, and only a recursive ref stays `&3`.
+ */
+export function typeText(type: AlgebraicType, typespace?: Typespace): string {
+  const open = new Set<number>();
+  const text = (current: AlgebraicType): string => {
+    switch (current.kind) {
+      case 'ref':
+        return refText(current.ref);
+      case 'product':
+        return `(${current.elements.map(namedText).join(', ')})`;
+      case 'sum':
+        if (current.variants.length === 0) return '(|)';
+        return `(${current.variants.map(namedText).join(' | ')})`;
+      case 'array':
+        return `Array<${text(current.element)}>`;
+      default:
+        return kindName(current.kind);
+    }
+  };
+  const namedText = (item: NamedType): string =>
+    item.name === undefined ? text(item.type) : `${item.name}: ${text(item.type)}`;
+  const refText = (ref: number): string => {
+    const target = typespace?.types[ref];
+    if (target === undefined || open.has(ref)) return `&${ref}`;
+    open.add(ref);
+    const result = text(target);
+    open.delete(ref);
+    return result;
+  };
+  return text(type);
+}
+
+/** The variant name of a kind in a type description: `u32` is written `U32`. */
+export function kindName(kind: AlgebraicType['kind']): string {
+  return kind.charAt(0).toUpperCase() + kind.slice(1);
+}
