@@ -1,0 +1,61 @@
+import { unreachable } from '../assert.ts';
+
+/** Why a statement was refused. The texts are part of the contract with clients. */
+export type StatementError =
+  | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
+  | { readonly code: 'sql.notAuthorized'; readonly message: string }
+  | { readonly code: 'sql.invalid'; readonly message: string }
+  | { readonly code: 'sql.overBudget'; readonly message: string };
+
+/** The one error of this room: anything about the statement, its author or its cost. */
+export class SqlFailure extends Error {
+  override readonly name = 'SqlFailure';
+  readonly error: StatementError;
+
+  constructor(error: StatementError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+/** A statement that cannot be run as written: syntax, types, names other than tables. */
+export function invalid(message: string): SqlFailure {
+  return new SqlFailure({ code: 'sql.invalid', message });
+}
+
+/** The same text whether `table` does not exist or may not be read: nobody can tell which. */
+export function noSuchTable(table: string): SqlFailure {
+  const message = `no such table: \`${table}\`. If the table exists, it may be marked private.`;
+  return new SqlFailure({ code: 'sql.noTable', table, message });
+}
+
+/** `identity` in 64 hex digits. */
+export function notAuthorized(identity: string): SqlFailure {
+  const message = `Caller ${identity} is not authorized to run SQL DML statements`;
+  return new SqlFailure({ code: 'sql.notAuthorized', message });
+}
+
+export function overBudget(message: string): SqlFailure {
+  return new SqlFailure({ code: 'sql.overBudget', message });
+}
+
+/** Two types that should be one. `actual` is what was written, `required` what its place asks for. */
+export function unexpectedType(actual: string, required: string): SqlFailure {
+  return invalid(`Unexpected type: (expected) ${actual} != ${required} (inferred)`);
+}
+
+/** Which limit of recursion was passed: that of the parser or that of the typed check. */
+export function recursionLimit(stage: 'parse' | 'type'): string {
+  return `Recursion limit exceeded, \`${stageName(stage)}\``;
+}
+
+function stageName(stage: 'parse' | 'type'): string {
+  switch (stage) {
+    case 'parse':
+      return 'sql-parser::parse_expr';
+    case 'type':
+      return 'expr::type_expr';
+    default:
+      return unreachable(stage);
+  }
+}

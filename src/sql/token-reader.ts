@@ -1,0 +1,139 @@
+import { assert, present } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { invalid, type SqlFailure } from './failure.ts';
+import { lex } from './lex.ts';
+import { renderTokens } from './render.ts';
+import { placeOf, type Token } from './token.ts';
+
+/** A statement's tokens and how far the parser has come. */
+export class TokenReader {
+  readonly #sql: string;
+  readonly #tokens: readonly Token[];
+  #at = 0;
+  #nesting = 0;
+
+  constructor(sql: string) {
+    this.#sql = sql;
+    this.#tokens = lex(sql);
+  }
+
+  get current(): Token {
+    return this.peek(0);
+  }
+
+  /** The token `distance` places ahead; beyond the end it is the `end` token. */
+  peek(distance: number): Token {
+    const at = Math.min(this.#at + distance, this.#tokens.length - 1);
+    return present(this.#tokens[at], 'a token: the last one is `end`');
+  }
+
+  advance(): Token {
+    const token = this.current;
+    if (token.kind !== 'end') this.#at++;
+    return token;
+  }
+
+  isWord(keyword: string, distance = 0): boolean {
+    return this.peek(distance).keyword === keyword;
+  }
+
+  isOneOf(keywords: ReadonlySet<string>, distance = 0): boolean {
+    return keywords.has(this.peek(distance).keyword);
+  }
+
+  isSymbol(text: string, distance = 0): boolean {
+    const token = this.peek(distance);
+    return token.kind === 'symbol' && token.text === text;
+  }
+
+  takeWord(keyword: string): boolean {
+    if (!this.isWord(keyword)) return false;
+    this.#at++;
+    return true;
+  }
+
+  takeSymbol(text: string): boolean {
+    if (!this.isSymbol(text)) return false;
+    this.#at++;
+    return true;
+  }
+
+  expectWord(keyword: string): void {
+    if (!this.takeWord(keyword)) throw this.expected(keyword);
+  }
+
+  expectSymbol(text: string): void {
+    if (!this.takeSymbol(text)) throw this.expected(text);
+  }
+
+  /** A name, quoted or not; unquoted it must not be one of `except`. */
+  expectName(except?: ReadonlySet<string>): string {
+    const { kind, keyword, text } = this.current;
+    const isName = kind === 'quotedWord' || (kind === 'word' && !except?.has(keyword));
+    if (!isName) throw this.expected('identifier');
+    this.#at++;
+    return text;
+  }
+
+  /** Names joined by dots, which are one name of the catalog. */
+  expectDottedName(except?: ReadonlySet<string>): string {
+    let name = this.expectName(except);
+    while (this.takeSymbol('.')) name += `.${this.expectName()}`;
+    return name;
+  }
+
+  /** True when nothing of this statement is left. */
+  isAtEnd(): boolean {
+    return this.current.kind === 'end' || this.isSymbol(';');
+  }
+
+  /** Passes over everything up to the end of the statement, whatever it is. */
+  skipToEnd(): void {
+    while (!this.isAtEnd()) this.advance();
+  }
+
+  /** Passes over a bracket and all up to the one that closes it. */
+  skipBrackets(): void {
+    const open: string[] = [];
+    do {
+      if (this.current.kind === 'end') throw this.expected(open.at(-1) ?? ')');
+      const { kind, text } = this.advance();
+      if (kind !== 'symbol') continue;
+      if (text === '(' || text === '[') open.push(text === '(' ? ')' : ']');
+      else if (text === open.at(-1)) open.pop();
+      if (open.length + this.#nesting > limits.sqlParenthesesMax) throw tooDeep();
+    } while (open.length > 0);
+  }
+
+  /** Runs `parse` one level deeper and refuses to go deeper than the limit. */
+  nested<T>(parse: () => T): T {
+    this.#nesting++;
+    if (this.#nesting > limits.sqlParenthesesMax) throw tooDeep();
+    const result = parse();
+    this.#nesting--;
+    assert(this.#nesting >= 0, 'nesting is left as often as it is entered');
+    return result;
+  }
+
+  /** To be given to `textSince`. */
+  mark(): number {
+    return this.#at;
+  }
+
+  /** The tokens passed since `mark`, in the form in which errors show a part of a statement. */
+  textSince(mark: number): string {
+    return renderTokens(this.#tokens.slice(mark, this.#at));
+  }
+
+  /** The error for a current token that is not `what`. */
+  expected(what: string): SqlFailure {
+    const token = this.current;
+    if (token.kind === 'end') return invalid(`sql parser error: Expected ${what}, found: EOF`);
+    const place = placeOf(this.#sql, token.start);
+    return invalid(`sql parser error: Expected ${what}, found: ${renderTokens([token])}${place}`);
+  }
+}
+
+function tooDeep(): SqlFailure {
+  return invalid('sql parser error: recursion limit exceeded');
+}

@@ -1,0 +1,48 @@
+/**
+ * What the lexer makes of a statement.
+ *
+ * | kind | text |
+ * |---|---|
+ * | `word` | an unquoted name or keyword, case kept |
+ * | `quotedWord` | a name in double quotes, unquoted |
+ * | `number` | digits as written, without a trailing `L` |
+ * | `string` | contents, quotes undone |
+ * | `hex` | digits without prefix (not checked: `X'zz'` is a token too) |
+ * | `exotic` | a kind of literal that the dialect refuses, as written: `E'…'`, `N'…'`, `$$…$$` |
+ * | `placeholder` | `?`, `$1`, as written |
+ * | `symbol` | an operator or a punctuation mark |
+ * | `end` | nothing; always the last token |
+ */
+export type TokenKind =
+  | 'word'
+  | 'quotedWord'
+  | 'number'
+  | 'string'
+  | 'hex'
+  | 'exotic'
+  | 'placeholder'
+  | 'symbol'
+  | 'end';
+
+export interface Token {
+  readonly kind: TokenKind;
+  readonly text: string;
+  /** A `word` in upper case, to compare with keywords; empty for every other kind. */
+  readonly keyword: string;
+  /** Where it starts and ends in the statement, in UTF-16 units. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** ` at Line: 1, Column 8`: lines and columns count from 1, columns in characters. */
+export function placeOf(sql: string, offset: number): string {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = sql.indexOf('\n'); at !== -1 && at < offset; at = sql.indexOf('\n', at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  let column = 1;
+  for (const _ of sql.slice(lineStart, offset)) column++;
+  return ` at Line: ${line}, Column ${column}`;
+}
