@@ -64,12 +64,17 @@ export const limits = {
   logTailLinesMax: 2_500,
   /** Log lines held for one slow follower. */
   logFollowerLinesMax: 1_024,
+  /** Iterators over rows, and console timers, that one call may have open. */
+  openIteratorsMax: 4_096,
+  openTimersMax: 256,
   /** A database name. */
   databaseNameLengthMax: 64,
   /** `iss` and `sub` of a token. */
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** Requests of an agent that the MCP bridge has under way at once. */
+  bridgeRequestsMax: 16,
   /** Time for a request's headers to arrive. */
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */

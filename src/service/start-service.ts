@@ -10,9 +10,9 @@ import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
 import { McpServer } from '../mcp/server.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
-import { systemClock } from '../node/clock.ts';
+import { MachineClock } from '../node/clock.ts';
 import { lockDirectory } from '../node/directory-lock.ts';
-import { systemEntropy } from '../node/entropy.ts';
+import { MachineEntropy } from '../node/entropy.ts';
 import {
   ConfigurationError,
   completeConfiguration,
@@ -79,8 +79,8 @@ async function assemble(
     placement: configuration.placement,
     creators: configuration.publishPolicy ?? 'anyone',
     issuer: configuration.issuer,
-    clock: systemClock,
-    entropy: systemEntropy,
+    clock: new MachineClock(),
+    entropy: new MachineEntropy(),
     budget: configuration.budget,
     report: (line) => log.report(line),
   });
@@ -130,6 +130,7 @@ interface Parts {
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
   const { host, tokens, log, stopping } = parts;
+  const clock = new MachineClock();
   const routes = makeRoutes({
     host,
     tokens,
@@ -137,7 +138,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     packageName: productName,
     version: productVersion,
     programBytesMax: limits.programBytesMax,
-    nowMicros: () => systemClock.nowMicros(),
+    nowMicros: () => clock.nowMicros(),
     mcp: new McpServer({ host, serverVersion: productVersion }),
     originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
   });

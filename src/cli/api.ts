@@ -1,0 +1,72 @@
+import { CliError } from './io.ts';
+import type { ServerAddress } from './server-choice.ts';
+
+/** A service over HTTP, as one caller. */
+export class Api {
+  readonly server: ServerAddress;
+  readonly token: string | undefined;
+
+  constructor(server: ServerAddress, token: string | undefined) {
+    this.server = server;
+    this.token = token;
+  }
+
+  /** Sends a request and gives the answer, whatever its status. */
+  async send(method: string, path: string, request: ApiRequest = {}): Promise<Response> {
+    const headers: Record<string, string> = { ...request.headers };
+    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
+    const init: RequestInit = { method, headers, redirect: 'error' };
+    if (request.body !== undefined) init.body = request.body;
+    if (request.signal !== undefined) init.signal = request.signal;
+    try {
+      return await fetch(`${this.server.url}${path}`, init);
+    } catch (cause) {
+      if (request.signal?.aborted) throw cause;
+      throw unreachable(this.server, cause);
+    }
+  }
+
+  /** Sends a request and gives the text of a good answer; any other is an error with its text. */
+  async text(method: string, path: string, request: ApiRequest = {}): Promise<string> {
+    const answer = await this.send(method, path, request);
+    const text = await answer.text();
+    if (!answer.ok) throw new CliError(statusText(answer.status, text));
+    return text;
+  }
+
+  async json(method: string, path: string, request: ApiRequest = {}): Promise<unknown> {
+    return JSON.parse(await this.text(method, path, request));
+  }
+}
+
+export interface ApiRequest {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly signal?: AbortSignal;
+}
+
+/** The path of a database, by name or identity, below `/v1/database`. */
+export function databasePath(database: string, rest = ''): string {
+  return `/v1/database/${encodeURIComponent(database)}${rest}`;
+}
+
+/** An error text without the noise of a status that says nothing more. */
+export function statusText(status: number, text: string): string {
+  return text.trim() === '' ? `the server answered with status ${status}` : text;
+}
+
+function unreachable(server: ServerAddress, cause: unknown): CliError {
+  return new CliError(
+    `could not reach the reducerdb host at ${server.url} (${reason(cause)}). ` +
+      'Start one with `reducerdb start`, or name another with --server.',
+    1,
+    { cause },
+  );
+}
+
+/** `fetch` hides what went wrong in the cause of its error. */
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  return cause instanceof Error ? reason(cause) : error.message || error.name;
+}

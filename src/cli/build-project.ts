@@ -1,0 +1,27 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { buildModule } from '../bundle/build-module.ts';
+import { typeCheck } from '../bundle/type-check.ts';
+import { CliError, type Io } from './io.ts';
+
+/**
+ * Checks the types of a module project with its own compiler, bundles it, and leaves the program in
+ * `dist/bundle.js`. Returns the program.
+ */
+export async function buildProject(folder: string, io: Io): Promise<Uint8Array> {
+  if (!existsSync(path.join(folder, 'package.json'))) {
+    throw new CliError(
+      `${folder} is no module project: it has no package.json. ` +
+        'Make one with `reducerdb init <name>`, or name its folder with --module-path.',
+    );
+  }
+  const types = await typeCheck(folder);
+  if (types.kind === 'failed') throw new CliError(`${types.text}\nType errors in ${folder}.`);
+  if (types.kind === 'skipped') io.err(types.text);
+  const { program, warnings } = await buildModule(folder, {});
+  for (const warning of warnings) io.err(warning);
+  const output = path.join(folder, 'dist', 'bundle.js');
+  mkdirSync(path.dirname(output), { recursive: true });
+  writeFileSync(output, program);
+  return program;
+}

@@ -1,0 +1,89 @@
+import type { Command } from 'commander';
+import { databasePath } from '../api.ts';
+import { callArguments } from '../call-arguments.ts';
+import { splitDatabase } from '../database-argument.ts';
+import { CliError, type Io, warnUnstable } from '../io.ts';
+import { nearestNames } from '../nearest.ts';
+import { withAnonymous, withServer, withYes } from '../program.ts';
+import { Session } from '../session.ts';
+import { type FunctionSignature, readSignatures, signatureText } from '../signatures.ts';
+
+export function addCall(program: Command, io: Io): void {
+  withAnonymous(withYes(withServer(program.command('call [words...]'))))
+    .usage('[options] [database] <reducer> [arguments...]')
+    .description('run a reducer; each argument is JSON, a string may stand without its quotes')
+    .action(async (words: string[], _flags, command: Command) => {
+      warnUnstable(io);
+      const session = new Session(io, command);
+      const { chosen, rest } = splitDatabase(session, words, 1);
+      const [name = '', ...args] = rest;
+      const { database, server } = chosen;
+      const api = await session.apiWithIdentity(server);
+      const signatures = await readSignatures(api, database);
+      const signature = signatures.find((candidate) => candidate.name === name);
+      const answer = await api.send(
+        'POST',
+        databasePath(database, `/call/${encodeURIComponent(name)}`),
+        {
+          headers: { 'content-type': 'application/json' },
+          body: callArguments(signature, args),
+        },
+      );
+      const text = await answer.text();
+      if (answer.ok) {
+        if (text !== '') io.out(text);
+        return;
+      }
+      const resolved = await api.text('GET', databasePath(database, '/identity'));
+      throw new CliError(
+        explain({ status: answer.status, text, name, database, resolved }, signatures),
+      );
+    });
+}
+
+interface FailedCall {
+  readonly status: number;
+  readonly text: string;
+  readonly name: string;
+  readonly database: string;
+  readonly resolved: string;
+}
+
+function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): string {
+  const { status, text, name, database, resolved } = failed;
+  if (status === 404 && text === 'No such procedure') {
+    return unknownText(name, database, resolved, signatures);
+  }
+  const signature = signatures.find((candidate) => candidate.name === name);
+  if (status === 400 && text.startsWith('invalid arguments') && signature !== undefined) {
+    return (
+      `Invalid arguments provided for reducer \`${name}\` for database \`${database}\` ` +
+      `resolving to identity \`${resolved}\`.\n${text}\n\n` +
+      `The reducer has the following signature:\n  ${signatureText(signature)}`
+    );
+  }
+  return text;
+}
+
+function unknownText(
+  name: string,
+  database: string,
+  resolved: string,
+  signatures: readonly FunctionSignature[],
+): string {
+  const names = signatures.map((signature) => signature.name);
+  const near = nearestNames(name, names);
+  const lines = [
+    `No such reducer OR procedure \`${name}\` for database \`${database}\` resolving to identity ` +
+      `\`${resolved}\`.`,
+  ];
+  if (near.length > 0) lines.push('', `Did you mean: ${near.join(', ')}?`);
+  if (signatures.length > 0) {
+    lines.push(
+      '',
+      'Here are some existing reducers:',
+      ...signatures.map((it) => `- ${signatureText(it)}`),
+    );
+  }
+  return lines.join('\n');
+}

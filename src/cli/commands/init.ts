@@ -1,0 +1,115 @@
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Command } from 'commander';
+import { productVersion } from '../../service/version.ts';
+import { CliError, confirm, type Io } from '../io.ts';
+import { withYes } from '../program.ts';
+import { Session } from '../session.ts';
+
+const templates = fileURLToPath(new URL('../../../templates/', import.meta.url));
+
+interface InitFlags {
+  readonly projectPath?: string;
+  readonly template?: string | true;
+  readonly lang?: string;
+}
+
+export function addInit(program: Command, io: Io): void {
+  withYes(program.command('init [name]'))
+    .description('make a module project that builds and publishes as it is')
+    .option('--project-path <dir>', 'folder to make it in (default: ./<name>)')
+    .option('-t, --template [id]', 'template to start from; without an id, list them')
+    .option('--lang <language>', 'typescript')
+    .option('--local', 'use the local server (it is the default)')
+    .option('--server-only', 'make no client (templates have none yet)')
+    .option('--non-interactive', 'never ask anything')
+    .action(async (name: string | undefined, flags: InitFlags, command: Command) => {
+      if (flags.template === true) {
+        for (const id of readdirSync(templates)) io.out(id);
+        return;
+      }
+      await makeProject(new Session(io, command), name, flags);
+    });
+}
+
+async function makeProject(session: Session, name: string | undefined, flags: InitFlags) {
+  const { io } = session;
+  if (name === undefined && flags.projectPath === undefined) {
+    throw new CliError('PROJECT_NAME is required in non-interactive mode', 2);
+  }
+  if (flags.lang !== undefined && flags.template !== undefined) {
+    throw new CliError(
+      'Cannot specify both --template and --lang. Language is determined by the template.',
+      2,
+    );
+  }
+  const template = templateFolder(flags);
+  const folder = path.resolve(io.cwd, flags.projectPath ?? slugOf(name ?? ''));
+  const projectName = slugOf(name ?? path.basename(folder));
+  if (existsSync(folder) && readdirSync(folder).length > 0) {
+    const question = `${folder} is not empty. Put the project there all the same?`;
+    if (!(await confirm(io, question, session.answersYes('all')))) {
+      throw new CliError('Nothing was made.');
+    }
+  }
+  mkdirSync(folder, { recursive: true });
+  cpSync(template, folder, { recursive: true, force: false, errorOnExist: false });
+  fillIn(folder, projectName);
+  sayNext(io, folder, projectName);
+}
+
+function templateFolder({ template, lang }: InitFlags): string {
+  if (lang !== undefined && !['typescript', 'ts'].includes(lang)) {
+    throw new CliError(`Modules are written in TypeScript; \`${lang}\` is not supported.`, 2);
+  }
+  const id = typeof template === 'string' ? template : 'basic';
+  const folder = path.join(templates, id);
+  if (existsSync(folder) && !id.includes('..')) return folder;
+  throw new CliError(`No such template: ${id}. Available: ${readdirSync(templates).join(', ')}`);
+}
+
+/** Files whose names a package manager would not keep have others in the template. */
+const renamed: readonly [from: string, to: string][] = [['gitignore', '.gitignore']];
+
+function fillIn(folder: string, name: string): void {
+  for (const [from, to] of renamed) {
+    const file = path.join(folder, from);
+    if (existsSync(file)) renameSync(file, path.join(folder, to));
+  }
+  const manifest = path.join(folder, 'package.json');
+  const text = readFileSync(manifest, 'utf8')
+    .replaceAll('{{name}}', name)
+    .replaceAll('{{version}}', productVersion);
+  writeFileSync(manifest, text);
+}
+
+/** A name that a package and a database may have. */
+function slugOf(name: string): string {
+  const slug = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '');
+  if (slug === '') throw new CliError(`\`${name}\` has no letter or digit to make a name of`, 2);
+  return slug;
+}
+
+function sayNext(io: Io, folder: string, name: string): void {
+  const where = path.relative(io.cwd, folder) || '.';
+  io.out(`Made ${name} in ${folder}.
+
+Next, with a service running (reducerdb start):
+  reducerdb publish ${name} --module-path ${where}
+  reducerdb call ${name} add_task '"write a reducer"'
+  reducerdb sql ${name} "SELECT * FROM task"
+
+Its module is ${path.join(where, 'src', 'index.ts')}. Run \`npm install\` there for types in the editor.`);
+}

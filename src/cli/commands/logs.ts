@@ -1,0 +1,72 @@
+import type { Command } from 'commander';
+import { databasePath, statusText } from '../api.ts';
+import { onlyDatabase } from '../database-argument.ts';
+import { CliError, type Io } from '../io.ts';
+import { isShown, type LogLevelName, logLevels, logText, parseRecord } from '../log-text.ts';
+import { withServer, withYes } from '../program.ts';
+import { Session } from '../session.ts';
+
+interface LogFlags {
+  readonly numLines?: string;
+  readonly follow?: boolean;
+  readonly format: string;
+  readonly level?: string;
+  readonly levelExact?: boolean;
+}
+
+export function addLogs(program: Command, io: Io): void {
+  withYes(withServer(program.command('logs [database]')))
+    .description('print what a module has logged')
+    .option('-n, --num-lines <n>', 'only the last lines (default: all, or 10 with --follow)')
+    .option('-f, --follow', 'go on with lines as they are written')
+    .option('--format <format>', 'text or json', 'text')
+    .option('-l, --level <level>', `lowest level to show: ${logLevels.join(', ')}`)
+    .option('--level-exact', 'show that level only')
+    .action(async (word: string | undefined, flags: LogFlags, command: Command) => {
+      const session = new Session(io, command);
+      const { database, server } = onlyDatabase(session, word);
+      const level = levelOf(flags);
+      const api = await session.apiWithIdentity(server);
+      const answer = await api.send('GET', databasePath(database, `/logs?${queryOf(flags)}`));
+      if (!answer.ok) throw new CliError(statusText(answer.status, await answer.text()));
+      for await (const line of linesOf(answer)) {
+        const record = parseRecord(line);
+        if (!isShown(record, level, flags.levelExact === true)) continue;
+        io.out(flags.format === 'json' ? line : logText(record, io.hasColours));
+      }
+    });
+}
+
+function levelOf(flags: LogFlags): LogLevelName {
+  if (flags.level === undefined && flags.levelExact === true) {
+    throw new CliError('--level-exact needs --level', 2);
+  }
+  const given = flags.level ?? 'trace';
+  const level = logLevels.find((candidate) => candidate === given);
+  if (level === undefined) throw new CliError(`--level: one of ${logLevels.join(', ')}`, 2);
+  if (flags.format !== 'text' && flags.format !== 'json') {
+    throw new CliError('--format: text or json', 2);
+  }
+  return level;
+}
+
+function queryOf(flags: LogFlags): string {
+  const query = new URLSearchParams();
+  const lines = flags.numLines ?? (flags.follow === true ? '10' : undefined);
+  if (lines !== undefined) query.set('num_lines', lines);
+  if (flags.follow === true) query.set('follow', 'true');
+  return query.toString();
+}
+
+/** The lines of an answer as they arrive. */
+async function* linesOf(answer: Response): AsyncGenerator<string> {
+  if (answer.body === null) return;
+  let rest = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of answer.body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+  if (rest !== '') yield rest;
+}

@@ -1,0 +1,176 @@
+import { existsSync, rmSync } from 'node:fs';
+import type { Command } from 'commander';
+import { Api } from '../api.ts';
+import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
+import { withYes } from '../program.ts';
+import { chooseServer, findServer } from '../server-choice.ts';
+import { Session } from '../session.ts';
+import { drawTable } from '../sql-table.ts';
+import type { SavedServer } from '../user-config.ts';
+
+export function addServer(program: Command, io: Io): void {
+  const server = program.command('server').description('the servers that you have given names');
+  server.hook('preAction', () => warnUnstable(io));
+  addListing(server, io);
+  addEditing(server, io);
+  addFingerprint(server, io);
+  server
+    .command('ping <server>')
+    .description('ask whether a server answers')
+    .action(async (name: string, _flags, command: Command) => {
+      const { config } = new Session(io, command);
+      const address = chooseServer(config, name, undefined);
+      const { status, ok } = await new Api(address, undefined).send('GET', '/v1/ping');
+      if (ok) io.out(`Server is online: ${address.url}`);
+      else if (status === 404) io.out(`Server returned 404 (Not Found): ${address.url}`);
+      else throw new CliError(`Server could not be reached (${status}): ${address.url}`);
+    });
+  withYes(server.command('clear'))
+    .description('delete all data of the service that you run on this machine')
+    .option('--data-dir <dir>', 'folder of the data')
+    .action(async (flags: { dataDir?: string }, command: Command) => {
+      const session = new Session(io, command);
+      const folder = flags.dataDir ?? session.places.dataDirectory;
+      if (!existsSync(folder)) {
+        io.out('Local database not found. Nothing has been deleted.');
+        return;
+      }
+      const question = 'Are you sure you want to delete all data from the local database?';
+      if (!(await confirm(io, question, session.answersYes('delete-data')))) return;
+      rmSync(folder, { recursive: true });
+      io.out(`Deleted database: ${folder}`);
+    });
+}
+
+function addListing(server: Command, io: Io): void {
+  server
+    .command('list')
+    .description('list saved servers; *** marks the default one')
+    .action((_flags, command: Command) => {
+      const { config } = new Session(io, command);
+      const rows = config.servers.map(({ nickname, host, protocol }) => [
+        config.defaultServer === (nickname ?? host) ? '***' : '',
+        host,
+        protocol,
+        nickname ?? '',
+      ]);
+      io.out(drawTable({ header: ['DEFAULT', 'HOSTNAME', 'PROTOCOL', 'NICKNAME'], rows }));
+    });
+  server
+    .command('set-default <server>')
+    .description('use this server when none is named')
+    .action((name: string, _flags, command: Command) => {
+      const session = new Session(io, command);
+      const found = known(session, name);
+      session.save({ ...session.config, defaultServer: found.nickname ?? found.host });
+    });
+}
+
+function addEditing(server: Command, io: Io): void {
+  server
+    .command('add <nickname>')
+    .description('save a server under a name')
+    .requiredOption('--url <url>', 'where it answers')
+    .option('-d, --default', 'make it the default one')
+    .option('--no-fingerprint', 'do not ask it for its public key')
+    .action(async (nickname: string, flags: EditFlags, command: Command) => {
+      const session = new Session(io, command);
+      if (findServer(session.config, nickname) !== undefined) {
+        throw new CliError(`A server is saved as ${nickname} already; see \`server edit\`.`);
+      }
+      const added = await savedServer(flags.url ?? '', nickname, flags.fingerprint !== false);
+      session.save({
+        ...session.config,
+        servers: [...session.config.servers, added],
+        defaultServer: flags.default === true ? nickname : session.config.defaultServer,
+      });
+      io.out(`Host: ${added.host}\nProtocol: ${added.protocol}`);
+    });
+  withYes(server.command('edit <server>'))
+    .description('change the name or the address of a saved server')
+    .option('--new-name <nickname>', 'its new name')
+    .option('--url <url>', 'its new address')
+    .option('--no-fingerprint', 'do not ask it for its public key')
+    .action(async (name: string, flags: EditFlags, command: Command) => {
+      const session = new Session(io, command);
+      const old = known(session, name);
+      const nickname = flags.newName ?? old.nickname ?? old.host;
+      const url = flags.url ?? `${old.protocol}://${old.host}`;
+      const edited = await savedServer(url, nickname, flags.fingerprint !== false);
+      const isDefault = session.config.defaultServer === (old.nickname ?? old.host);
+      session.save({
+        ...session.config,
+        servers: session.config.servers.map((saved) => (saved === old ? edited : saved)),
+        defaultServer: isDefault ? nickname : session.config.defaultServer,
+      });
+    });
+  withYes(server.command('remove <server>'))
+    .description('forget a saved server')
+    .action((name: string, _flags, command: Command) => {
+      const session = new Session(io, command);
+      const old = known(session, name);
+      const isDefault = session.config.defaultServer === (old.nickname ?? old.host);
+      session.save({
+        ...session.config,
+        servers: session.config.servers.filter((saved) => saved !== old),
+        defaultServer: isDefault ? undefined : session.config.defaultServer,
+      });
+    });
+}
+
+interface EditFlags {
+  readonly url?: string;
+  readonly default?: boolean;
+  readonly fingerprint?: boolean;
+  readonly newName?: string;
+}
+
+function addFingerprint(server: Command, io: Io): void {
+  withYes(server.command('fingerprint <server>'))
+    .description("show a server's public key, and save it when it changed")
+    .action(async (name: string, _flags, command: Command) => {
+      const session = new Session(io, command);
+      const old = known(session, name);
+      const fetched = await fingerprintOf(`${old.protocol}://${old.host}`);
+      io.out(fetched.trim());
+      if (fetched === old.fingerprint) return;
+      const question = 'The saved fingerprint is another one. Save this one?';
+      if (old.fingerprint !== undefined) {
+        if (!(await confirm(io, question, session.answersYes('fingerprint')))) return;
+      }
+      session.save({
+        ...session.config,
+        servers: session.config.servers.map((saved) =>
+          saved === old ? { ...saved, fingerprint: fetched } : saved,
+        ),
+      });
+    });
+}
+
+function known(session: Session, name: string): SavedServer {
+  const found = findServer(session.config, name);
+  if (found !== undefined) return found;
+  throw new CliError(`No such saved server configuration: ${name}`);
+}
+
+async function savedServer(
+  text: string,
+  nickname: string,
+  asksFingerprint: boolean,
+): Promise<SavedServer> {
+  const { host, protocol } = parseUrl(text);
+  const fingerprint = asksFingerprint ? await fingerprintOf(`${protocol}://${host}`) : undefined;
+  return { nickname, host, protocol, fingerprint };
+}
+
+function fingerprintOf(url: string): Promise<string> {
+  return new Api({ url, name: url }, undefined).text('GET', '/v1/identity/public-key');
+}
+
+function parseUrl(text: string): { host: string; protocol: 'http' | 'https' } {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:' || url?.protocol === 'https:') {
+    return { host: url.host, protocol: url.protocol === 'https:' ? 'https' : 'http' };
+  }
+  throw new CliError(`\`${text}\` is not the address of a server, such as http://127.0.0.1:3000`);
+}

@@ -1,0 +1,128 @@
+import type { Command } from 'commander';
+import type { Creators } from '../../host/host-types.ts';
+import {
+  ConfigurationError,
+  parseListenAddress,
+  type ServiceConfiguration,
+} from '../../service/configuration.ts';
+import { type Service, startService } from '../../service/start-service.ts';
+import { productVersion } from '../../service/version.ts';
+import { identityFromHex } from '../../values/identity.ts';
+import { CliError, type Io } from '../io.ts';
+import { Session } from '../session.ts';
+
+interface StartFlags {
+  readonly listenAddr?: string;
+  readonly dataDir?: string;
+  readonly jwtKeyDir?: string;
+  readonly inMemory?: boolean;
+  readonly publishPolicy?: string;
+  readonly callTimeout?: string;
+  readonly heapLimit?: string;
+  readonly logLevel: string;
+}
+
+export function addStart(program: Command, io: Io): void {
+  program
+    .command('start')
+    .description('run a service in the foreground, until Ctrl-C')
+    .option('-l, --listen-addr <address>', 'address to listen on (default: 127.0.0.1:3000)')
+    .option('--data-dir <dir>', 'folder of the data')
+    .option('--jwt-key-dir <dir>', 'folder of the key pair that signs tokens')
+    .option('--in-memory', 'keep databases in memory only')
+    .option(
+      '--publish-policy <policy>',
+      'who may create databases: anyone, authenticated, or a list of identities; ' +
+        'must be given to listen on another address than loopback',
+    )
+    .option('--call-timeout <ms>', 'wall-clock limit of one reducer call')
+    .option('--heap-limit <MiB>', 'JavaScript heap of one database')
+    .option('--log-level <level>', 'trace, debug, info, warn, error or silent', 'info')
+    .option('--non-interactive', 'never ask anything (it does not)')
+    .action(async (flags: StartFlags, command: Command) => {
+      const session = new Session(io, command);
+      await serveUntilSignal(io, configurationOf(flags, session));
+    });
+}
+
+/** Starts a service, says where it is, and resolves when a signal has stopped it. */
+async function serveUntilSignal(
+  io: Io,
+  configuration: Partial<ServiceConfiguration>,
+): Promise<void> {
+  io.out(`reducerdb version: ${productVersion}`);
+  const where = configuration.dataDirectory;
+  io.out(
+    where === undefined
+      ? 'databases are kept in memory: they are gone when the service stops'
+      : `database running in data directory ${where}`,
+  );
+  const service = await startService(configuration);
+  io.out(`listening on ${service.url}`);
+  await untilSignal(service, io);
+}
+
+/** The first SIGINT or SIGTERM stops in order; a second one ends the process at once. */
+function untilSignal(service: Service, io: Io): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let isStopping = false;
+    const onSignal = () => {
+      if (isStopping) process.exit(1);
+      isStopping = true;
+      io.err('stopping: accepted work is finished and made durable (again to stop at once)');
+      service.stop().then(resolve, reject);
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}
+
+function configurationOf(flags: StartFlags, session: Session): Partial<ServiceConfiguration> {
+  const { places } = session;
+  const listen = flags.listenAddr ?? session.config.listenAddress;
+  const policy = flags.publishPolicy;
+  return {
+    ...(listen === undefined ? {} : { listen: parseListenAddress(listen) }),
+    dataDirectory: flags.inMemory === true ? undefined : (flags.dataDir ?? places.dataDirectory),
+    keyDirectory: flags.jwtKeyDir ?? keyDirectoryOf(flags, session),
+    ...(policy === undefined ? {} : { publishPolicy: parsePolicy(policy) }),
+    budget: {
+      ...(flags.callTimeout === undefined
+        ? {}
+        : { callMillisMax: positive(flags.callTimeout, '--call-timeout') }),
+      ...(flags.heapLimit === undefined
+        ? {}
+        : { workerHeapMebibytesMax: positive(flags.heapLimit, '--heap-limit') }),
+    },
+    logLevel: parseLevel(flags.logLevel),
+  };
+}
+
+/** Keys live with the user's configuration, or with the data when its folder was named. */
+function keyDirectoryOf(flags: StartFlags, { places }: Session): string {
+  return flags.dataDir === undefined ? places.keyDirectory : `${flags.dataDir}/keys`;
+}
+
+function parsePolicy(text: string): Creators {
+  if (text === 'anyone' || text === 'authenticated') return text;
+  return text.split(',').map((part) => {
+    const identity = identityFromHex(part.trim());
+    if (identity !== undefined) return identity;
+    throw new ConfigurationError(
+      `--publish-policy: \`${part}\` is neither \`anyone\`, \`authenticated\` nor an identity`,
+    );
+  });
+}
+
+function parseLevel(text: string): ServiceConfiguration['logLevel'] {
+  const levels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
+  const level = levels.find((candidate) => candidate === text);
+  if (level === undefined) throw new CliError(`--log-level: one of ${levels.join(', ')}`, 2);
+  return level;
+}
+
+function positive(text: string, flag: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new CliError(`${flag}: \`${text}\` is not a whole number above zero`, 2);
+}

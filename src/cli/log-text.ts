@@ -1,0 +1,80 @@
+/** Levels from the least to the most grave, as flags name them. */
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'panic'] as const;
+
+export type LogLevelName = (typeof logLevels)[number];
+
+/** One line of a module log, as the service writes it. */
+export interface LogRecord {
+  readonly level: string;
+  /** Microseconds since the Unix epoch. */
+  readonly ts?: number;
+  readonly target?: string;
+  readonly filename?: string;
+  readonly line_number?: number;
+  readonly function?: string;
+  readonly message: string;
+  readonly trace?: readonly { readonly module_name?: string; readonly func_name?: string }[];
+}
+
+/** A line that is no record is shown as it is. */
+export function parseRecord(line: string): LogRecord {
+  try {
+    return JSON.parse(line) as LogRecord;
+  } catch {
+    return { level: 'Info', message: line };
+  }
+}
+
+export function isShown(record: LogRecord, level: LogLevelName, isExact: boolean): boolean {
+  const rank = rankOf(record);
+  const wanted = logLevels.indexOf(level);
+  return isExact ? rank === wanted : rank >= wanted;
+}
+
+/** The mark of lines that the host wrote itself; it is not shown. */
+const hostMark = '__spacetimedb__';
+
+const colours: Readonly<Record<LogLevelName, string>> = {
+  trace: '\u001b[2m',
+  debug: '\u001b[2;1m',
+  info: '\u001b[34m',
+  warn: '\u001b[33m',
+  error: '\u001b[31m',
+  panic: '\u001b[91m',
+};
+
+/** `2025-02-17T10:30:45.123456Z  INFO: sendMessage src/index.ts:12: hello`. */
+export function logText(record: LogRecord, hasColours: boolean): string {
+  const name = logLevels[rankOf(record)] ?? 'info';
+  const padded = record.level.toUpperCase().padStart(5);
+  const level = hasColours ? `${colours[name]}${padded}\u001b[0m` : padded;
+  const time = record.ts === undefined ? '' : `${timeText(record.ts)} `;
+  const trace = (record.trace ?? []).map(
+    (frame) => `\n    in ${frame.module_name ?? '?'} :: ${frame.func_name ?? '?'}`,
+  );
+  return `${time}${level}: ${whereText(record)}${record.message}${trace.join('')}`;
+}
+
+function whereText(record: LogRecord): string {
+  const file = visible(record.filename);
+  const line = record.line_number === undefined ? '' : `:${record.line_number}`;
+  const parts = [visible(record.function), file === undefined ? undefined : `${file}${line}`];
+  const shown = parts.filter((part) => part !== undefined);
+  return shown.length === 0 ? '' : `${shown.join(' ')}: `;
+}
+
+function visible(name: string | undefined): string | undefined {
+  return name === hostMark ? undefined : name;
+}
+
+/** RFC 3339 in UTC, with microseconds when there are any. */
+function timeText(micros: number): string {
+  const seconds = new Date(Math.floor(micros / 1000)).toISOString().slice(0, 19);
+  const fraction = ((micros % 1_000_000) + 1_000_000) % 1_000_000;
+  return fraction === 0 ? `${seconds}Z` : `${seconds}.${String(fraction).padStart(6, '0')}Z`;
+}
+
+function rankOf({ level }: LogRecord): number {
+  const rank = logLevels.indexOf(level.toLowerCase());
+  return rank < 0 ? logLevels.indexOf('info') : rank;
+}

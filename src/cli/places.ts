@@ -1,0 +1,43 @@
+import os from 'node:os';
+import path from 'node:path';
+
+/** Where the command keeps its own files, and where a service it starts keeps its data. */
+export interface Places {
+  readonly configFile: string;
+  /** Key pair of a service that this user starts. */
+  readonly keyDirectory: string;
+  readonly dataDirectory: string;
+}
+
+export interface PlaceOptions {
+  readonly rootDir?: string | undefined;
+  readonly configPath?: string | undefined;
+  readonly environment: NodeJS.ProcessEnv;
+}
+
+/** `--root-dir` moves everything below one folder; `--config-path` moves the user's file alone. */
+export function findPlaces({ rootDir, configPath, environment }: PlaceOptions): Places {
+  const configDirectory =
+    rootDir === undefined ? userConfigDirectory(environment) : path.resolve(rootDir, 'config');
+  const dataDirectory =
+    rootDir === undefined ? userDataDirectory(environment) : path.resolve(rootDir, 'data');
+  const configFile =
+    configPath === undefined ? path.join(configDirectory, 'cli.toml') : path.resolve(configPath);
+  return { configFile, keyDirectory: configDirectory, dataDirectory };
+}
+
+function userConfigDirectory(environment: NodeJS.ProcessEnv): string {
+  if (process.platform === 'win32') return path.join(localApplicationData(environment), 'config');
+  const base = environment.XDG_CONFIG_HOME ?? path.join(os.homedir(), '.config');
+  return path.join(base, 'reducerdb');
+}
+
+function userDataDirectory(environment: NodeJS.ProcessEnv): string {
+  if (process.platform === 'win32') return path.join(localApplicationData(environment), 'data');
+  const base = environment.XDG_DATA_HOME ?? path.join(os.homedir(), '.local', 'share');
+  return path.join(base, 'reducerdb', 'data');
+}
+
+function localApplicationData(environment: NodeJS.ProcessEnv): string {
+  return path.join(environment.LOCALAPPDATA ?? os.homedir(), 'reducerdb');
+}

@@ -1,0 +1,102 @@
+import { type Api, databasePath } from './api.ts';
+import { CliError, confirm, type Io } from './io.ts';
+
+export type DeleteData = 'always' | 'on-conflict' | 'never';
+
+/** How an upload is to be made: its query parameters beyond the kind of program. */
+export interface UpdateChoice {
+  readonly query: Readonly<Record<string, string>>;
+}
+
+export interface UpdateQuestion {
+  readonly api: Api;
+  readonly io: Io;
+  readonly program: Uint8Array<ArrayBuffer>;
+  readonly database: string | undefined;
+  readonly deleteData: DeleteData;
+  readonly mayBreakClients: boolean;
+  readonly answersYes: (kind: string) => boolean;
+}
+
+/**
+ * Asks the server what the upload would change, shows it, and asks the user where that is needed.
+ * `undefined`: the user does not want it after all.
+ */
+export async function prepareUpdate(question: UpdateQuestion): Promise<UpdateChoice | undefined> {
+  const { database, deleteData } = question;
+  if (database === undefined) return { query: {} };
+  if (deleteData === 'always') return clearing(question, database);
+  question.io.out('Checking for breaking changes...');
+  const plan = await prePublish(question, database);
+  if (plan === undefined) return { query: {} };
+  if ('ManualMigrate' in plan) return manual(question, database, plan.ManualMigrate.reason);
+  return automatic(question, plan.AutoMigrate);
+}
+
+type Plan =
+  | {
+      readonly AutoMigrate: {
+        readonly migrate_plan: string;
+        readonly break_clients: boolean;
+        readonly token: string;
+      };
+    }
+  | { readonly ManualMigrate: { readonly reason: string } };
+
+/** The server's plan; `undefined` when there is no such database yet. */
+async function prePublish(
+  { api, io, program }: UpdateQuestion,
+  database: string,
+): Promise<Plan | undefined> {
+  const style = io.hasColours ? 'AnsiColor' : 'NoColor';
+  const where = databasePath(database, `/pre_publish?host_type=Js&style=${style}`);
+  const headers = { 'content-type': 'text/javascript' };
+  const answer = await api.send('POST', where, { headers, body: program });
+  const text = await answer.text();
+  if (answer.status === 404) return undefined;
+  if (answer.ok) return JSON.parse(text) as Plan;
+  throw new CliError(`Pre-publish check failed with status ${answer.status}: ${text}`);
+}
+
+async function automatic(
+  { io, mayBreakClients, answersYes }: UpdateQuestion,
+  plan: { migrate_plan: string; break_clients: boolean; token: string },
+): Promise<UpdateChoice> {
+  if (plan.migrate_plan !== '') io.out(plan.migrate_plan);
+  if (plan.break_clients && !mayBreakClients) {
+    const question = 'The above changes will BREAK existing clients. Do you want to proceed?';
+    if (!(await confirm(io, question, answersYes('break-clients')))) {
+      throw new CliError('Publishing aborted by user');
+    }
+  }
+  return { query: { policy: 'BreakClients', token: plan.token } };
+}
+
+async function manual(
+  question: UpdateQuestion,
+  database: string,
+  reason: string,
+): Promise<UpdateChoice | undefined> {
+  const { io } = question;
+  io.out(reason);
+  if (question.deleteData === 'on-conflict') {
+    io.out('Proceeding with database clear due to --delete-data=on-conflict.');
+    return clearing(question, database);
+  }
+  io.out('Aborting publish due to required manual migration.');
+  throw new CliError(
+    'Aborting because publishing would require manual migration or deletion of data and ' +
+      '--delete-data was not specified.',
+  );
+}
+
+async function clearing(
+  { io, answersYes }: UpdateQuestion,
+  database: string,
+): Promise<UpdateChoice | undefined> {
+  io.out(`This will DESTROY the current ${database} module, and ALL corresponding data.`);
+  const question = `Are you sure you want to proceed? [deleting ${database}]`;
+  if (await confirm(io, question, answersYes('delete-data'))) return { query: { clear: 'true' } };
+  io.out('Aborted.');
+  return undefined;
+}

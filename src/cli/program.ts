@@ -1,0 +1,84 @@
+import { Command, Option } from 'commander';
+import { productVersion } from '../service/version.ts';
+import { addBuild } from './commands/build.ts';
+import { addCall } from './commands/call.ts';
+import { addDelete } from './commands/delete.ts';
+import { addDescribe } from './commands/describe.ts';
+import { addInit } from './commands/init.ts';
+import { addList } from './commands/list.ts';
+import { addLock } from './commands/lock.ts';
+import { addLogin } from './commands/login.ts';
+import { addLogs } from './commands/logs.ts';
+import { addMcp } from './commands/mcp.ts';
+import { addPublish } from './commands/publish.ts';
+import { addRename } from './commands/rename.ts';
+import { addServer } from './commands/server.ts';
+import { addSql } from './commands/sql.ts';
+import { addStart } from './commands/start.ts';
+import type { Io } from './io.ts';
+
+const examples = `
+First steps:
+  reducerdb start                                   run a service on 127.0.0.1:3000
+  reducerdb init app                                make a module project
+  reducerdb publish my-db --module-path app         build it and put it on the service
+  reducerdb call my-db add_task '"write a reducer"' run a reducer
+  reducerdb sql my-db "SELECT * FROM task"          look at the rows
+  reducerdb logs my-db --follow                     watch what the module prints
+  reducerdb mcp my-db                               serve the database to an agent`;
+
+/** The whole command line: one file per subcommand adds itself here. */
+export function makeProgram(io: Io): Command {
+  const program = new Command('reducerdb')
+    .description('A database service: tables, reducers, identities, SQL and MCP.')
+    .version(`reducerdb ${productVersion}`, '-V, --version', 'print the version')
+    .option('--root-dir <dir>', 'keep all state of this user below one folder')
+    .option('--config-path <file>', 'read and write the user configuration here')
+    .helpCommand('help [command]', 'print help for a command')
+    .addHelpText('after', examples)
+    .showHelpAfterError('(add --help for usage)')
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .exitOverride();
+  const adders = [
+    addStart,
+    addInit,
+    addBuild,
+    addPublish,
+    addCall,
+    addSql,
+    addDescribe,
+    addLogs,
+    addMcp,
+    addList,
+    addRename,
+    addLock,
+    addDelete,
+    addLogin,
+    addServer,
+  ];
+  for (const add of adders) add(program, io);
+  program
+    .command('version')
+    .description('print the version')
+    .action(() => io.out(`reducerdb ${productVersion}`));
+  return program;
+}
+
+/** Adds the flags that commands which talk to a host share. */
+export function withServer(command: Command): Command {
+  return command
+    .option('-s, --server <server>', 'nickname, host name or URL of the server')
+    .option('--no-config', 'ignore the project configuration (service.json)');
+}
+
+/** Adds `--anonymous`. */
+export function withAnonymous(command: Command): Command {
+  return command.option('--anonymous', 'use no saved identity');
+}
+
+/** Adds `--yes`, which answers questions; with a list it answers those kinds only. */
+export function withYes(command: Command): Command {
+  return command.addOption(
+    new Option('-y, --yes [kinds]', 'answer yes to questions: all, or a list of their kinds'),
+  );
+}

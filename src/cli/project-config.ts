@@ -1,0 +1,164 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import JSON5 from 'json5';
+import { CliError } from './io.ts';
+
+/** One database that a project publishes; paths are absolute. */
+export interface Target {
+  readonly database: string | undefined;
+  readonly server: string | undefined;
+  readonly modulePath: string | undefined;
+  readonly jsPath: string | undefined;
+  readonly breakClients: boolean;
+  readonly anonymous: boolean;
+}
+
+/** What `service.json` and its layers say, with children flattened into targets. */
+export interface ProjectConfig {
+  /** The main file, for messages. */
+  readonly file: string;
+  readonly targets: readonly Target[];
+}
+
+type Layer = Record<string, unknown>;
+
+/**
+ * Reads the project configuration that applies in `directory`: the nearest `service.json` upwards, with
+ * its layers `service.local.json`, `service.{env}.json` and `service.{env}.local.json` over it.
+ */
+export function readProjectConfig(
+  directory: string,
+  environment: string | undefined,
+): ProjectConfig | undefined {
+  const folder = findUpwards(directory);
+  if (folder === undefined) return undefined;
+  const names = ['service.json', 'service.local.json'];
+  if (environment !== undefined) {
+    names.push(`service.${environment}.json`, `service.${environment}.local.json`);
+  }
+  const merged = names
+    .map((name) => path.join(folder, name))
+    .filter((file) => existsSync(file))
+    .map(readLayer)
+    .reduce(mergeLayers, {});
+  const targets = flatten(merged, {}).map((layer) => toTarget(layer, folder));
+  return { file: path.join(folder, 'service.json'), targets };
+}
+
+/** The one server that the targets agree on; `undefined` when none or several are named. */
+export function onlyServer(config: ProjectConfig): string | undefined {
+  const named = config.targets.map(({ server }) => server).filter((server) => server !== undefined);
+  const servers = new Set(named);
+  return servers.size === 1 ? [...servers][0] : undefined;
+}
+
+function findUpwards(directory: string): string | undefined {
+  for (let folder = path.resolve(directory); ; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'service.json'))) return folder;
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}
+
+const knownKeys = [
+  'database',
+  'server',
+  'module-path',
+  'bin-path',
+  'js-path',
+  'build-options',
+  'break-clients',
+  'anonymous',
+  'num-replicas',
+  'parent',
+  'organization',
+  'native-aot',
+  'dotnet-version',
+  'generate',
+  'children',
+  'dev',
+];
+
+/** Spellings that an older tool wrote for the same keys. */
+const otherSpellings: Readonly<Record<string, string>> = {
+  'wasm-file': 'bin-path',
+  'js-file': 'js-path',
+  'anon-identity': 'anonymous',
+};
+
+function readLayer(file: string): Layer {
+  let parsed: unknown;
+  try {
+    parsed = JSON5.parse(readFileSync(file, 'utf8'));
+  } catch (cause) {
+    throw new CliError(`${file} is not JSON5: ${(cause as Error).message}`, 1, { cause });
+  }
+  return checkedLayer(parsed, file);
+}
+
+function checkedLayer(parsed: unknown, file: string): Layer {
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new CliError(`${file} must hold one object`);
+  }
+  const layer: Layer = {};
+  for (const [given, value] of Object.entries(parsed)) {
+    const key = otherSpellings[given] ?? given;
+    if (!knownKeys.includes(key)) {
+      throw new CliError(
+        `${file}: Config key '${given}' is not supported in the config file. ` +
+          `Available keys: ${knownKeys.join(', ')}`,
+      );
+    }
+    layer[key] = key === 'children' ? checkedChildren(value, file) : value;
+  }
+  return layer;
+}
+
+function checkedChildren(value: unknown, file: string): Layer[] {
+  if (!Array.isArray(value)) throw new CliError(`${file}: children must be an array`);
+  return value.map((child) => checkedLayer(child, file));
+}
+
+/** Later keys replace earlier ones whole; children are merged pairwise up to the shorter list. */
+function mergeLayers(below: Layer, above: Layer): Layer {
+  const merged = { ...below, ...above };
+  if (Array.isArray(below.children) && Array.isArray(above.children)) {
+    merged.children = below.children.map((child: Layer, at: number) => {
+      const over: Layer | undefined = (above.children as Layer[])[at];
+      return over === undefined ? child : mergeLayers(child, over);
+    });
+  }
+  return merged;
+}
+
+const notInherited = ['database', 'generate', 'children', 'dev'];
+const sources = ['module-path', 'bin-path', 'js-path'];
+
+/** A layer and its children as targets; a child takes its parent's keys unless it has its own. */
+function flatten(layer: Layer, parent: Layer): Layer[] {
+  const hasOwnSource = sources.some((key) => layer[key] !== undefined);
+  const inherited = Object.entries(parent).filter(
+    ([key]) => !notInherited.includes(key) && !(hasOwnSource && sources.includes(key)),
+  );
+  const own = { ...Object.fromEntries(inherited), ...layer };
+  const children = Array.isArray(layer.children) ? (layer.children as Layer[]) : [];
+  return [own, ...children.flatMap((child) => flatten(child, own))];
+}
+
+function toTarget(layer: Layer, folder: string): Target {
+  const absolute = (key: string) => {
+    const value = text(layer[key]);
+    return value === undefined ? undefined : path.resolve(folder, value);
+  };
+  return {
+    database: text(layer.database),
+    server: text(layer.server),
+    modulePath: absolute('module-path'),
+    jsPath: absolute('js-path'),
+    breakClients: layer['break-clients'] === true,
+    anonymous: layer.anonymous === true,
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,58 @@
+import { CliError } from './io.ts';
+import type { SavedServer, UserConfig } from './user-config.ts';
+
+/** A host to talk to. */
+export interface ServerAddress {
+  /** Without a slash at the end. */
+  readonly url: string;
+  /** As the user knows it. */
+  readonly name: string;
+}
+
+/**
+ * Finds the server that is meant: the flag, else the project's, else the user's default. A text with
+ * `://` is an address; anything else is a saved nickname, then a saved host name.
+ */
+export function chooseServer(
+  config: UserConfig,
+  flag: string | undefined,
+  project: string | undefined,
+): ServerAddress {
+  const wanted = flag ?? project ?? config.defaultServer;
+  if (wanted === undefined) {
+    throw new CliError(
+      'No server is named and there is no default one. ' +
+        'Use --server, or choose a default with `reducerdb server set-default`.',
+    );
+  }
+  if (wanted.includes('://')) return { url: checkedUrl(wanted), name: wanted };
+  const server = findServer(config, wanted);
+  if (server === undefined) {
+    throw new CliError(
+      `No such saved server configuration: ${wanted}\n` +
+        `Add it with: reducerdb server add --url <url> ${wanted}`,
+    );
+  }
+  return { url: `${server.protocol}://${server.host}`, name: server.nickname ?? server.host };
+}
+
+export function findServer(config: UserConfig, name: string): SavedServer | undefined {
+  return (
+    config.servers.find(({ nickname }) => nickname === name) ??
+    config.servers.find(({ host }) => host === name)
+  );
+}
+
+/** True for a server on this machine, to which a publish needs no second thought. */
+export function isLocalServer({ url }: ServerAddress): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.');
+}
+
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    throw new CliError(`\`${text}\` is not the address of a server, such as http://127.0.0.1:3000`);
+  }
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+}

@@ -1,0 +1,104 @@
+import type { Command } from 'commander';
+import { deriveIdentity } from '../auth/identity.ts';
+import { identityToHex } from '../values/identity.ts';
+import { Api } from './api.ts';
+import { CliError, type Io } from './io.ts';
+import { findPlaces, type Places } from './places.ts';
+import { onlyServer, type ProjectConfig, readProjectConfig } from './project-config.ts';
+import { chooseServer, type ServerAddress } from './server-choice.ts';
+import { readUserConfig, type UserConfig, writeUserConfig } from './user-config.ts';
+
+/** Flags that all commands which talk to a host share. */
+export interface SharedFlags {
+  readonly server?: string;
+  readonly anonymous?: boolean;
+  readonly yes?: boolean | string;
+  readonly config?: boolean;
+  readonly env?: string;
+}
+
+/** What one run of a command works with. */
+export class Session {
+  readonly io: Io;
+  readonly places: Places;
+  readonly flags: SharedFlags;
+  #config: UserConfig;
+  #project: ProjectConfig | undefined;
+
+  constructor(io: Io, command: Command) {
+    this.io = io;
+    this.flags = command.optsWithGlobals<SharedFlags & { rootDir?: string; configPath?: string }>();
+    const { rootDir, configPath } = command.optsWithGlobals();
+    this.places = findPlaces({ rootDir, configPath, environment: io.environment });
+    this.#config = readUserConfig(this.places.configFile);
+    this.#project =
+      this.flags.config === false ? undefined : readProjectConfig(io.cwd, this.flags.env);
+  }
+
+  get config(): UserConfig {
+    return this.#config;
+  }
+
+  get project(): ProjectConfig | undefined {
+    return this.#project;
+  }
+
+  save(config: UserConfig): void {
+    this.#config = config;
+    writeUserConfig(this.places.configFile, config, this.io);
+  }
+
+  /** The server that a command without a target of its own means. */
+  server(preferred?: string): ServerAddress {
+    const project = this.#project === undefined ? undefined : onlyServer(this.#project);
+    return chooseServer(this.#config, this.flags.server, preferred ?? project);
+  }
+
+  /** Talks as the saved identity, as nobody with `--anonymous`, or as nobody when none is saved. */
+  api(server = this.server()): Api {
+    return new Api(server, this.flags.anonymous === true ? undefined : this.#config.token);
+  }
+
+  /** Talks as the saved identity; gets one from the server first when there is none. */
+  async apiWithIdentity(server = this.server()): Promise<Api> {
+    if (this.flags.anonymous !== true && this.#config.token === undefined) {
+      await this.loginDirectly(server);
+    }
+    return this.api(server);
+  }
+
+  /** A new identity, issued by the server itself: it is worth nothing elsewhere. */
+  async loginDirectly(server: ServerAddress): Promise<void> {
+    const answer = (await new Api(server, undefined).json('POST', '/v1/identity')) as {
+      identity: string;
+      token: string;
+    };
+    this.save({ ...this.#config, token: answer.token });
+    this.io.err('We have logged in directly to your target server.');
+    this.io.err('WARNING: This login will NOT work for any other servers.');
+    this.io.err(`Logged in with identity ${answer.identity}`);
+  }
+
+  /** `--yes`, `--yes=all` or a list that names this kind of question. */
+  answersYes(kind: string): boolean {
+    const { yes } = this.flags;
+    if (yes === undefined || yes === false) return false;
+    if (yes === true) return true;
+    const kinds = yes.split(',');
+    return kinds.includes('all') || kinds.includes(kind);
+  }
+}
+
+/** The identity of a token, read from its claims; the server is the one that checks them. */
+export function identityOfToken(token: string): string {
+  try {
+    const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8');
+    const { iss, sub } = JSON.parse(payload) as { iss: unknown; sub: unknown };
+    if (typeof iss === 'string' && typeof sub === 'string') {
+      return identityToHex(deriveIdentity(iss, sub));
+    }
+  } catch {
+    // Said below: a token that cannot be read has no identity.
+  }
+  throw new CliError('That is not a token: it has no readable issuer and subject.');
+}

@@ -1,0 +1,46 @@
+import { JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import { typeFromJson } from '../values/type-codec.ts';
+import { typeText } from '../values/typespace.ts';
+import { type Api, databasePath } from './api.ts';
+
+/** A reducer as a caller needs to know it. */
+export interface FunctionSignature {
+  readonly name: string;
+  readonly params: readonly { readonly name: string; readonly type: AlgebraicType }[];
+  readonly typespace: Typespace;
+}
+
+/** The reducers of a database that a client may call, from its schema. */
+export async function readSignatures(api: Api, database: string): Promise<FunctionSignature[]> {
+  const schema = parseJson(await api.text('GET', databasePath(database, '/schema?version=9')));
+  const types = list(get(get(schema, 'typespace'), 'types')).map(typeFromJson);
+  return list(get(schema, 'reducers'))
+    .filter((reducer) => get(get(reducer, 'lifecycle'), 'none') !== undefined)
+    .map((reducer) => ({
+      name: String(get(reducer, 'name')),
+      typespace: { types },
+      params: list(get(get(reducer, 'params'), 'elements')).map((element, at) => ({
+        name: parameterName(element, at),
+        type: typeFromJson(get(element, 'algebraic_type') ?? null),
+      })),
+    }));
+}
+
+export function signatureText({ name, params, typespace }: FunctionSignature): string {
+  const shown = params.map((param) => `${param.name}: ${typeText(param.type, typespace)}`);
+  return `${name}(${shown.join(', ')})`;
+}
+
+function parameterName(element: JsonValue, at: number): string {
+  const name = get(get(element, 'name'), 'some');
+  return typeof name === 'string' ? name : `arg${at}`;
+}
+
+function get(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.get(key) : undefined;
+}
+
+function list(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}

@@ -1,0 +1,68 @@
+import { createInterface } from 'node:readline';
+import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { CliError, type Io } from './io.ts';
+import { drawTable, readResult } from './sql-table.ts';
+
+/** Reads statements line by line until `.exit` or the end of input. */
+export async function interactiveSql(
+  io: Io,
+  database: string,
+  run: (statement: string) => Promise<string>,
+): Promise<void> {
+  const lines = createInterface({
+    input: process.stdin,
+    output: process.stdout,
+    prompt: `${database}> `,
+    historySize: 1_000,
+  });
+  lines.prompt();
+  for await (const line of lines) {
+    const statement = line.trim();
+    if (statement === '.exit') break;
+    if (statement === '.clear') process.stdout.write('\u001b[2J\u001b[H');
+    else if (statement !== '') await show(io, statement, run);
+    lines.prompt();
+  }
+  lines.close();
+}
+
+async function show(
+  io: Io,
+  statement: string,
+  run: (statement: string) => Promise<string>,
+): Promise<void> {
+  const started = performance.now();
+  try {
+    const answer = parseJson(await run(statement));
+    const roundtrip = performance.now() - started;
+    for (const result of Array.isArray(answer) ? answer : []) {
+      const table = readResult(result);
+      if (table.header.length > 0) io.out(drawTable(table));
+      io.out(summary(result, table.rows.length));
+    }
+    io.out(`Roundtrip time: ${roundtrip.toFixed(2)} ms`);
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    io.err(`Error: ${error.message}`);
+  }
+}
+
+/** `(2 rows) [inserted: 1, server: 0.12 ms]`; counters that are zero are left out. */
+function summary(result: JsonValue, rows: number): string {
+  const stats = member(result, 'stats');
+  const counts = ['inserted', 'deleted', 'updated']
+    .map((word) => [word, count(member(stats, `rows_${word}`))] as const)
+    .filter(([, value]) => value > 0)
+    .map(([word, value]) => `${word}: ${value}`);
+  const millis = count(member(result, 'total_duration_micros')) / 1000;
+  const parts = [...counts, `server: ${millis.toFixed(2)} ms`];
+  return `(${rows} ${rows === 1 ? 'row' : 'rows'}) [${parts.join(', ')}]`;
+}
+
+function member(value: JsonValue, key: string): JsonValue {
+  return value instanceof JsonObject ? (value.get(key) ?? null) : null;
+}
+
+function count(value: JsonValue): number {
+  return value instanceof JsonNumber ? Number(value.text) : 0;
+}

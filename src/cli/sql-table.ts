@@ -1,0 +1,57 @@
+import { JsonObject, type JsonValue, valueFromJson } from '../values/json.ts';
+import { valueToText } from '../values/text.ts';
+import type { AlgebraicType } from '../values/type.ts';
+import { typeFromJson } from '../values/type-codec.ts';
+
+/** One result of a statement, as the service answers it, ready to be shown to people. */
+export interface TextTable {
+  readonly header: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Reads one result out of the service's answer; values become the text that people read. */
+export function readResult(result: JsonValue): TextTable {
+  const columns = list(member(member(result, 'schema'), 'elements')).map((element, at) => ({
+    name: columnName(member(element, 'name'), at),
+    type: typeFromJson(member(element, 'algebraic_type')),
+  }));
+  const rows = list(member(result, 'rows')).map((row) =>
+    list(row).map((value, at) => cellText(columns[at]?.type, value)),
+  );
+  return { header: columns.map(({ name }) => name), rows };
+}
+
+/** Draws a table: one blank around each cell, a rule below the header, no outer borders. */
+export function drawTable({ header, rows }: TextTable): string {
+  const widths = header.map((name, at) =>
+    Math.max(width(name), ...rows.map((row) => width(row[at] ?? ''))),
+  );
+  const line = (cells: readonly string[]) =>
+    cells.map((cell, at) => ` ${cell}${' '.repeat((widths[at] ?? 0) - width(cell))} `).join('|');
+  const rule = widths.map((columns) => '-'.repeat(columns + 2)).join('+');
+  return [line(header), rule, ...rows.map(line)].join('\n');
+}
+
+function cellText(type: AlgebraicType | undefined, value: JsonValue): string {
+  if (type === undefined) return '';
+  if (value === null) return 'NaN';
+  return valueToText(type, valueFromJson(type, value));
+}
+
+function columnName(name: JsonValue, at: number): string {
+  const some = name instanceof JsonObject ? name.get('some') : undefined;
+  return typeof some === 'string' ? some : `column ${at}`;
+}
+
+/** Columns that a text takes on a terminal, near enough: code points. */
+function width(text: string): number {
+  return [...text].length;
+}
+
+function member(value: JsonValue, key: string): JsonValue {
+  return value instanceof JsonObject ? (value.get(key) ?? null) : null;
+}
+
+function list(value: JsonValue): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
