@@ -75,6 +75,7 @@ function timeText(micros: number): string {
 }
 
 function rankOf({ level }: LogRecord): number {
-  const rank = logLevels.indexOf(level.toLowerCase());
-  return rank < 0 ? logLevels.indexOf('info') : rank;
+  const names: readonly string[] = logLevels;
+  const rank = names.indexOf(level.toLowerCase());
+  return rank < 0 ? names.indexOf('info') : rank;
 }
