@@ -12,6 +12,8 @@ export interface ModuleRunner {
   describe(): Uint8Array;
   /** Runs one reducer inside `transaction`, which the caller commits or rolls back. */
   callReducer(call: ReducerCall, transaction: Transaction): RunOutcome;
+  /** Optional: makes the calls within `run` cheaper by preparing once for all of them. */
+  batch?<Result>(run: () => Result): Result;
   /** Drops the program; the runner is not used afterwards. */
   dispose(): void;
 }
@@ -53,6 +55,8 @@ export interface RunnerContext {
   readonly log: (line: ModuleLogLine) => void;
   /** Microseconds since the Unix epoch when the program was published. */
   readonly publishedMicros: bigint;
+  /** Time for the program's console timers, in milliseconds; the program never sees it. */
+  readonly monotonicMillis?: () => number;
 }
 
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'panic';
@@ -73,6 +77,8 @@ export interface LinkedProgram {
   readonly script: string;
   /** Source map of `script`, as JSON text; empty = none. */
   readonly sourceMap: string;
+  /** 32 bytes that depend on the program's bytes alone; randomness while it loads. */
+  readonly seed: Uint8Array;
   /** Specifiers of host modules the program imports, such as `reducerdb:sys@1.0`. */
   readonly imports: readonly string[];
 }

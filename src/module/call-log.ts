@@ -1,0 +1,91 @@
+import { limits } from '../limits.ts';
+import { logLevels } from '../protocol/module-abi.ts';
+import type { LogLevel, ModuleLogLine } from './runner.ts';
+
+/** Where in the author's files a line was written. */
+export interface LogPosition {
+  readonly fileName: string;
+  readonly lineNumber: number;
+}
+
+/**
+ * The log lines of one call: cut to `limits.logLineBytesMax`, at most `limits.logLinesPerCallMax` of
+ * them, the rest counted and told in one closing line. Lines are handed on at once: they survive the
+ * rollback of their call.
+ */
+export class CallLog {
+  readonly #sink: (line: ModuleLogLine) => void;
+  #functionName: string | undefined;
+  #lineCount = 0;
+  #droppedCount = 0;
+
+  constructor(sink: (line: ModuleLogLine) => void) {
+    this.#sink = sink;
+  }
+
+  /** Lines from here on belong to a call of `functionName`; undefined = the program is loading. */
+  begin(functionName: string | undefined): void {
+    this.#functionName = functionName;
+    this.#lineCount = 0;
+    this.#droppedCount = 0;
+  }
+
+  /** Whether one more line is let through; one that is not counts as dropped. */
+  mayWrite(): boolean {
+    if (this.#lineCount < limits.logLinesPerCallMax) return true;
+    this.#droppedCount += 1;
+    return false;
+  }
+
+  /** `mayWrite` has been asked. `level` is a number of the module boundary. */
+  write(level: number, message: string, position: LogPosition | undefined): void {
+    this.#lineCount += 1;
+    this.#emit(levelOf(level), message, position);
+  }
+
+  end(): void {
+    if (this.#droppedCount === 0) return;
+    const count = this.#droppedCount;
+    const words = count === 1 ? 'line of this call was' : 'lines of this call were';
+    this.#emit('warn', `${count} more log ${words} dropped`, undefined);
+    this.#droppedCount = 0;
+  }
+
+  #emit(level: LogLevel, message: string, position: LogPosition | undefined): void {
+    this.#sink({
+      level,
+      message: cutToBytes(message, limits.logLineBytesMax),
+      ...(this.#functionName === undefined ? {} : { functionName: this.#functionName }),
+      ...position,
+    });
+  }
+}
+
+function levelOf(level: number): LogLevel {
+  switch (level) {
+    case logLevels.error:
+      return 'error';
+    case logLevels.warn:
+      return 'warn';
+    case logLevels.info:
+      return 'info';
+    case logLevels.trace:
+      return 'trace';
+    case logLevels.panic:
+      return 'panic';
+    default:
+      return 'debug';
+  }
+}
+
+/** The longest beginning of `text` of at most `bytesMax` bytes in UTF-8, with a mark if cut. */
+function cutToBytes(text: string, bytesMax: number): string {
+  if (text.length * 3 <= bytesMax) return text;
+  const mark = '…';
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= bytesMax) return text;
+  // A byte that continues a character is not a place to cut.
+  let end = bytesMax - 3;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return new TextDecoder().decode(bytes.subarray(0, end)) + mark;
+}

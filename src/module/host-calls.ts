@@ -1,0 +1,326 @@
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { errorCodes, scratchBytes } from '../protocol/module-abi.ts';
+import type { RowRef, RowRefs } from '../store/row-ref.ts';
+import type { Store } from '../store/store.ts';
+import type { Table } from '../store/table.ts';
+import type { Index } from '../store/table-index.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+
+/**
+ * Where the program and its host exchange bytes. Rows, keys and bounds arrive in it from offset 0;
+ * rows and generated columns leave in it.
+ */
+export interface Scratch {
+  /** The whole buffer; another one after `grow`. */
+  readonly bytes: Uint8Array;
+  /** Makes the buffer hold at least `minBytes`; contents are kept. */
+  grow(minBytes: number): void;
+}
+
+/** How many bytes of the scratch hold the three parts of a range: prefix, start bound, end bound. */
+export interface RangeLengths {
+  readonly prefixColumns: number;
+  readonly prefixLength: number;
+  readonly startLength: number;
+  readonly endLength: number;
+}
+
+/** `loading`: the program is being evaluated or described. `idle`: no call runs. */
+type State =
+  | { readonly kind: 'loading' | 'idle' }
+  | { readonly kind: 'running'; readonly transaction: Transaction };
+
+interface OpenIterator {
+  readonly table: Table;
+  readonly rows: RowRefs;
+  position: number;
+}
+
+/**
+ * The data calls of the module boundary over one store: ids and encoded rows in, numbers out. A
+ * negative result is an error code with its sign changed, after which the transaction stands as it
+ * was. Programs see user tables only, by canonical or source name. No engine of any program is known
+ * here.
+ *
+ * The arguments come from the program: any number may be anything. What throws is a bug, or a full
+ * stack below the program; a write that did not end leaves `isUnfinished` true for good, because the
+ * store may then be half changed.
+ */
+export class HostCalls {
+  readonly #store: Store;
+  readonly #scratch: Scratch;
+  #state: State = { kind: 'loading' };
+  #isWriting = false;
+  /** Handle n is at n - 1; closed ones leave a hole that is used again. */
+  #iterators: (OpenIterator | undefined)[] = [];
+  #openCount = 0;
+
+  constructor(store: Store, scratch: Scratch) {
+    this.#store = store;
+    this.#scratch = scratch;
+  }
+
+  /** True when the store must not be used any more. */
+  get isUnfinished(): boolean {
+    return this.#isWriting;
+  }
+
+  begin(transaction: Transaction): void {
+    assert(this.#state.kind !== 'running', 'calls of a program do not nest');
+    this.#state = { kind: 'running', transaction };
+  }
+
+  /** Closes what the call left open; until the next `begin` every data call is refused. */
+  end(): void {
+    this.#state = { kind: 'idle' };
+    if (this.#iterators.length > 0) this.#iterators = [];
+    this.#openCount = 0;
+  }
+
+  /** 0 while a call runs; the negative code with which every call is refused otherwise. */
+  refusal(): number {
+    switch (this.#state.kind) {
+      case 'running':
+        return 0;
+      case 'loading':
+        return -errorCodes.hostCallFailure;
+      case 'idle':
+        return -errorCodes.notInTransaction;
+    }
+  }
+
+  tableId(name: string): number {
+    if (this.#state.kind === 'loading') return this.refusal();
+    const table = this.#store.tableByName(name);
+    return table?.spec.kind === 'user' ? table.spec.id : -errorCodes.noSuchTable;
+  }
+
+  indexId(name: string): number {
+    if (this.#state.kind === 'loading') return this.refusal();
+    const index = this.#store.indexByName(name);
+    return index?.table.spec.kind === 'user' ? index.spec.id : -errorCodes.noSuchIndex;
+  }
+
+  rowCount(tableId: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    return this.#table(tableId)?.rowCount ?? -errorCodes.noSuchTable;
+  }
+
+  insert(tableId: number, rowLength: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const table = this.#table(tableId);
+    if (table === undefined) return -errorCodes.noSuchTable;
+    if (!this.#holds(rowLength)) return -errorCodes.undecodable;
+    this.#startWrite();
+    const result = this.#state.transaction.insert(table, this.#scratch.bytes, rowLength);
+    this.#isWriting = false;
+    return result;
+  }
+
+  update(tableId: number, indexId: number, rowLength: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const table = this.#table(tableId);
+    if (table === undefined) return -errorCodes.noSuchTable;
+    const index = this.#index(indexId);
+    if (index === undefined || index.table !== table) return -errorCodes.noSuchIndex;
+    if (!index.isUnique) return -errorCodes.indexNotUnique;
+    if (!this.#holds(rowLength)) return -errorCodes.undecodable;
+    this.#startWrite();
+    const result = this.#state.transaction.update(table, index, this.#scratch.bytes, rowLength);
+    this.#isWriting = false;
+    return result;
+  }
+
+  /** 1: there was such a row. */
+  deleteEqual(tableId: number, rowLength: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const table = this.#table(tableId);
+    if (table === undefined) return -errorCodes.noSuchTable;
+    if (!this.#holds(rowLength)) return -errorCodes.undecodable;
+    const { transaction } = this.#state;
+    this.#startWrite();
+    const result = orUndecodable(() =>
+      Number(transaction.deleteEqual(table, this.#scratch.bytes, 0, rowLength)),
+    );
+    this.#isWriting = false;
+    return result;
+  }
+
+  /** Length of the row, which is then in the scratch. */
+  find(indexId: number, keyLength: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const index = this.#index(indexId);
+    if (index === undefined) return -errorCodes.noSuchIndex;
+    if (!index.isUnique) return -errorCodes.indexNotUnique;
+    if (!this.#holds(keyLength)) return -errorCodes.undecodable;
+    const row = index.table.find(index, this.#scratch.bytes, keyLength);
+    if (row === -3) return -errorCodes.undecodable;
+    if (row === -1) return -errorCodes.noSuchRow;
+    return this.#copyOut(index.table, row, 0);
+  }
+
+  scan(tableId: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const table = this.#table(tableId);
+    if (table === undefined) return -errorCodes.noSuchTable;
+    return this.#open(table, table.scan());
+  }
+
+  scanPoint(indexId: number, keyLength: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const found = this.#point(indexId, keyLength);
+    return typeof found === 'number' ? found : this.#open(found.index.table, found.rows);
+  }
+
+  scanRange(indexId: number, range: RangeLengths): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const found = this.#range(indexId, range);
+    return typeof found === 'number' ? found : this.#open(found.index.table, found.rows);
+  }
+
+  /**
+   * Bytes of whole rows now in the scratch: as many as fit into `scratchBytes`, at least one. 0: there
+   * are no more, and the iterator is closed.
+   */
+  next(handle: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const iterator = this.#iterators[handle - 1];
+    if (iterator === undefined) return -errorCodes.noSuchIterator;
+    const { table, rows } = iterator;
+    let { position } = iterator;
+    let end = 0;
+    while (position < rows.length) {
+      const row = rows[position] as RowRef;
+      if (end > 0 && end + table.lengthOf(row) > scratchBytes) break;
+      end += this.#copyOut(table, row, end);
+      position += 1;
+    }
+    iterator.position = position;
+    if (end === 0) this.#release(handle);
+    return end;
+  }
+
+  /** 0. */
+  close(handle: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#iterators[handle - 1] === undefined) return -errorCodes.noSuchIterator;
+    this.#release(handle);
+    return 0;
+  }
+
+  /** Rows removed. */
+  deletePoint(indexId: number, keyLength: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const found = this.#point(indexId, keyLength);
+    return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
+  }
+
+  /** Rows removed. */
+  deleteRange(indexId: number, range: RangeLengths): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const found = this.#range(indexId, range);
+    return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
+  }
+
+  /** Rows removed. */
+  clear(tableId: number): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    const table = this.#table(tableId);
+    if (table === undefined) return -errorCodes.noSuchTable;
+    this.#startWrite();
+    const result = this.#state.transaction.clear(table);
+    this.#isWriting = false;
+    return result;
+  }
+
+  /** JSON of table, index and columns of the last violated unique constraint; empty = none. */
+  violation(): string {
+    if (this.#state.kind !== 'running') return '';
+    const { violation } = this.#state.transaction;
+    if (violation === undefined) return '';
+    const { table, index, columns } = violation;
+    return JSON.stringify({ table, index, columns });
+  }
+
+  #table(id: number): Table | undefined {
+    const table = this.#store.table(id);
+    return table?.spec.kind === 'user' ? table : undefined;
+  }
+
+  #index(id: number): Index | undefined {
+    const index = this.#store.index(id);
+    return index?.table.spec.kind === 'user' ? index : undefined;
+  }
+
+  /** Whether `length` is the length of something in the scratch. */
+  #holds(length: number): boolean {
+    return Number.isInteger(length) && length >= 0 && length <= this.#scratch.bytes.length;
+  }
+
+  /** Whatever interrupts the write, a full stack above all, leaves the mark. */
+  #startWrite(): void {
+    assert(!this.#isWriting, 'a write to the store did not end');
+    this.#isWriting = true;
+  }
+
+  #copyOut(table: Table, row: RowRef, at: number): number {
+    const length = table.lengthOf(row);
+    if (at + length > this.#scratch.bytes.length) this.#scratch.grow(at + length);
+    return table.copyRow(row, this.#scratch.bytes, at);
+  }
+
+  #open(table: Table, rows: RowRefs): number {
+    if (this.#openCount >= limits.openIteratorsMax) return -errorCodes.noSpace;
+    this.#openCount += 1;
+    const hole =
+      this.#openCount <= this.#iterators.length ? this.#iterators.indexOf(undefined) : -1;
+    const slot = hole < 0 ? this.#iterators.length : hole;
+    this.#iterators[slot] = { table, rows, position: 0 };
+    return slot + 1;
+  }
+
+  #release(handle: number): void {
+    this.#iterators[handle - 1] = undefined;
+    this.#openCount -= 1;
+  }
+
+  #point(indexId: number, keyLength: number): { index: Index; rows: RowRefs } | number {
+    const index = this.#index(indexId);
+    if (index === undefined) return -errorCodes.noSuchIndex;
+    if (!this.#holds(keyLength)) return -errorCodes.undecodable;
+    return orUndecodable(() => ({ index, rows: index.scanPoint(this.#scratch.bytes, keyLength) }));
+  }
+
+  #range(indexId: number, range: RangeLengths): { index: Index; rows: RowRefs } | number {
+    const index = this.#index(indexId);
+    if (index === undefined) return -errorCodes.noSuchIndex;
+    if (!index.supportsRange) return -errorCodes.wrongIndexAlgorithm;
+    const { prefixColumns, startLength, endLength } = range;
+    // A prefix of no columns has no bytes, whatever the program says.
+    const prefixLength = prefixColumns === 0 ? 0 : range.prefixLength;
+    const lengths = [prefixColumns, prefixLength, startLength, endLength];
+    if (!lengths.every((length) => this.#holds(length))) return -errorCodes.undecodable;
+    const { bytes } = this.#scratch;
+    const request = { bytes, prefixColumns, prefixLength, startLength, endLength };
+    return orUndecodable(() => ({ index, rows: index.scanRange(request) }));
+  }
+
+  #deleteMany(table: Table, rows: RowRefs): number {
+    if (this.#state.kind !== 'running') return this.refusal();
+    this.#startWrite();
+    const result = this.#state.transaction.deleteMany(table, rows);
+    this.#isWriting = false;
+    return result;
+  }
+}
+
+function orUndecodable<Result>(run: () => Result): Result | number {
+  try {
+    return run();
+  } catch (error) {
+    if (error instanceof DecodeError) return -errorCodes.undecodable;
+    throw error;
+  }
+}

@@ -1,0 +1,107 @@
+import type { Brand } from '../../brand.ts';
+import type { hookNames } from '../../protocol/module-abi.ts';
+
+/**
+ * The two sides of the bridge, as the engine sees them. Only primitives cross, and buffers of the
+ * guest realm in `GuestApi`; `bridge-source.ts` says what keeps it so.
+ */
+
+/** What the bridge calls. Each function is called plain, answers a primitive, and may throw. */
+export interface HostApi {
+  tableId(name: string): number;
+  indexId(name: string): number;
+  rowCount(table: number): number;
+  insert(table: number, rowLength: number): number;
+  update(table: number, index: number, rowLength: number): number;
+  deleteEqual(table: number, rowLength: number): number;
+  find(index: number, keyLength: number): number;
+  scan(table: number): number;
+  scanPoint(index: number, keyLength: number): number;
+  scanRange: RangeCall;
+  next(iterator: number): number;
+  close(iterator: number): number;
+  deletePoint(index: number, keyLength: number): number;
+  deleteRange: RangeCall;
+  clear(table: number): number;
+  /** False when further lines of this call are dropped; saves taking a stack for them. */
+  mayLog(): boolean;
+  log(level: number, message: string, stack: string): void;
+  timerStart(label: string): number;
+  timerEnd(id: number, stack: string): number;
+  identity(): bigint;
+  jwt(): string;
+  seed(): number;
+  violation(): string;
+  /** 32 bits of what the program's random generator starts from; `index` is 0 to 3. */
+  seedWord(index: number): number;
+  /** The scratch buffer is now `buffer`, of the guest realm; contents were copied. */
+  scratchReplaced(buffer: ArrayBuffer): void;
+}
+
+/** Index, prefix columns, prefix bytes, start bytes, end bytes. */
+export type RangeCall = (
+  index: number,
+  prefixColumns: number,
+  prefixLength: number,
+  startLength: number,
+  endLength: number,
+) => number;
+
+export interface BridgeOptions {
+  readonly hooksKey: string;
+  readonly hookNames: typeof hookNames;
+  readonly programFileName: string;
+  /** What the clock shows while the program loads. */
+  readonly loadMicros: bigint;
+  /** UTF-16 units of a message and of a stack; the rest is cut. */
+  readonly textLengthMax: number;
+  readonly stackLengthMax: number;
+  readonly stackFramesMax: number;
+  readonly scratchBytes: number;
+  readonly scratchBytesMax: number;
+  /** Size of the arguments buffer that calls share. */
+  readonly argumentBytes: number;
+}
+
+/**
+ * What the engine calls, inside `Realm.enter`. Nothing here throws for a reason the program can
+ * cause, other than a full stack below the engine.
+ */
+export interface GuestApi {
+  scratch(): ArrayBuffer;
+  /** At least `minBytes` large afterwards; also announced by `scratchReplaced`. */
+  growScratch(minBytes: number): ArrayBuffer;
+  /** Where the arguments of the next call go, from its first byte. */
+  argumentsBuffer(length: number): ArrayBuffer;
+  /** Text to evaluate in the realm; `load` takes its value. Runs nothing of the program. */
+  programSource(script: string): string;
+  /** Runs the program and obtains its hooks. */
+  load(program: GuestProgram): GuestStatus;
+  /** Asks the program for its description, which is then in `description`. */
+  describe(): GuestStatus;
+  description(): ArrayBuffer;
+  callReducer(
+    id: number,
+    sender: bigint,
+    connectionId: bigint,
+    timestampMicros: bigint,
+    argumentLength: number,
+  ): GuestStatus;
+  /** Runs promise jobs until none is left and logs rejections that nobody handled. */
+  settle(): void;
+  /** Text of the last failure. */
+  message(): string;
+  /** Stack text of the last failure, as the engine formats it; empty if there was none. */
+  stack(): string;
+  forget(): void;
+  /** False when reading a stack in the realm enters code outside of it (see `Realm.enter`). */
+  formatsStacksNatively(): boolean;
+}
+
+/** A function of the guest realm, of use to the bridge alone. */
+export type GuestProgram = Brand<object, 'GuestProgram'>;
+
+/** 0: fine. 1: the program threw its own `SenderError`. 2: it threw anything else. */
+export type GuestStatus = 0 | 1 | 2;
+
+export type Bridge = (host: HostApi, options: BridgeOptions) => GuestApi;
