@@ -11,7 +11,7 @@ import { build } from 'esbuild';
 import { root } from './run.mjs';
 
 const args = process.argv.slice(2);
-const scale = Number(valueOf('--scale') ?? 1);
+const scale = Number(flagValue('--scale') ?? 1);
 const isRecording = args.includes('--record');
 const wanted = args.find((arg, at) => !arg.startsWith('--') && args[at - 1] !== '--scale');
 
@@ -68,7 +68,7 @@ function record() {
   console.log(`recorded in bench/results/${day}.json (${machine})`);
 }
 
-function valueOf(flag) {
+function flagValue(flag) {
   const at = args.indexOf(flag);
   return at < 0 ? undefined : args[at + 1];
 }

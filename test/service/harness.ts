@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../..', import.meta.url));
+const command = path.join(root, 'dist/cli/main.js');
+
+/** A folder of its own for a user: configuration, data, projects. Removed by `remove`. */
+export class Sandbox {
+  readonly folder: string;
+  /** Where the service of this sandbox answers. */
+  readonly port: number;
+  readonly url: string;
+
+  private constructor(folder: string, port: number) {
+    this.folder = folder;
+    this.port = port;
+    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  /** Makes a user whose default server is `127.0.0.1` at a free port. Needs a built `dist`. */
+  static async make(): Promise<Sandbox> {
+    if (!existsSync(command)) throw new Error('dist is missing: run `npm run build` first');
+    const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-service-'));
+    const sandbox = new Sandbox(folder, await freePort());
+    mkdirSync(path.join(folder, 'root/config'), { recursive: true });
+    writeFileSync(
+      path.join(folder, 'root/config/cli.toml'),
+      `default_server = "local"\n[[server_configs]]\nnickname = "local"\n` +
+        `host = "127.0.0.1:${sandbox.port}"\nprotocol = "http"\n`,
+    );
+    return sandbox;
+  }
+
+  /** Runs the command to its end. */
+  run(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
+    const child = this.spawn(args, options);
+    if (options.input !== undefined) child.stdin?.end(options.input);
+    else child.stdin?.end();
+    return new Promise((resolve, reject) => {
+      let stdout = '';
+      let stderr = '';
+      child.stdout?.on('data', (chunk) => {
+        stdout += chunk;
+      });
+      child.stderr?.on('data', (chunk) => {
+        stderr += chunk;
+      });
+      child.on('error', reject);
+      child.on('close', (code) => resolve({ code, stdout, stderr }));
+    });
+  }
+
+  /** Runs the command and demands that it succeeds; gives its standard output. */
+  async ok(args: readonly string[], options: RunOptions = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.run(args, options);
+    if (code !== 0) throw new Error(`${args.join(' ')}: exit ${code}\n${stdout}\n${stderr}`);
+    return stdout;
+  }
+
+  /** Starts the command and leaves it running. */
+  spawn(args: readonly string[], options: RunOptions = {}): ChildProcess {
+    const global = ['--root-dir', path.join(this.folder, 'root')];
+    return spawn(process.execPath, [command, ...global, ...args], {
+      cwd: options.cwd ?? this.folder,
+      env: { ...process.env, NO_COLOR: '1', SERVICE_DB_NAME: '', ...options.env },
+      stdio: 'pipe',
+    });
+  }
+
+  /** Starts a service and waits until it answers. */
+  async start(flags: readonly string[] = []): Promise<RunningService> {
+    const args = ['start', '--listen-addr', `127.0.0.1:${this.port}`, '--log-level', 'warn'];
+    const child = this.spawn([...args, ...flags]);
+    const service = new RunningService(child, this.url);
+    await service.untilReady();
+    return service;
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+export interface RunOptions {
+  readonly cwd?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  readonly input?: string;
+}
+
+export interface RunResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A service in a process of its own. */
+export class RunningService {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** All that it has printed. */
+  output = '';
+  readonly ended: Promise<number | null>;
+
+  constructor(child: ChildProcess, url: string) {
+    this.child = child;
+    this.url = url;
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (chunk) => {
+        this.output += chunk;
+      });
+    }
+    this.ended = new Promise((resolve) => child.on('close', resolve));
+  }
+
+  async untilReady(): Promise<void> {
+    for (let attempt = 0; attempt < 600; attempt += 1) {
+      if (this.child.exitCode !== null) throw new Error(`the service ended:\n${this.output}`);
+      const isReady = await fetch(`${this.url}/v1/ping`).then(
+        (answer) => answer.ok,
+        () => false,
+      );
+      if (isReady) return;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    throw new Error(`the service does not answer:\n${this.output}`);
+  }
+
+  /** Ends it in order and gives its exit code. */
+  stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    this.child.kill(signal);
+    return this.ended;
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
