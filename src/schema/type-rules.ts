@@ -103,7 +103,10 @@ export class TypeRules {
       this.#reportAt(location, `the type has more than ${limits.typePartsMax} parts`);
     }
     if (depth > limits.nestingDepthMax) {
-      this.#reportAt(location, `the type is nested deeper than ${limits.nestingDepthMax}`);
+      this.#reportAt(
+        location,
+        `the description of the type is nested deeper than ${limits.nestingDepthMax}`,
+      );
     }
   }
 
@@ -113,12 +116,13 @@ export class TypeRules {
     if (type.kind === 'ref') return this.#refSize(type.ref, depth);
     let parts = 1;
     let below = 0;
+    const levels = type.kind === 'product' || type.kind === 'sum' ? listedLevels : 1;
     for (const part of partsOf(type)) {
-      const size = this.#sizeOf(part.type, depth + 1);
+      const size = this.#sizeOf(part.type, depth + levels);
       parts += size.parts;
       below = Math.max(below, size.depth);
     }
-    return { parts: Math.min(parts, limits.typePartsMax + 1), depth: below + 1 };
+    return { parts: Math.min(parts, limits.typePartsMax + 1), depth: below + levels };
   }
 
   /** A recursive ref stays a ref, so its second visit counts as one part. */
@@ -143,8 +147,12 @@ export class TypeRules {
 
 interface TypeSize {
   readonly parts: number;
+  /** Levels of the value that describes the type: catalogs write types down as values. */
   readonly depth: number;
 }
+
+/** A product or sum is described by a variant, its payload, a list in that, and the list's items. */
+const listedLevels = 4;
 
 const onePart: TypeSize = { parts: 1, depth: 1 };
 
