@@ -26,7 +26,10 @@ export interface DiskFile {
   write(bytes: Uint8Array, position: number): void;
   /** Makes the file `size` bytes long; new bytes read as zero. */
   truncate(size: number): void;
-  /** Reserves `size` bytes of real space, so that later writes inside it cannot run out of disk. */
+  /**
+   * Reserves `size` bytes of real space, so that later writes inside it cannot run out of disk. The
+   * file is at least that long afterwards; new bytes read as zero.
+   */
   allocate(size: number): void;
   /** Resolves when all that was written before the call is durable. */
   sync(): Promise<void>;

@@ -1,0 +1,313 @@
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
+import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
+import type { Disk, DiskFile } from './disk.ts';
+import { RecordEncoder } from './encode-record.ts';
+import { LogBrokenError } from './log-error.ts';
+import { type CommitInputs, type LogRecord, recordKinds, type SchemaChange } from './record.ts';
+import { RecordBuffer } from './record-buffer.ts';
+import { createSegment, type RecoveredLog, recoverLog } from './recover.ts';
+import { segmentHeaderBytes } from './segment.ts';
+
+export interface LogOptions {
+  readonly databaseIdentity: bigint;
+  /** Make a new log when there is none; otherwise its absence is damage. */
+  readonly create: boolean;
+  /** 32 random bits, used when a log is made. */
+  readonly salt: number;
+  /**
+   * Called during `open` for each record in order. Byte arrays in it are valid during the call only.
+   * An error it throws ends `open` with a `LogDamageError` that names the place.
+   */
+  readonly onRecord: (record: LogRecord) => void;
+  /** Told in full sentences what recovery cut off. */
+  readonly warn: (message: string) => void;
+  readonly segmentBytes?: number;
+}
+
+/**
+ * The commit log of one database, open for appending.
+ *
+ * ```
+ *  append…()  ──▶ buffer ── write() ──▶ operating system ── sync() ──▶ disk
+ *  offset                                                              durableOffset
+ * ```
+ *
+ * `append…` costs no I/O. `write` hands over all that was appended in one piece; after it a killed
+ * process loses nothing. `sync` makes it durable; appending and writing may go on while it runs, and
+ * what is written after it began waits for the next one. States:
+ *
+ * ```
+ *  open ──▶ open            append…, write, sync
+ *  open ──▶ broken          any of them, when the disk refuses: final, all throw LogBrokenError
+ *  open, broken ──▶ closed  close
+ * ```
+ */
+export class CommitLog {
+  readonly #disk: Disk;
+  readonly #databaseIdentity: bigint;
+  readonly #salt: number;
+  readonly #segmentBytes: number;
+  readonly #buffer: RecordBuffer;
+  readonly #encoder = new RecordEncoder();
+  readonly #place: { kind: number; offset: number; durablePosition: number; salt: number };
+  #state: 'open' | 'broken' | 'closed' = 'open';
+  #failure: LogBrokenError | undefined;
+
+  #file: DiskFile;
+  #sequence: number;
+  /** Position in the file where the next write goes, and up to where space is reserved. */
+  #end: number;
+  #reserved: number;
+
+  /** Offset and log position of what was appended, of what was written, of what is durable. */
+  #offset: number;
+  #position: number;
+  #writtenOffset: number;
+  #writtenPosition: number;
+  #durableOffset: CommitOffset;
+  #durablePosition: number;
+  /** Chain hash at `#writtenPosition`, for the header of a segment that starts there. */
+  #writtenChainLow: number;
+  #writtenChainHigh: number;
+
+  /** Segments that were left, to be synced a last time and closed. */
+  #leftFiles: DiskFile[] = [];
+  #isDirectoryDirty = false;
+  #running: Promise<void> | undefined;
+  /** Log position that the running sync makes durable. */
+  #runningPosition = 0;
+  #waiting: Promise<void> | undefined;
+
+  /** Recovers the log of `disk`, or makes one; see `recoverLog`. */
+  static async open(disk: Disk, options: LogOptions): Promise<CommitLog> {
+    return new CommitLog(disk, options, await recoverLog(disk, options));
+  }
+
+  private constructor(disk: Disk, options: LogOptions, recovered: RecoveredLog) {
+    this.#disk = disk;
+    this.#databaseIdentity = options.databaseIdentity;
+    this.#segmentBytes = options.segmentBytes ?? limits.segmentBytes;
+    this.#salt = recovered.salt;
+    this.#buffer = new RecordBuffer(recovered.chainLow, recovered.chainHigh);
+    this.#file = recovered.file;
+    this.#sequence = recovered.sequence;
+    this.#end = recovered.end;
+    this.#reserved = recovered.file.size();
+    this.#offset = recovered.offset;
+    this.#position = recovered.position;
+    this.#writtenOffset = recovered.offset;
+    this.#writtenPosition = recovered.position;
+    this.#writtenChainLow = recovered.chainLow;
+    this.#writtenChainHigh = recovered.chainHigh;
+    this.#durableOffset = commitOffset(recovered.offset);
+    this.#durablePosition = recovered.position;
+    this.#place = { kind: 0, offset: 0, durablePosition: 0, salt: recovered.salt };
+  }
+
+  /** Of the last commit appended. */
+  get offset(): CommitOffset {
+    return commitOffset(this.#offset);
+  }
+
+  /** Every commit up to and including this one survives any crash. */
+  get durableOffset(): CommitOffset {
+    return this.#durableOffset;
+  }
+
+  /** True after a failure; see `LogBrokenError`. */
+  get isBroken(): boolean {
+    return this.#state === 'broken';
+  }
+
+  /** Appends the changes of one transaction; its offset is the next one. The bytes are copied. */
+  appendCommit(changes: ChangeSet, inputs: CommitInputs): void {
+    this.#checkOpen();
+    this.#checkNext(changes.offset);
+    this.#encoder.commit(this.#buffer, changes, inputs);
+    this.#append(recordKinds.commit, changes.offset);
+  }
+
+  /**
+   * Appends a change of the schema and the rows of the same transaction as one record, so that after
+   * a crash all of it is there or nothing.
+   */
+  appendSchema(
+    offset: CommitOffset,
+    schema: SchemaChange,
+    changes: ChangeSet | undefined,
+    inputs: CommitInputs,
+  ): void {
+    this.#checkOpen();
+    this.#checkNext(offset);
+    assert(changes === undefined || changes.offset === offset, 'one transaction has one offset');
+    this.#encoder.schema(this.#buffer, schema, changes, inputs);
+    this.#append(recordKinds.schema, offset);
+  }
+
+  /** Appends sequence values that were consumed without a commit; takes no offset. */
+  appendMarks(sequences: readonly SequenceMark[]): void {
+    this.#checkOpen();
+    this.#encoder.marks(this.#buffer, sequences);
+    this.#append(recordKinds.marks, this.#offset);
+  }
+
+  /** Hands all that was appended to the operating system. */
+  write(): void {
+    this.#checkOpen();
+    const length = this.#buffer.length;
+    if (length === 0) return;
+    try {
+      const isFull = this.#end > segmentHeaderBytes && this.#end + length > this.#segmentBytes;
+      if (isFull) this.#startSegment();
+      this.#reserve(this.#end + length);
+      this.#file.write(this.#buffer.bytes(), this.#end);
+    } catch (error) {
+      throw this.#break(error);
+    }
+    this.#buffer.clear();
+    this.#end += length;
+    this.#writtenOffset = this.#offset;
+    this.#writtenPosition = this.#position;
+    this.#writtenChainLow = this.#buffer.chainLow;
+    this.#writtenChainHigh = this.#buffer.chainHigh;
+  }
+
+  /**
+   * Writes, and resolves when all appended before the call is durable. Syncs run one at a time; calls
+   * made while one runs share the next.
+   */
+  sync(): Promise<void> {
+    try {
+      this.write();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    // The one that waits begins after this call, so it covers it.
+    if (this.#waiting !== undefined) return this.#waiting;
+    const running = this.#running;
+    if (running === undefined) {
+      if (this.#writtenPosition === this.#durablePosition) return Promise.resolve();
+      this.#running = this.#sync();
+      return this.#running;
+    }
+    if (this.#writtenPosition === this.#runningPosition) return running;
+    this.#waiting = running.then(() => {
+      this.#waiting = undefined;
+      this.#checkOpen();
+      this.#running = this.#sync();
+      return this.#running;
+    });
+    return this.#waiting;
+  }
+
+  /**
+   * Makes everything durable, notes in the log that it is, and closes the files. A broken log only
+   * closes its files.
+   */
+  async close(): Promise<void> {
+    if (this.#state === 'closed') return;
+    try {
+      if (this.#state === 'open') {
+        await this.sync();
+        this.#buffer.begin(0);
+        this.#append(recordKinds.stop, this.#offset);
+        await this.sync();
+      }
+    } finally {
+      // A file closed under a running sync could give its number to another file.
+      await Promise.allSettled([this.#running, this.#waiting]);
+      this.#state = 'closed';
+      for (const file of [...this.#leftFiles, this.#file]) file.close();
+      this.#leftFiles = [];
+    }
+  }
+
+  #append(kind: number, offset: number): void {
+    const place = this.#place;
+    place.kind = kind;
+    place.offset = offset;
+    place.durablePosition = this.#durablePosition;
+    this.#position += this.#buffer.end(place);
+    this.#offset = offset;
+  }
+
+  async #sync(): Promise<void> {
+    const offset = this.#writtenOffset;
+    const position = this.#writtenPosition;
+    const file = this.#file;
+    const isDirectoryDirty = this.#isDirectoryDirty;
+    this.#isDirectoryDirty = false;
+    this.#runningPosition = position;
+    try {
+      // Segments left while this runs are behind these in the list and wait for the next sync.
+      for (let count = this.#leftFiles.length; count > 0; count--) {
+        await this.#leftFiles[0]?.sync();
+        this.#leftFiles.shift()?.close();
+      }
+      await file.sync();
+      if (isDirectoryDirty) await this.#disk.syncDirectory();
+    } catch (error) {
+      throw this.#break(error);
+    } finally {
+      this.#running = undefined;
+    }
+    this.#checkOpen();
+    this.#durableOffset = commitOffset(offset);
+    this.#durablePosition = position;
+  }
+
+  /** Leaves the segment, cut to its records, and goes on in a new one. */
+  #startSegment(): void {
+    const header = {
+      salt: this.#salt,
+      databaseIdentity: this.#databaseIdentity,
+      sequence: this.#sequence + 1,
+      firstOffset: this.#writtenOffset + 1,
+      position: this.#writtenPosition,
+      durablePosition: this.#durablePosition,
+      chainLow: this.#writtenChainLow,
+      chainHigh: this.#writtenChainHigh,
+    };
+    this.#file.truncate(this.#end);
+    const next = createSegment(this.#disk, header);
+    this.#leftFiles.push(this.#file);
+    this.#isDirectoryDirty = true;
+    this.#file = next;
+    this.#sequence = header.sequence;
+    this.#end = segmentHeaderBytes;
+    this.#reserved = segmentHeaderBytes;
+  }
+
+  /**
+   * Reserves space ahead of the writes, in steps that grow with the segment: a small database stays
+   * small, and in a busy one a sync seldom has to record that the file grew.
+   */
+  #reserve(end: number): void {
+    if (end <= this.#reserved) return;
+    const step = Math.min(Math.max(this.#reserved, reserveBytesMin), reserveBytesMax);
+    const ahead = Math.min(this.#reserved + step, Math.max(this.#segmentBytes, end));
+    const size = Math.max(end, ahead);
+    this.#file.allocate(size);
+    this.#reserved = size;
+  }
+
+  #checkNext(offset: number): void {
+    assert(offset === this.#offset + 1, `offset ${offset} appended after ${this.#offset}`);
+  }
+
+  #checkOpen(): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    assert(this.#state === 'open', 'the log is closed');
+  }
+
+  #break(cause: unknown): LogBrokenError {
+    this.#failure ??= new LogBrokenError(cause);
+    this.#state = 'broken';
+    return this.#failure;
+  }
+}
+
+const reserveBytesMin = 64 * 1024;
+const reserveBytesMax = 4 * 1024 * 1024;

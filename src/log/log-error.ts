@@ -1,0 +1,37 @@
+/** Where in the log something was found. */
+export interface LogPlace {
+  readonly file: string;
+  /** Bytes from the start of the file. */
+  readonly position: number;
+  /** Offset of the commit that is, or should be, there. */
+  readonly offset: number;
+}
+
+/**
+ * The log holds something that no crash leaves behind. Nothing was changed; the database is not
+ * served until someone who knows decides.
+ */
+export class LogDamageError extends Error {
+  override readonly name = 'LogDamageError';
+  readonly reason: string;
+  readonly place: LogPlace;
+
+  constructor(reason: string, place: LogPlace, cause?: unknown) {
+    const where = `${place.file}, position ${place.position}, offset ${place.offset}`;
+    super(`log is damaged: ${reason} (${where})`, cause === undefined ? {} : { cause });
+    this.reason = reason;
+    this.place = place;
+  }
+}
+
+/**
+ * A write or sync failed, so what the disk holds is not known any more. Final for this log object;
+ * opening the log again recovers what is durable. `cause` says what happened.
+ */
+export class LogBrokenError extends Error {
+  override readonly name = 'LogBrokenError';
+
+  constructor(cause: unknown) {
+    super(`the log stopped: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}

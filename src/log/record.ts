@@ -1,0 +1,85 @@
+import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
+import type { CommitOffset } from '../store/commit-offset.ts';
+
+/**
+ * One record, as it lies in a segment. Little-endian, a multiple of 8 bytes, at a file position that
+ * is a multiple of 8.
+ *
+ * ```
+ *  0  u32  bytes of the payload, without padding
+ *  4  u32  CRC-32C of the whole record with this field zero; start value: the log's salt
+ *  8  u56  offset: of this commit; for a record that is no commit, of the last commit before it
+ * 15  u8   kind (`recordKinds`)
+ * 16  u64  log position up to which everything was durable when this record was made
+ * 24  u64  chain hash of the record before; in the very first record, of the log's birth
+ * 32  …    payload, padded with zeros
+ * ```
+ *
+ * The *log position* counts the bytes of records since the log's birth, across segments, headers and
+ * slack not included. Field 16 is the witness of recovery: whatever ends before it was durable once,
+ * so it can be missing only through damage, never through a crash.
+ */
+export const recordHeaderBytes = 32;
+
+export const recordKinds = {
+  /** Row changes of one transaction. */
+  commit: 1,
+  /** A new program and schema, with the row changes of the same transaction. */
+  schema: 2,
+  /** Sequence high-water marks alone. */
+  marks: 3,
+  /** No payload: a clean stop; says that all before it is durable. */
+  stop: 4,
+} as const;
+
+/** Bytes that a payload of `payloadBytes` takes in the segment. */
+export function recordBytes(payloadBytes: number): number {
+  return (recordHeaderBytes + payloadBytes + 7) & ~7;
+}
+
+/** What was asked for, kept for people and for running the call again; replay does not use it. */
+export interface CommitInputs {
+  /** Canonical name; empty when the change came from SQL (`args` is then the statement) or the host. */
+  readonly reducer: string;
+  readonly caller: bigint;
+  /** 0n = none. */
+  readonly connectionId: bigint;
+  readonly timestampMicros: bigint;
+  /** Entropy of the call, at most 255 bytes; empty = none. */
+  readonly seed: Uint8Array;
+  readonly args: Uint8Array;
+}
+
+/** A new program. `catalog` and `definition` are in the encodings of the schema room. */
+export interface SchemaChange {
+  readonly catalog: Uint8Array;
+  readonly definition: Uint8Array;
+  readonly programKind: 'js' | 'wasm';
+  readonly program: Uint8Array;
+  /** Values that existing rows get in columns this change adds. */
+  readonly defaults: readonly ColumnDefault[];
+}
+
+export interface ColumnDefault {
+  readonly tableId: number;
+  /** Position of the column in the new table. */
+  readonly column: number;
+  /** Encoded value. */
+  readonly value: Uint8Array;
+}
+
+/**
+ * A record as recovery hands it over. Byte arrays are views of the reader's buffer: valid during the
+ * call only. `inputs` is for `decodeInputs`.
+ */
+export type LogRecord =
+  | { readonly kind: 'commit'; readonly changes: ChangeSet; readonly inputs: Uint8Array }
+  | {
+      readonly kind: 'schema';
+      readonly offset: CommitOffset;
+      readonly schema: SchemaChange;
+      /** Row changes made after the schema change in the same transaction, such as `init`'s. */
+      readonly changes: ChangeSet | undefined;
+      readonly inputs: Uint8Array;
+    }
+  | { readonly kind: 'marks'; readonly sequences: readonly SequenceMark[] };

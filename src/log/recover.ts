@@ -1,0 +1,186 @@
+import type { Disk, DiskFile } from './disk.ts';
+import { LogDamageError } from './log-error.ts';
+import {
+  encodeSegmentHeader,
+  type SegmentHeader,
+  segmentHeaderBytes,
+  segmentName,
+} from './segment.ts';
+import { SegmentReader } from './segment-reader.ts';
+import { type TornTail, type WalkedLog, type WalkOptions, walkLog } from './walk.ts';
+
+export interface RecoverOptions extends WalkOptions {
+  /** Make a new log when there is none; otherwise its absence is damage. */
+  readonly create: boolean;
+  /** 32 bits for a log that is made now. Should not be guessable by those who write rows. */
+  readonly salt: number;
+  /** Told in full sentences what recovery cut off. */
+  readonly warn: (message: string) => void;
+}
+
+/** A log ready to be continued; all of it is durable. */
+export interface RecoveredLog {
+  /** The last segment, open; the caller closes it. */
+  readonly file: DiskFile;
+  readonly sequence: number;
+  /** Position in the file where the next record goes. */
+  readonly end: number;
+  readonly salt: number;
+  readonly offset: number;
+  readonly position: number;
+  readonly chainLow: number;
+  readonly chainHigh: number;
+  readonly recordCount: number;
+}
+
+/**
+ * Reads the log, hands over its records, cuts off a torn tail (saving what it cuts), and makes the
+ * rest durable: bytes that survived a killed process may never have been synced, so nothing counts
+ * before this has. Changes nothing when it throws `LogDamageError`.
+ *
+ * A second crash at any point of it leaves a disk that recovers to the same records.
+ */
+export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
+  const walked = walkLog(disk, options);
+  if (walked.kind === 'log') return repair(disk, walked.log, options.warn);
+  const hasRemains = disk.list().some((name) => name.startsWith('commit-'));
+  if (!options.create || (walked.kind === 'absent' && hasRemains)) {
+    const place = { file: segmentName(1, 1), position: 0, offset: 1 };
+    throw new LogDamageError('the log is gone', place);
+  }
+  if (walked.kind === 'unborn') disk.remove(walked.name);
+  return create(disk, options);
+}
+
+/** Makes the file of a segment and writes its header; the caller syncs file and directory. */
+export function createSegment(disk: Disk, header: SegmentHeader): DiskFile {
+  const file = disk.open(segmentName(header.sequence, header.firstOffset), 'create');
+  file.write(encodeSegmentHeader(header), 0);
+  return file;
+}
+
+async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
+  const salt = options.salt | 0;
+  const header: SegmentHeader = {
+    salt,
+    databaseIdentity: options.databaseIdentity,
+    sequence: 1,
+    firstOffset: 1,
+    position: 0,
+    durablePosition: 0,
+    chainLow: salt,
+    chainHigh: ~salt,
+  };
+  const file = createSegment(disk, header);
+  await file.sync();
+  await disk.syncDirectory();
+  const { chainLow, chainHigh } = header;
+  const end = segmentHeaderBytes;
+  return {
+    file,
+    sequence: 1,
+    end,
+    salt,
+    offset: 0,
+    position: 0,
+    chainLow,
+    chainHigh,
+    recordCount: 0,
+  };
+}
+
+async function repair(
+  disk: Disk,
+  log: WalkedLog,
+  warn: (message: string) => void,
+): Promise<RecoveredLog> {
+  if (log.tail !== undefined) await cutTail(disk, log.tail, warn);
+  for (const segment of log.segments.slice(0, -1)) {
+    if (segment.endPosition > log.durablePosition) await syncSegment(disk, segment.name);
+  }
+  const last = log.segments.at(-1);
+  if (last === undefined) throw new LogDamageError('there is no segment', noPlace);
+  const file = disk.open(last.name, 'existing');
+  await file.sync();
+  await disk.syncDirectory();
+  const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
+  const { sequence, end } = last;
+  return { file, sequence, end, salt, offset, position, chainLow, chainHigh, recordCount };
+}
+
+const noPlace = { file: '', position: 0, offset: 0 };
+
+async function syncSegment(disk: Disk, name: string): Promise<void> {
+  const file = disk.open(name, 'existing');
+  try {
+    await file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * Takes the tail off the log. What is cut out of a segment is durable beside it before the segment
+ * is shortened; whole files are renamed. The caller syncs the segment, the last one now, and the
+ * directory: nothing may be appended before that.
+ */
+async function cutTail(disk: Disk, tail: TornTail, warn: (message: string) => void): Promise<void> {
+  const { file, position, offset } = tail.place;
+  if (!tail.files.includes(file)) await cutSegment(disk, tail, warn);
+  for (const name of tail.files) {
+    const kept = freeName(disk, name);
+    disk.rename(name, kept);
+    warn(`The log ends after offset ${offset - 1}; ${name} was never durable. Kept as ${kept}.`);
+  }
+  if (tail.survivorCount > 0) {
+    warn(
+      `${tail.survivorCount} whole records behind position ${position} of ${file} were dropped: ` +
+        'they had reached the disk, what they build on had not.',
+    );
+  }
+}
+
+async function cutSegment(
+  disk: Disk,
+  { reason, place }: TornTail,
+  warn: (message: string) => void,
+): Promise<void> {
+  const segment = disk.open(place.file, 'existing');
+  try {
+    const reader = new SegmentReader(segment);
+    const end = reader.endOfContent(place.position);
+    if (end === place.position) return;
+    const kept = freeName(disk, place.file);
+    await save(disk, kept, reader.pieces(place.position, end));
+    segment.truncate(place.position);
+    warn(
+      `The log ends after offset ${place.offset - 1}, at position ${place.position} of ` +
+        `${place.file}: ${reason}. Cut off ${end - place.position} bytes that were never ` +
+        `durable; kept as ${kept}.`,
+    );
+  } finally {
+    segment.close();
+  }
+}
+
+async function save(disk: Disk, name: string, pieces: Iterable<Uint8Array>): Promise<void> {
+  const file = disk.open(name, 'create');
+  try {
+    let position = 0;
+    for (const piece of pieces) {
+      file.write(piece, position);
+      position += piece.length;
+    }
+    await file.sync();
+  } finally {
+    file.close();
+  }
+  await disk.syncDirectory();
+}
+
+function freeName(disk: Disk, name: string): string {
+  const taken = new Set(disk.list());
+  let number = 1;
+  while (taken.has(`${name}.torn-${number}`)) number++;
+  return `${name}.torn-${number}`;
+}

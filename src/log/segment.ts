@@ -1,0 +1,104 @@
+import { crc32c } from './checksum.ts';
+
+/**
+ * A segment: one file of the log. Little-endian.
+ *
+ * ```
+ *   0  u8[8] "RDB-LOG" and a line feed
+ *   8  u32   version of the format, 1
+ *  12  u32   salt: start value of the record checksums; one per log, drawn when it is born
+ *  16  u8[32] identity of the database
+ *  48  u64   sequence number of this segment, from 1
+ *  56  u64   offset of the first commit in it
+ *  64  u64   log position of its first record
+ *  72  u64   log position up to which everything was durable when it was made
+ *  80  u64   chain hash of the record before its first; in the first segment, of the log's birth
+ *  88  u8[36] zero
+ * 124  u32   CRC-32C of bytes 0 to 124
+ * 128  …     records, then zeros up to the end of the space reserved
+ * ```
+ *
+ * Its name is `commit-<sequence, 8 digits>-<first offset, 16 digits>.log`: names sort in the order of
+ * the log. A segment is made only when the one before has no room, and that one is then cut to its
+ * last record.
+ */
+export const segmentHeaderBytes = 128;
+
+export interface SegmentHeader {
+  readonly salt: number;
+  readonly databaseIdentity: bigint;
+  readonly sequence: number;
+  readonly firstOffset: number;
+  readonly position: number;
+  readonly durablePosition: number;
+  readonly chainLow: number;
+  readonly chainHigh: number;
+}
+
+export function segmentName(sequence: number, firstOffset: number): string {
+  return `commit-${String(sequence).padStart(8, '0')}-${String(firstOffset).padStart(16, '0')}.log`;
+}
+
+/** The sequence number in a segment's name; `undefined` for any other file. */
+export function segmentSequence(name: string): number | undefined {
+  const match = /^commit-(\d{8})-\d{16}\.log$/.exec(name);
+  return match === null ? undefined : Number(match[1]);
+}
+
+export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
+  const bytes = new Uint8Array(segmentHeaderBytes);
+  const view = new DataView(bytes.buffer);
+  bytes.set(magic);
+  view.setUint32(8, version, true);
+  view.setInt32(12, header.salt, true);
+  for (let word = 0; word < 4; word++) {
+    const part = BigInt.asUintN(64, header.databaseIdentity >> BigInt(word * 64));
+    view.setBigUint64(16 + word * 8, part, true);
+  }
+  view.setBigUint64(48, BigInt(header.sequence), true);
+  view.setBigUint64(56, BigInt(header.firstOffset), true);
+  view.setBigUint64(64, BigInt(header.position), true);
+  view.setBigUint64(72, BigInt(header.durablePosition), true);
+  view.setInt32(80, header.chainLow, true);
+  view.setInt32(84, header.chainHigh, true);
+  view.setUint32(124, crc32c(bytes, 0, 124), true);
+  return bytes;
+}
+
+export type HeaderReading =
+  | { readonly kind: 'valid'; readonly header: SegmentHeader }
+  /** Written by a newer program: right in itself, but not ours to read. */
+  | { readonly kind: 'version'; readonly version: number }
+  | { readonly kind: 'invalid' };
+
+/** Reads the header at the start of `bytes`, which may be short. */
+export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
+  if (bytes.length < segmentHeaderBytes) return { kind: 'invalid' };
+  if (magic.some((byte, index) => bytes[index] !== byte)) return { kind: 'invalid' };
+  const view = new DataView(bytes.buffer, bytes.byteOffset, segmentHeaderBytes);
+  const isIntact = view.getUint32(124, true) === crc32c(bytes, 0, 124);
+  const found = view.getUint32(8, true);
+  if (found !== version)
+    return isIntact ? { kind: 'version', version: found } : { kind: 'invalid' };
+  if (!isIntact) return { kind: 'invalid' };
+  let databaseIdentity = 0n;
+  for (let word = 3; word >= 0; word--) {
+    databaseIdentity = (databaseIdentity << 64n) | view.getBigUint64(16 + word * 8, true);
+  }
+  return {
+    kind: 'valid',
+    header: {
+      salt: view.getInt32(12, true),
+      databaseIdentity,
+      sequence: Number(view.getBigUint64(48, true)),
+      firstOffset: Number(view.getBigUint64(56, true)),
+      position: Number(view.getBigUint64(64, true)),
+      durablePosition: Number(view.getBigUint64(72, true)),
+      chainLow: view.getInt32(80, true),
+      chainHigh: view.getInt32(84, true),
+    },
+  };
+}
+
+const version = 1;
+const magic = new TextEncoder().encode('RDB-LOG\n');

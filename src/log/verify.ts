@@ -1,0 +1,48 @@
+import type { Disk } from './disk.ts';
+import { LogDamageError } from './log-error.ts';
+import type { LogRecord } from './record.ts';
+import { type TornTail, walkLog } from './walk.ts';
+
+/** What `verifyLog` found. `damaged` and `torn` may both have records before the place named. */
+export type LogReport =
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'intact'; readonly contents: LogContents }
+  /** The next start cuts this off; it never was durable. */
+  | { readonly kind: 'torn'; readonly contents: LogContents; readonly tail: TornTail }
+  | { readonly kind: 'damaged'; readonly error: LogDamageError };
+
+export interface LogContents {
+  readonly segmentCount: number;
+  readonly recordCount: number;
+  /** Bytes of all records. */
+  readonly recordBytes: number;
+  /** Offset of the last commit. */
+  readonly offset: number;
+}
+
+/**
+ * Reads a whole log and checks all that recovery checks, without changing anything. `onRecord` may
+ * look further, for instance replay into a store; what it throws counts as damage.
+ */
+export function verifyLog(
+  disk: Disk,
+  databaseIdentity: bigint,
+  onRecord: (record: LogRecord) => void = () => undefined,
+): LogReport {
+  try {
+    const walked = walkLog(disk, { databaseIdentity, onRecord });
+    if (walked.kind !== 'log') return { kind: 'absent' };
+    const { log } = walked;
+    const contents = {
+      segmentCount: log.segments.length,
+      recordCount: log.recordCount,
+      recordBytes: log.position,
+      offset: log.offset,
+    };
+    if (log.tail === undefined) return { kind: 'intact', contents };
+    return { kind: 'torn', contents, tail: log.tail };
+  } catch (error) {
+    if (error instanceof LogDamageError) return { kind: 'damaged', error };
+    throw error;
+  }
+}

@@ -1,0 +1,349 @@
+import { limits } from '../limits.ts';
+import { decodeRecord } from './decode-record.ts';
+import type { Disk } from './disk.ts';
+import { LogDamageError, type LogPlace } from './log-error.ts';
+import { type LogRecord, recordKinds } from './record.ts';
+import {
+  readSegmentHeader,
+  type SegmentHeader,
+  segmentHeaderBytes,
+  segmentName,
+  segmentSequence,
+} from './segment.ts';
+import { SegmentReader } from './segment-reader.ts';
+
+export interface WalkOptions {
+  readonly databaseIdentity: bigint;
+  /** Called for each record in order; what it throws is reported as damage, with the place. */
+  readonly onRecord: (record: LogRecord) => void;
+}
+
+export type WalkResult =
+  | { readonly kind: 'absent' }
+  /** One segment without content: the power went while the log was being made. */
+  | { readonly kind: 'unborn'; readonly name: string }
+  | { readonly kind: 'log'; readonly log: WalkedLog };
+
+/** What a log was found to hold. */
+export interface WalkedLog {
+  /** The segments that count, in order. The last one is where writing goes on. */
+  readonly segments: readonly WalkedSegment[];
+  readonly salt: number;
+  /** Of the last commit. */
+  readonly offset: number;
+  /** Log position after the last record, and the chain hash there. */
+  readonly position: number;
+  readonly chainLow: number;
+  readonly chainHigh: number;
+  /** Highest log position that some record says was durable. */
+  readonly durablePosition: number;
+  readonly recordCount: number;
+  readonly tail: TornTail | undefined;
+}
+
+export interface WalkedSegment {
+  readonly name: string;
+  readonly sequence: number;
+  /** Position in the file after its last record. */
+  readonly end: number;
+  /** Log position there. */
+  readonly endPosition: number;
+}
+
+/** What comes after the last record that counts and never was durable. */
+export interface TornTail {
+  readonly reason: string;
+  readonly place: LogPlace;
+  /** Files after the break; they go as a whole. */
+  readonly files: readonly string[];
+  /** Whole records found after the break. */
+  readonly survivorCount: number;
+}
+
+/**
+ * Reads the log in order and changes nothing. Two things can end it before the last file does:
+ *
+ * - a **torn tail**: from some place on, bytes are missing or wrong, and nothing after that place
+ *   says that it had been durable. A power cut leaves this behind, also with later records intact,
+ *   because the sectors of unsynced writes reach the disk in any order;
+ * - **damage**: anything else. A later record or segment that was made after the place was synced
+ *   proves it. Throws `LogDamageError`.
+ */
+export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
+  const names = disk.list().filter((name) => segmentSequence(name) !== undefined);
+  const first = names[0];
+  if (first === undefined) return { kind: 'absent' };
+  const isAlone = names.length === 1 && first === segmentName(1, 1);
+  if (isAlone && isBlankFile(disk, first)) return { kind: 'unborn', name: first };
+  const walk = new Walk(disk, names, options);
+  return { kind: 'log', log: walk.run() };
+}
+
+function isBlankFile(disk: Disk, name: string): boolean {
+  return withReader(disk, name, (reader) => reader.isBlankFrom(0));
+}
+
+function withReader<T>(disk: Disk, name: string, use: (reader: SegmentReader) => T): T {
+  const file = disk.open(name, 'existing');
+  try {
+    return use(new SegmentReader(file));
+  } finally {
+    file.close();
+  }
+}
+
+function isUnfinished(reader: SegmentReader): boolean {
+  return reader.size < segmentHeaderBytes || reader.header().every((byte) => byte === 0);
+}
+
+/** The records of the log end at `position` of segment `name`; `later` are the files after it. */
+interface Break {
+  readonly reason: string;
+  readonly name: string;
+  readonly position: number;
+  readonly later: readonly string[];
+}
+
+class Walk {
+  readonly #disk: Disk;
+  readonly #names: readonly string[];
+  readonly #options: WalkOptions;
+  readonly #segments: WalkedSegment[] = [];
+  #salt = 0;
+  #offset = 0;
+  #position = 0;
+  #chainLow = 0;
+  #chainHigh = 0;
+  #durablePosition = 0;
+  #recordCount = 0;
+
+  constructor(disk: Disk, names: readonly string[], options: WalkOptions) {
+    this.#disk = disk;
+    this.#names = names;
+    this.#options = options;
+  }
+
+  run(): WalkedLog {
+    let found: Break | undefined;
+    for (let index = 0; index < this.#names.length && found === undefined; index++) {
+      found = this.#segment(index);
+    }
+    return {
+      segments: this.#segments,
+      salt: this.#salt,
+      offset: this.#offset,
+      position: this.#position,
+      chainLow: this.#chainLow,
+      chainHigh: this.#chainHigh,
+      durablePosition: this.#durablePosition,
+      recordCount: this.#recordCount,
+      tail: found === undefined ? undefined : this.#judge(found),
+    };
+  }
+
+  #segment(index: number): Break | undefined {
+    const name = this.#names[index] as string;
+    const number = segmentSequence(name);
+    if (number === undefined || number < index + 1) {
+      throw this.#damage(`two segments have the number ${number}`, name, 0);
+    }
+    if (number > index + 1) return this.#before(index, `segment ${index + 1} is missing`);
+    return withReader(this.#disk, name, (reader) => {
+      const header = this.#header(reader);
+      if (header === undefined) {
+        // A header is written at once and lies in one sector: a crash leaves all or nothing of it.
+        if (index === 0 || !isUnfinished(reader)) {
+          throw this.#damage('the header of a segment is not valid', name, 0);
+        }
+        const later = this.#names.slice(index + 1);
+        return { reason: 'a segment has no header', name, position: 0, later };
+      }
+      const reason = index === 0 ? this.#start(header, name) : this.#connect(header, name);
+      return reason === undefined ? this.#records(reader, index) : this.#before(index, reason);
+    });
+  }
+
+  /** The header, `undefined` if it is not valid; refuses what is valid but not ours. */
+  #header(reader: SegmentReader): SegmentHeader | undefined {
+    const reading = readSegmentHeader(reader.header());
+    if (reading.kind === 'version') {
+      const reason = `its format has version ${reading.version}, this program reads version 1`;
+      throw this.#damage(reason, reader.name, 8);
+    }
+    if (reading.kind === 'invalid') return undefined;
+    const { header } = reading;
+    if (header.databaseIdentity !== this.#options.databaseIdentity) {
+      const found = header.databaseIdentity.toString(16).padStart(64, '0');
+      throw this.#damage(`it belongs to another database, ${found}`, reader.name, 16);
+    }
+    if (segmentName(header.sequence, header.firstOffset) !== reader.name) {
+      throw this.#damage('the name of a segment is not the one it was made with', reader.name, 48);
+    }
+    return header;
+  }
+
+  #start(header: SegmentHeader, name: string): undefined {
+    if (header.firstOffset !== 1 || header.position !== 0) {
+      throw this.#damage('the log does not begin with its first commit', name, 56);
+    }
+    this.#salt = header.salt;
+    this.#chainLow = header.chainLow;
+    this.#chainHigh = header.chainHigh;
+  }
+
+  /** Checks that a segment continues the one before; returns why not when records are missing. */
+  #connect(header: SegmentHeader, name: string): string | undefined {
+    if (header.salt !== this.#salt) {
+      throw this.#damage('a segment belongs to another log of this database', name, 12);
+    }
+    if (header.position > this.#position) {
+      return `records are missing before segment ${header.sequence}`;
+    }
+    if (
+      header.position !== this.#position ||
+      header.firstOffset !== this.#offset + 1 ||
+      header.chainLow !== this.#chainLow ||
+      header.chainHigh !== this.#chainHigh
+    ) {
+      throw this.#damage('a segment does not continue the one before it', name, 56);
+    }
+    this.#durablePosition = Math.max(this.#durablePosition, header.durablePosition);
+    return undefined;
+  }
+
+  #records(reader: SegmentReader, index: number): Break | undefined {
+    let position = segmentHeaderBytes;
+    let reason: string | undefined;
+    while (position < reader.size) {
+      const reading = reader.read(position, this.#salt);
+      if (reading !== 'record') {
+        if (!reader.isBlankFrom(position)) {
+          reason = reading === 'blank' ? 'zeros where a record should be' : reader.reason;
+        }
+        break;
+      }
+      this.#record(reader, position);
+      position += reader.length;
+    }
+    const { name } = reader;
+    const segment = { name, sequence: index + 1, end: position, endPosition: this.#position };
+    this.#segments.push(segment);
+    if (reason === undefined) return undefined;
+    return { reason, name, position, later: this.#names.slice(index + 1) };
+  }
+
+  /** Takes one record whose checksum is right: what is wrong with it now, no crash explains. */
+  #record(reader: SegmentReader, position: number): void {
+    const { kind, offset, hash } = reader;
+    const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+    const expected = this.#offset + (isCommit ? 1 : 0);
+    if (offset !== expected) {
+      const reason = `out-of-order commit: expected offset ${expected}, found ${offset}`;
+      throw this.#damage(reason, reader.name, position);
+    }
+    if (reader.previousLow !== this.#chainLow || reader.previousHigh !== this.#chainHigh) {
+      throw this.#damage('forked history: a record follows another one', reader.name, position);
+    }
+    this.#durablePosition = Math.max(this.#durablePosition, reader.durablePosition);
+    this.#deliver(reader, position);
+    this.#offset = offset;
+    this.#position += reader.length;
+    this.#chainLow = hash.chainLow;
+    this.#chainHigh = hash.chainHigh;
+    this.#recordCount++;
+  }
+
+  #deliver(reader: SegmentReader, position: number): void {
+    const { kind, offset, bytes, payloadStart, payloadEnd } = reader;
+    try {
+      const record = decodeRecord(kind, offset, bytes, payloadStart, payloadEnd);
+      if (record !== undefined) this.#options.onRecord(record);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      const place = { file: reader.name, position, offset };
+      throw new LogDamageError(`a record cannot be replayed: ${reason}`, place, error);
+    }
+  }
+
+  /** A break at the end of the segment before `index`. */
+  #before(index: number, reason: string): Break {
+    const previous = this.#segments.at(-1);
+    const name = this.#names[index] as string;
+    if (previous === undefined) throw this.#damage(reason, name, 0);
+    return { reason, name: previous.name, position: previous.end, later: this.#names.slice(index) };
+  }
+
+  /** Torn tail or damage? Damage is thrown. */
+  #judge(found: Break): TornTail {
+    const place = { file: found.name, position: found.position, offset: this.#offset + 1 };
+    const search = new EvidenceSearch(this.#salt, this.#offset, place);
+    withReader(this.#disk, found.name, (reader) => search.look(reader, found.position + 8));
+    for (const name of found.later) {
+      withReader(this.#disk, name, (reader) => {
+        const header = this.#header(reader);
+        if (header !== undefined) search.note(header.durablePosition);
+        search.look(reader, segmentHeaderBytes);
+      });
+    }
+    if (search.durablePosition > this.#position || this.#durablePosition > this.#position) {
+      throw new LogDamageError(`${found.reason}, and what was here had been durable`, place);
+    }
+    const dropsWhole = found.position < segmentHeaderBytes;
+    return {
+      reason: found.reason,
+      place,
+      files: dropsWhole ? [found.name, ...found.later] : found.later,
+      survivorCount: search.recordCount,
+    };
+  }
+
+  #damage(reason: string, file: string, position: number): LogDamageError {
+    return new LogDamageError(reason, { file, position, offset: this.#offset + 1 });
+  }
+}
+
+/**
+ * Bytes that may be checksummed in search of records behind a break. Rows can hold bytes that look
+ * like the header of a long record at every eighth place; without a bound that costs the square.
+ */
+const searchBytesMax = 64 * limits.segmentBytes;
+
+/** Looks behind a break for records, and for the highest position that one says was durable. */
+class EvidenceSearch {
+  durablePosition = 0;
+  recordCount = 0;
+  readonly #salt: number;
+  readonly #offsetMin: number;
+  readonly #place: LogPlace;
+  #searchedBytes = 0;
+
+  constructor(salt: number, offsetMin: number, place: LogPlace) {
+    this.#salt = salt;
+    this.#offsetMin = offsetMin;
+    this.#place = place;
+  }
+
+  note(durablePosition: number): void {
+    this.durablePosition = Math.max(this.durablePosition, durablePosition);
+  }
+
+  look(reader: SegmentReader, from: number): void {
+    let position = Math.max(from, segmentHeaderBytes);
+    while (position + 32 <= reader.size) {
+      if (!reader.mayBeRecord(position, this.#offsetMin)) {
+        position += 8;
+        continue;
+      }
+      const isRecord = reader.read(position, this.#salt) === 'record';
+      this.#searchedBytes += reader.hashedBytes;
+      if (this.#searchedBytes > searchBytesMax) {
+        throw new LogDamageError('what follows is too costly to search', this.#place);
+      }
+      if (isRecord) {
+        this.recordCount++;
+        this.note(reader.durablePosition);
+      }
+      position += isRecord ? reader.length : 8;
+    }
+  }
+}

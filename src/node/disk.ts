@@ -1,0 +1,148 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
+
+/**
+ * A directory of the file system, which exists already. Reads and writes are synchronous: they go to
+ * the system's cache and take microseconds. Syncs run on the thread pool and take as long as the
+ * device needs.
+ */
+export class MachineDisk implements Disk {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  list(): string[] {
+    return attempt('list', this.#directory, () =>
+      fs
+        .readdirSync(this.#directory, { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => entry.name)
+        .sort(),
+    );
+  }
+
+  open(name: string, mode: 'existing' | 'create'): DiskFile {
+    const flags = mode === 'create' ? 'wx+' : 'r+';
+    const operation = mode === 'create' ? 'create' : 'open';
+    const full = this.#path(name);
+    return new MachineFile(
+      name,
+      attempt(operation, name, () => fs.openSync(full, flags, 0o600)),
+    );
+  }
+
+  remove(name: string): void {
+    attempt('remove', name, () => fs.unlinkSync(this.#path(name)));
+  }
+
+  rename(from: string, to: string): void {
+    attempt('rename', from, () => fs.renameSync(this.#path(from), this.#path(to)));
+  }
+
+  async syncDirectory(): Promise<void> {
+    try {
+      await syncDirectory(this.#directory);
+    } catch (error) {
+      throw new DiskError('sync', this.#directory, error);
+    }
+  }
+
+  #path(name: string): string {
+    return path.join(this.#directory, name);
+  }
+}
+
+/** Makes created, renamed and removed entries of `directory` durable. */
+export async function syncDirectory(directory: string): Promise<void> {
+  // Windows cannot sync a directory; its file system logs such changes in order by itself.
+  if (process.platform === 'win32') return;
+  const handle = await fs.promises.open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+const zeros = new Uint8Array(256 * 1024);
+
+class MachineFile implements DiskFile {
+  readonly name: string;
+  readonly #descriptor: number;
+  #isOpen = true;
+
+  constructor(name: string, descriptor: number) {
+    this.name = name;
+    this.#descriptor = descriptor;
+  }
+
+  size(): number {
+    return attempt('size', this.name, () => fs.fstatSync(this.#descriptor).size);
+  }
+
+  read(into: Uint8Array, position: number): number {
+    return attempt('read', this.name, () => {
+      let count = 0;
+      while (count < into.length) {
+        const left = into.length - count;
+        const got = fs.readSync(this.#descriptor, into, count, left, position + count);
+        if (got === 0) break;
+        count += got;
+      }
+      return count;
+    });
+  }
+
+  write(bytes: Uint8Array, position: number): void {
+    attempt('write', this.name, () => this.#writeAll(bytes, position));
+  }
+
+  truncate(size: number): void {
+    attempt('truncate', this.name, () => fs.ftruncateSync(this.#descriptor, size));
+  }
+
+  /** Writes zeros from the end of the file on: Node has no way to ask for space alone. */
+  allocate(size: number): void {
+    attempt('allocate', this.name, () => {
+      for (let at = fs.fstatSync(this.#descriptor).size; at < size; ) {
+        const length = Math.min(zeros.length, size - at);
+        this.#writeAll(zeros.subarray(0, length), at);
+        at += length;
+      }
+    });
+  }
+
+  sync(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      fs.fdatasync(this.#descriptor, (error) => {
+        if (error === null) resolve();
+        else reject(new DiskError('sync', this.name, error));
+      });
+    });
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    attempt('close', this.name, () => fs.closeSync(this.#descriptor));
+  }
+
+  #writeAll(bytes: Uint8Array, position: number): void {
+    let count = 0;
+    while (count < bytes.length) {
+      const left = bytes.length - count;
+      count += fs.writeSync(this.#descriptor, bytes, count, left, position + count);
+    }
+  }
+}
+
+function attempt<T>(operation: string, file: string, action: () => T): T {
+  try {
+    return action();
+  } catch (error) {
+    throw new DiskError(operation, file, error);
+  }
+}

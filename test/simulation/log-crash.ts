@@ -1,0 +1,289 @@
+import { assert } from '../../src/assert.ts';
+import { CommitLog } from '../../src/log/commit-log.ts';
+import { decodeInputs } from '../../src/log/decode-record.ts';
+import { LogBrokenError } from '../../src/log/log-error.ts';
+import type { CommitInputs, LogRecord } from '../../src/log/record.ts';
+import type { ChangeSet } from '../../src/store/change-set.ts';
+import { commitOffset } from '../../src/store/commit-offset.ts';
+import { Random } from '../../src/testing/random.ts';
+import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
+
+export interface LogCrashOptions {
+  readonly seed: number;
+  /** Steps of the run that is interrupted; each appends, writes, syncs or reopens. */
+  readonly steps: number;
+  /** Disks tried for each place where the power is cut. */
+  readonly outcomes: number;
+  readonly segmentBytes: number;
+}
+
+export interface LogCrashReport {
+  readonly operations: number;
+  readonly crashes: number;
+  readonly warnings: number;
+}
+
+/**
+ * Runs a log on a simulated disk, over and over, cutting the power at each of its operations, and
+ * checks after each cut that
+ *
+ * - recovery succeeds and yields a prefix of what was appended, byte for byte;
+ * - the prefix holds everything that had been reported durable;
+ * - the log goes on from there, through another cut at a random place, with the same result.
+ *
+ * Throws an error that names seed and place.
+ */
+export async function runLogCrash(options: LogCrashOptions): Promise<LogCrashReport> {
+  const whole = new LogRun(options, new SimulatedDisk(), new Random(options.seed));
+  await whole.go(options.steps);
+  const operations = whole.disk.operationCount;
+  let crashes = 0;
+  let warnings = 0;
+  for (let cut = 1; cut <= operations; cut++) {
+    for (let outcome = 0; outcome < options.outcomes; outcome++) {
+      try {
+        warnings += await interrupt(options, cut, outcome);
+      } catch (error) {
+        const where = `seed ${options.seed}, cut at operation ${cut}, outcome ${outcome}`;
+        throw new Error(`${where}: ${String(error)}`, { cause: error });
+      }
+      crashes++;
+    }
+  }
+  return { operations, crashes, warnings };
+}
+
+/** Three interruptions in a row; then everything that was appended must be there. */
+async function interrupt(options: LogCrashOptions, cut: number, outcome: number): Promise<number> {
+  const random = new Random(options.seed * 1_000_003 + cut * 101 + outcome);
+  const disk = new SimulatedDisk();
+  disk.stopAt(cut);
+  let run = new LogRun(options, disk, new Random(options.seed));
+  await run.go(options.steps);
+  let warnings = run.warnings;
+  for (const steps of [random.below(20), random.below(3), 3]) {
+    run = run.after(random.chance(0.5) ? 'kill' : 'powerCut', random);
+    if (steps !== 3) run.disk.stopAt(random.between(1, 40));
+    await run.go(steps);
+    warnings += run.warnings;
+  }
+  await run.after('kill', random).go(0);
+  return warnings;
+}
+
+/** One run of a log; `appended` holds what this and earlier runs put into it, as text. */
+class LogRun {
+  readonly disk: SimulatedDisk;
+  warnings = 0;
+  readonly #options: LogCrashOptions;
+  readonly #random: Random;
+  #appended: string[] = [];
+  /** How many of `appended` were reported durable, and how many had at least been written. */
+  #durableCount = 0;
+  #writtenCount = 0;
+  #log: CommitLog | undefined;
+  #syncs: Promise<void>[] = [];
+
+  constructor(options: LogCrashOptions, disk: SimulatedDisk, random: Random) {
+    this.disk = disk;
+    this.#options = options;
+    this.#random = random;
+    const delays = random.fork();
+    disk.beforeSync = () => ticks(delays.below(12));
+  }
+
+  /** The run after this one was interrupted; it expects what this one was promised. */
+  after(interruption: 'kill' | 'powerCut', random: Random): LogRun {
+    const disk = interruption === 'kill' ? this.disk.afterKill() : this.disk.crash(random);
+    const next = new LogRun(this.#options, disk, random.fork());
+    next.#appended = this.#appended;
+    next.#durableCount = this.#durableCount;
+    next.#writtenCount = interruption === 'kill' ? this.#writtenCount : this.#durableCount;
+    return next;
+  }
+
+  /** Opens the log and does `steps` random things with it; ends quietly in a power cut. */
+  async go(steps: number): Promise<void> {
+    try {
+      await this.#open();
+      for (let step = 0; step < steps; step++) await this.#step();
+      await this.#opened().sync();
+      this.#notice(this.#opened());
+    } catch (error) {
+      const cause = error instanceof LogBrokenError ? error.cause : error;
+      if (!(cause instanceof PowerCut)) throw error;
+    }
+    await Promise.allSettled(this.#syncs);
+    if (this.#log !== undefined) this.#notice(this.#log);
+  }
+
+  async #open(): Promise<void> {
+    const found: string[] = [];
+    this.#log = await CommitLog.open(this.disk, {
+      databaseIdentity: 77n,
+      create: true,
+      salt: this.#options.seed,
+      segmentBytes: this.#options.segmentBytes,
+      onRecord: (record) => found.push(textOf(record)),
+      warn: () => this.warnings++,
+    });
+    assert(found.length >= this.#writtenCount, `${found.length} of ${this.#writtenCount} records`);
+    const expected = this.#appended.slice(0, found.length);
+    const wrong = found.findIndex((text, index) => text !== expected[index]);
+    assert(wrong === -1, `record ${wrong} is not what was appended`);
+    const commits = found.filter(isCommit).length;
+    assert(this.#log.offset === commits, `offset ${this.#log.offset} after ${commits} commits`);
+    assert(this.#log.durableOffset === commits, 'all that was recovered is durable');
+    this.#appended = expected;
+    this.#durableCount = found.length;
+    this.#writtenCount = found.length;
+  }
+
+  async #step(): Promise<void> {
+    this.disk.checkOn();
+    const random = this.#random;
+    const log = this.#opened();
+    const kind = random.below(20);
+    if (kind < 8) this.#append(log, random.between(1, 4));
+    else if (kind < 12) {
+      log.write();
+      this.#writtenCount = this.#appended.length;
+    } else if (kind < 16) this.#beginSync(log);
+    else if (kind < 18) await ticks(random.below(20));
+    else if (kind < 19) await Promise.all(this.#syncs.splice(0));
+    else {
+      await log.close();
+      this.#durableCount = this.#appended.length;
+      this.#writtenCount = this.#appended.length;
+      await this.#open();
+    }
+    this.#notice(log);
+  }
+
+  #beginSync(log: CommitLog): void {
+    const count = this.#appended.length;
+    const sync = log.sync().then(() => {
+      this.#durableCount = Math.max(this.#durableCount, count);
+    });
+    this.#writtenCount = log.isBroken ? this.#writtenCount : count;
+    // A failure shows again at the next step; here it must only not go unheard.
+    sync.catch(() => undefined);
+    this.#syncs.push(sync);
+  }
+
+  /** Takes the log at its word. */
+  #notice(log: CommitLog): void {
+    if (log.durableOffset === 0) return;
+    let commits = 0;
+    const position = this.#appended.findIndex((text) => {
+      commits += isCommit(text) ? 1 : 0;
+      return commits === log.durableOffset;
+    });
+    this.#durableCount = Math.max(this.#durableCount, position + 1);
+    this.#writtenCount = Math.max(this.#writtenCount, this.#durableCount);
+  }
+
+  #append(log: CommitLog, count: number): void {
+    for (let index = 0; index < count; index++) {
+      const record = randomRecord(this.#random, log.offset + 1);
+      if (record.kind === 'marks') log.appendMarks(record.sequences);
+      else if (record.kind === 'commit') log.appendCommit(record.changes, record.inputs);
+      else log.appendSchema(record.offset, record.schema, record.changes, record.inputs);
+      this.#appended.push(textOf(record));
+    }
+  }
+
+  #opened(): CommitLog {
+    assert(this.#log !== undefined, 'the log is open');
+    return this.#log;
+  }
+}
+
+async function ticks(count: number): Promise<void> {
+  for (let tick = 0; tick < count; tick++) await Promise.resolve();
+}
+
+function isCommit(text: string): boolean {
+  return !text.startsWith('marks');
+}
+
+/** A record of random content with its inputs, as it is appended. */
+export function randomRecord(random: Random, next: number) {
+  const offset = commitOffset(next);
+  const kind = random.below(20);
+  const inputs: CommitInputs = {
+    reducer: random.pick(['transfer', 'add', '', 'größer']),
+    caller: random.bigint(256),
+    connectionId: random.chance(0.3) ? 0n : random.bigint(128),
+    timestampMicros: random.bigint(50),
+    seed: random.bytes(random.pick([0, 32])),
+    args: random.bytes(random.below(40)),
+  };
+  // Many records of one size: what an earlier run left behind then lies just where new ones go.
+  if (kind > 10) return { kind: 'commit' as const, changes: emptyChanges(next), inputs: noInputs };
+  if (kind === 0) return { kind: 'marks' as const, sequences: randomMarks(random), inputs };
+  const changes = randomChanges(random, next);
+  if (kind > 1) return { kind: 'commit' as const, changes, inputs };
+  const schema = {
+    catalog: random.bytes(random.below(200)),
+    definition: random.bytes(random.below(200)),
+    programKind: random.pick(['js', 'wasm'] as const),
+    program: random.bytes(random.below(3000)),
+    defaults: random.chance(0.5) ? [{ tableId: 5, column: 2, value: random.bytes(4) }] : [],
+  };
+  const rows = random.chance(0.5) ? changes : undefined;
+  return { kind: 'schema' as const, offset, schema, changes: rows, inputs };
+}
+
+const noBytes = new Uint8Array(0);
+const noInputs: CommitInputs = {
+  reducer: '',
+  caller: 0n,
+  connectionId: 0n,
+  timestampMicros: 0n,
+  seed: noBytes,
+  args: noBytes,
+};
+
+function emptyChanges(offset: number): ChangeSet {
+  return { offset: commitOffset(offset), tables: [], sequences: [] };
+}
+
+function randomChanges(random: Random, offset: number): ChangeSet {
+  const tables = Array.from({ length: random.below(4) }, () => ({
+    tableId: random.below(100_000),
+    inserts: randomRows(random),
+    deletes: randomRows(random),
+    truncated: random.chance(0.1),
+  }));
+  return { offset: commitOffset(offset), tables, sequences: randomMarks(random) };
+}
+
+function randomRows(random: Random) {
+  const bytes = random.bytes(random.chance(0.03) ? random.below(2500) : random.below(60));
+  return { bytes, count: bytes.length === 0 ? 0 : random.between(1, 300) };
+}
+
+function randomMarks(random: Random) {
+  return Array.from({ length: random.chance(0.3) ? random.below(3) : 0 }, () => ({
+    id: random.below(5000),
+    value: random.bigint(random.pick([8, 63, 64, 256])) - (random.chance(0.5) ? 1n << 62n : 0n),
+  }));
+}
+
+/** All of a record's content as text, to compare what was appended with what was found. */
+export function textOf(record: LogRecord | ReturnType<typeof randomRecord>): string {
+  if (record.kind === 'marks') return `marks ${JSON.stringify(sorted(record.sequences))}`;
+  const { inputs } = record;
+  const decoded = inputs instanceof Uint8Array ? decodeInputs(inputs) : inputs;
+  return `${record.kind} ${JSON.stringify(sorted({ ...record, inputs: decoded }))}`;
+}
+
+function sorted(value: unknown): unknown {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (value instanceof Uint8Array) return [...value].join(',');
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([name, field]) => [name, sorted(field)]));
+}
