@@ -1,0 +1,16 @@
+/**
+ * Test a module on the real engine, in the test's own process.
+ *
+ * @module
+ */
+export { TestClock } from './test-clock.ts';
+export {
+  type CallArguments,
+  CallFailed,
+  type CallOptions,
+  openTestDatabase,
+  QueryFailed,
+  TestDatabase,
+  type TestDatabaseOptions,
+  type TestRow,
+} from './test-database.ts';

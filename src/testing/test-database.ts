@@ -1,0 +1,217 @@
+import { unreachable } from '../assert.ts';
+import { deriveIdentity } from '../auth/identity.ts';
+import { buildModule } from '../bundle/build-module.ts';
+import type { CallError } from '../database/outcome.ts';
+import { Host } from '../host/host.ts';
+import type { HostCaller, HostedDatabase } from '../host/host-types.ts';
+import { lifecycleText } from '../host/json-call.ts';
+import { temporaryConnection } from '../host/temporary-connection.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { Identity } from '../values/identity.ts';
+import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
+import type { ProductType } from '../values/type.ts';
+import { TestClock } from './test-clock.ts';
+
+export interface TestDatabaseOptions {
+  /** Folder of a module project; it is built, without a type check. */
+  readonly module: string;
+  /** When the clock stands at the start; midnight of 1 January 2025 unless given. */
+  readonly clock?: TestClock;
+}
+
+export interface CallOptions {
+  /** Who calls; the owner unless given. */
+  readonly as?: Identity;
+}
+
+/** Values of a call's parameters: by position, or by name. */
+export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown>>;
+
+/** A row as a module sees it: columns by name. */
+export type TestRow = Readonly<Record<string, unknown>>;
+
+/** A reducer did not commit. `message` is what a client reads; `code` tells the cases apart. */
+export class CallFailed extends Error {
+  override readonly name = 'CallFailed';
+  readonly code: CallError['code'];
+
+  constructor(error: CallError) {
+    super(callErrorText(error));
+    this.code = error.code;
+  }
+}
+
+/** A statement was refused; `message` is what a client reads. */
+export class QueryFailed extends Error {
+  override readonly name = 'QueryFailed';
+}
+
+/**
+ * Opens a database from a module, in this process and in memory: the real engine and the real sandbox,
+ * without a service.
+ *
+ * ```ts
+ * const db = await openTestDatabase({ module: 'app' });
+ * const ada = db.identity('ada');
+ * await db.call('add_task', ['drink tea'], { as: ada });
+ * const [task] = await db.query('SELECT title FROM task');
+ * await db.close();
+ * ```
+ */
+export async function openTestDatabase(options: TestDatabaseOptions): Promise<TestDatabase> {
+  const clock = options.clock ?? new TestClock();
+  const host = await Host.open({
+    directory: undefined,
+    placement: 'local',
+    creators: 'anyone',
+    issuer: testIssuer,
+    clock,
+    entropy: new MachineEntropy(),
+    budget: {},
+    report: () => {},
+  });
+  const database = new TestDatabase(host, clock);
+  try {
+    await database.publish(options.module);
+    return database;
+  } catch (error) {
+    await host.close();
+    throw error;
+  }
+}
+
+const testIssuer = 'test';
+const databaseName = 'test';
+
+/** One database in this process. Made by `openTestDatabase`. */
+export class TestDatabase {
+  /** Who published the module. */
+  readonly owner: Identity;
+  readonly clock: TestClock;
+  readonly #host: Host;
+
+  constructor(host: Host, clock: TestClock) {
+    this.#host = host;
+    this.clock = clock;
+    this.owner = this.identity('owner');
+  }
+
+  /** The identity of a caller that the test names; the same name is the same identity. */
+  identity(name: string): Identity {
+    return new Identity(deriveIdentity(testIssuer, name));
+  }
+
+  /** Publishes a module project over the running one: rows stay, tables are migrated. */
+  async publish(module: string): Promise<void> {
+    const { program } = await buildModule(module, {});
+    const caller = callerOf(this.owner);
+    const source = { kind: 'js', bytes: program } as const;
+    const isFirst = this.#host.databasesOwnedBy(this.owner.__identity__).length === 0;
+    const plan = isFirst ? undefined : await this.#host.planPublish(caller, databaseName, source);
+    await this.#host.publish({
+      caller,
+      target: databaseName,
+      program: source,
+      clear: false,
+      policy: plan?.kind === 'automatic' ? 'breakClients' : 'compatible',
+      token: plan?.kind === 'automatic' ? plan.token : undefined,
+      confirmMillis: 5_000,
+    });
+  }
+
+  /** Runs a reducer. Throws `CallFailed` when it does not commit. */
+  async call(
+    reducer: string,
+    args: CallArguments = [],
+    { as = this.owner }: CallOptions = {},
+  ): Promise<void> {
+    const database = this.#database();
+    const { definition, schemaVersion } = await database.handle.describe();
+    const declared = definition.reducers.find(({ name }) => name === reducer);
+    if (declared === undefined) throw new CallFailed({ code: 'reducer.unknown', reducer });
+    const writer = new BinaryWriter();
+    const encode = nativeEncoderOf(declared.params, definition.typespace);
+    encode(writer, byName(declared.params, args));
+    const outcome = await database.handle.call({
+      caller: this.#host.callerFor(callerOf(as), database),
+      connection: temporaryConnection(),
+      reducer,
+      args: writer.finish(),
+      schemaVersion,
+      confirmed: true,
+    });
+    if (outcome.kind === 'aborted') throw new CallFailed(outcome.error);
+  }
+
+  /** Runs one SQL statement and gives its rows. Throws `QueryFailed`. */
+  async query(sql: string, { as = this.owner }: CallOptions = {}): Promise<TestRow[]> {
+    const database = this.#database();
+    const outcome = await database.handle.query({
+      caller: this.#host.callerFor(callerOf(as), database),
+      connection: temporaryConnection(),
+      sql,
+      confirmed: true,
+    });
+    if (outcome.kind === 'failed') throw new QueryFailed(outcome.error.message);
+    const rowType: ProductType = { kind: 'product', elements: outcome.columns };
+    const decode = nativeDecoderOf(rowType);
+    const reader = new BinaryReader(outcome.rows);
+    return Array.from({ length: outcome.rowCount }, () => decode(reader) as TestRow);
+  }
+
+  /** What the module has logged, line by line, as the JSON objects of the module log. */
+  async logs(): Promise<Readonly<Record<string, unknown>>[]> {
+    const request = { lines: undefined, follow: false };
+    let text = '';
+    for await (const chunk of this.#host.logs(callerOf(this.owner), databaseName, request)) {
+      text += chunk;
+    }
+    const lines = text.split('\n').filter((line) => line !== '');
+    return lines.map((line) => JSON.parse(line));
+  }
+
+  /** Ends the database; everything in it is gone. */
+  async close(): Promise<void> {
+    await this.#host.close();
+  }
+
+  #database(): HostedDatabase {
+    return this.#host.database(databaseName);
+  }
+}
+
+/** The token payload that the module's auth context shows for a caller of a test. */
+function callerOf(identity: Identity): HostCaller {
+  const payload = JSON.stringify({ iss: testIssuer, sub: identity.toHexString() });
+  return { identity: identity.__identity__, payload, isAnonymous: false };
+}
+
+function byName(params: ProductType, args: CallArguments): Readonly<Record<string, unknown>> {
+  if (!Array.isArray(args)) return args as Readonly<Record<string, unknown>>;
+  if (args.length !== params.elements.length) {
+    throw new TypeError(`${args.length} arguments given, ${params.elements.length} expected`);
+  }
+  return Object.fromEntries(params.elements.map(({ name }, at) => [name ?? '', args[at]]));
+}
+
+function callErrorText(error: CallError): string {
+  switch (error.code) {
+    case 'reducer.unknown':
+      return `there is no reducer \`${error.reducer}\``;
+    case 'reducer.lifecycle':
+      return lifecycleText(error.lifecycle);
+    case 'reducer.crashed':
+      return 'The instance encountered a fatal error. Its log says more.';
+    case 'arguments.invalid':
+    case 'reducer.refused':
+    case 'reducer.overBudget':
+    case 'connection.refused':
+      return error.message;
+    case 'schema.changed':
+      return 'the module was published anew while it was called';
+    default:
+      return unreachable(error);
+  }
+}
