@@ -138,9 +138,9 @@ function candidateOf(
 function isOrdered(index: IndexSpec): boolean {
   switch (index.algorithm) {
     case 'btree':
+    case 'direct':
       return true;
     case 'hash':
-    case 'direct':
       return false;
     default:
       return unreachable(index.algorithm);

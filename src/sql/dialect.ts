@@ -151,16 +151,20 @@ function requireSupported(expression: Expression | undefined, depth = 1): void {
     case 'call':
       throw invalid(`Unsupported expression: ${expression.text}`);
     case 'not':
-      return requireSupported(expression.operand, depth + 1);
+      requireSupported(expression.operand, depth + 1);
+      return;
     case 'comparison':
       requireSupported(expression.left, depth + 1);
-      return requireSupported(expression.right, depth + 1);
+      requireSupported(expression.right, depth + 1);
+      return;
     case 'and':
     case 'or': {
       const { terms } = expression;
       const deepest = depth + terms.length - 1;
       // The first two terms are equally deep: the chain leans to the left.
-      terms.forEach((term, at) => requireSupported(term, deepest - Math.max(0, at - 1)));
+      for (const [at, term] of terms.entries()) {
+        requireSupported(term, deepest - Math.max(0, at - 1));
+      }
       return;
     }
     case 'column':

@@ -43,15 +43,15 @@ class Lexer {
     const start = this.#at;
     const char = this.#sql.charAt(start);
     const next = this.#sql.charAt(start + 1);
-    if (char === "'") return this.#push('string', this.#quoted("'", start), start);
-    if (char === '"') return this.#push('quotedWord', this.#quoted('"', start), start);
-    if (char === '0' && next === 'x') return this.#hexNumber(start);
-    if (isDigit(char) || (char === '.' && isDigit(next))) return this.#number(start);
-    if (next === "'" && isStringPrefix(char)) return this.#prefixedString(char, start);
-    if (char === '$') return this.#dollar(start);
-    if (char === '?') return this.#placeholder(start);
-    if (isWordStart(this.#character(start))) return this.#word(start);
-    this.#symbol(start);
+    if (char === "'") this.#push('string', this.#quoted("'", start), start);
+    else if (char === '"') this.#push('quotedWord', this.#quoted('"', start), start);
+    else if (char === '0' && next === 'x') this.#hexNumber(start);
+    else if (isDigit(char) || (char === '.' && isDigit(next))) this.#number(start);
+    else if (next === "'" && isStringPrefix(char)) this.#prefixedString(char, start);
+    else if (char === '$') this.#dollar(start);
+    else if (char === '?') this.#placeholder(start);
+    else if (isWordStart(this.#character(start))) this.#word(start);
+    else this.#symbol(start);
   }
 
   #word(start: number): void {
@@ -114,7 +114,8 @@ class Lexer {
       const close = this.#sql.indexOf(mark, end + 1);
       if (close === -1) throw this.#unterminated('Unterminated dollar-quoted string', start);
       this.#at = close + mark.length;
-      return this.#push('exotic', this.#sql.slice(start, this.#at), start);
+      this.#push('exotic', this.#sql.slice(start, this.#at), start);
+      return;
     }
     this.#at = end;
     this.#push(end === start + 1 ? 'symbol' : 'placeholder', this.#sql.slice(start, end), start);
