@@ -1,0 +1,98 @@
+import { present } from '../assert.ts';
+import { decodeValue } from '../values/decode.ts';
+import { valueToText } from '../values/text.ts';
+import type { AlgebraicType } from '../values/type.ts';
+import { OrderedKey } from './ordered-key.ts';
+import { RefList } from './ref-list.ts';
+import { noRow, type RowRef } from './row-ref.ts';
+import type { Table } from './table.ts';
+import type { Index } from './table-index.ts';
+import { keyOf } from './transaction.ts';
+import { Tree } from './tree.ts';
+
+/** The texts about rows that share a key which is to be unique. */
+
+const groupsShownMax = 10;
+
+/** Text of one violation: `key` is the encoded key columns. Also what SQL tells about an insert. */
+export function uniqueViolationText(table: Table, index: Index, key: Uint8Array): string {
+  return (
+    `Unique constraint violation '${index.spec.name}' in table '${table.spec.name}': ` +
+    `column(s): '${columnList(table, index)}' value: ${keyText(table, index, key)}`
+  );
+}
+
+/** The same about a stored row. */
+export function violationText(table: Table, index: Index, ref: RowRef): string {
+  return uniqueViolationText(table, index, storedKey(table, index, ref));
+}
+
+/** All groups of rows that share a key, the first ten by name. */
+export function duplicatesText(table: Table, index: Index): string {
+  const groups = duplicateGroups(table, index);
+  const lines = groups.slice(0, groupsShownMax).map(({ ref, count }) => {
+    const value = keyText(table, index, storedKey(table, index, ref));
+    return `  - ${value} appears ${count} times`;
+  });
+  if (groups.length > groupsShownMax) lines.push('  ... and more');
+  const columns = columnList(table, index);
+  return [
+    `Cannot add unique constraint on table ${table.spec.id} column(s) ${columns} (committed state):`,
+    `${groups.length} duplicate group(s) found.`,
+    ...lines,
+  ].join('\n');
+}
+
+interface Group {
+  /** One of its rows. */
+  readonly ref: RowRef;
+  count: number;
+}
+
+function duplicateGroups(table: Table, index: Index): Group[] {
+  const key = new OrderedKey(table.heap, table.shape, index.spec.columns);
+  const tree = new Tree(key, true);
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) tree.add(ref);
+  const sorted = new RefList();
+  tree.startAtFirst();
+  tree.collectToLast(sorted);
+  const groups: Group[] = [];
+  let group: Group | undefined;
+  for (let position = 0; position < sorted.length; position++) {
+    const ref = sorted.at(position);
+    if (group !== undefined) {
+      key.loadStored(group.ref);
+      if (key.compareStored(ref) === 0) {
+        group.count++;
+        continue;
+      }
+    }
+    group = { ref, count: 1 };
+    groups.push(group);
+  }
+  return groups.filter(({ count }) => count > 1);
+}
+
+function columnList(table: Table, index: Index): string {
+  const names = index.spec.columns.map(
+    (column) => `"${present(table.spec.columns[column], 'index column').name}"`,
+  );
+  return `[${names.join(', ')}]`;
+}
+
+function storedKey(table: Table, index: Index, ref: RowRef): Uint8Array {
+  return keyOf(table.shape, index.spec.columns, table.pageOf(ref), table.offsetOf(ref));
+}
+
+/** One column as its value, several as a product of numbered elements. */
+function keyText(table: Table, index: Index, key: Uint8Array): string {
+  const types = index.spec.columns.map((column) =>
+    present(table.shape.columnTypes[column], 'type of an index column'),
+  );
+  const [only] = types;
+  const type: AlgebraicType =
+    types.length === 1 && only !== undefined
+      ? only
+      : { kind: 'product', elements: types.map((each, at) => ({ name: `${at}`, type: each })) };
+  return valueToText(type, decodeValue(type, key, table.types), table.types);
+}

@@ -1,0 +1,223 @@
+import { assert } from '../assert.ts';
+import type { LoadedKey } from './hash-key.ts';
+import type { UniqueBody } from './index-body.ts';
+import type { RefList } from './ref-list.ts';
+import { offsetOf, type RowHeap } from './row-heap.ts';
+import { noRow, type RowRef } from './row-ref.ts';
+
+/**
+ * A unique hash index: extendible hashing over open-addressing segments.
+ *
+ * ```
+ * directory   2^depth entries; the top `depth` bits of a hash choose one; several entries may share
+ *             a segment, whose own depth is then smaller
+ * segment     count | own depth | hash, ref | hash, ref | ...      32-bit words; ref 0 = empty
+ * ```
+ *
+ * Inside a segment the low bits of the hash choose the slot, collisions go to the next slot, and a
+ * removal moves later entries back, so there are no tombstones. The hash beside the ref makes
+ * nearly every comparison with a wrong row unnecessary, and growth needs no row at all.
+ *
+ * A small index is one segment that doubles. A full-sized segment splits in two instead: no insert
+ * ever moves more than one segment, so there is no pause that grows with the table.
+ *
+ * The hash is not secret, so somebody may choose keys that collide. Different keys with one hash,
+ * more than chance produces, make the index unfit; keys that merely crowd a segment cost a walk
+ * over it.
+ */
+export class HashIndex implements UniqueBody {
+  isUnfit = false;
+  #bytes = 0;
+  #size = 0;
+  #depth = 0;
+  #directory: Int32Array[] = [];
+  readonly #heap: RowHeap;
+  readonly #key: LoadedKey;
+  /** Where the last probe ended: its segment, the word of its entry. */
+  #segment: Int32Array;
+  #word = 0;
+
+  constructor(heap: RowHeap, key: LoadedKey) {
+    this.#heap = heap;
+    this.#key = key;
+    this.#segment = this.#newSegment(firstSlots, 0);
+    this.#directory.push(this.#segment);
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  probe(row: Uint8Array, at: number, length: number): RowRef {
+    this.#key.loadRow(row, at, length);
+    return this.#seek();
+  }
+
+  find(key: Uint8Array, at: number, length: number): RowRef {
+    this.#key.loadKey(key, at, length);
+    return this.#seek();
+  }
+
+  addProbed(ref: RowRef): void {
+    const segment = this.#segment;
+    const count = (segment[countWord] as number) + 1;
+    segment[this.#word] = this.#key.hash;
+    segment[this.#word + 1] = ref;
+    segment[countWord] = count;
+    this.#size++;
+    // At most three quarters full: (slots * 3) / 4, two words for each slot.
+    if (count * 8 > (segment.length - headerWords) * 3) this.#makeRoom(segment);
+  }
+
+  replaceProbed(ref: RowRef): void {
+    this.#segment[this.#word + 1] = ref;
+  }
+
+  add(ref: RowRef): void {
+    const heap = this.#heap;
+    const found = this.probe(heap.pageOf(ref), offsetOf(ref), heap.lengthOf(ref));
+    assert(found === noRow, 'a unique index holds one row for each key');
+    this.addProbed(ref);
+  }
+
+  remove(ref: RowRef): void {
+    const heap = this.#heap;
+    this.#key.loadRow(heap.pageOf(ref), offsetOf(ref), heap.lengthOf(ref));
+    const hash = this.#key.hash;
+    const segment = this.#segmentOf(hash);
+    const lastWord = segment.length - 2;
+    let word = homeWord(segment, hash);
+    for (;;) {
+      const stored = segment[word + 1] as number;
+      if (stored === ref) break;
+      assert(stored !== noRow, 'a visible row is in each index of its table');
+      word = word === lastWord ? headerWords : word + 2;
+    }
+    closeGap(segment, word);
+    segment[countWord] = (segment[countWord] as number) - 1;
+    this.#size--;
+  }
+
+  collectPoint(key: Uint8Array, at: number, length: number, into: RefList): void {
+    const ref = this.find(key, at, length);
+    if (ref !== noRow) into.push(ref);
+  }
+
+  #segmentOf(hash: number): Int32Array {
+    // Two steps, because a shift by 32 is a shift by 0.
+    return this.#directory[(hash >>> 1) >>> (31 - this.#depth)] as Int32Array;
+  }
+
+  /** Finds the loaded key, or the empty slot where it belongs. */
+  #seek(): RowRef {
+    const key = this.#key;
+    const hash = key.hash;
+    const segment = this.#segmentOf(hash);
+    const lastWord = segment.length - 2;
+    let word = homeWord(segment, hash);
+    let collisions = 0;
+    let ref = segment[word + 1] as number;
+    while (ref !== noRow) {
+      if (segment[word] === hash) {
+        if (key.matches(ref)) break;
+        collisions++;
+      }
+      word = word === lastWord ? headerWords : word + 2;
+      ref = segment[word + 1] as number;
+    }
+    if (collisions > collisionsMax) this.isUnfit = true;
+    this.#segment = segment;
+    this.#word = word;
+    return ref;
+  }
+
+  #newSegment(slots: number, depth: number): Int32Array {
+    const segment = new Int32Array(headerWords + slots * 2);
+    segment[depthWord] = depth;
+    this.#bytes += segment.byteLength + directoryEntryBytes;
+    return segment;
+  }
+
+  #makeRoom(segment: Int32Array): void {
+    const slots = (segment.length - headerWords) / 2;
+    const depth = segment[depthWord] as number;
+    // Hashes that agree in many bits do not part by splitting; then the segment grows past its size.
+    const isSkewed = 2 ** depth * segmentSlots > this.#size * 16 || depth >= depthMax;
+    const splits = slots >= segmentSlots && !isSkewed;
+    const low = this.#newSegment(splits ? slots : slots * 2, splits ? depth + 1 : depth);
+    const high = splits ? this.#newSegment(slots, depth + 1) : low;
+    const some = segment[this.#word] as number;
+    this.#bytes -= segment.byteLength + directoryEntryBytes;
+    for (let word = headerWords; word < segment.length; word += 2) {
+      const ref = segment[word + 1] as number;
+      if (ref === noRow) continue;
+      const hash = segment[word] as number;
+      const isHigh = splits && ((hash >>> (31 - depth)) & 1) === 1;
+      insertInto(isHigh ? high : low, hash, ref);
+    }
+    if (splits && depth === this.#depth) this.#doubleDirectory();
+    // Directory entries of the segment: all that begin with its own `depth` bits.
+    const span = 1 << (this.#depth - depth);
+    const first = ((some >>> 1) >>> (31 - depth)) * span;
+    for (let index = 0; index < span; index++) {
+      this.#directory[first + index] = index < span / 2 ? low : high;
+    }
+  }
+
+  #doubleDirectory(): void {
+    const doubled: Int32Array[] = [];
+    for (const segment of this.#directory) doubled.push(segment, segment);
+    this.#directory = doubled;
+    this.#depth++;
+  }
+}
+
+const countWord = 0;
+const depthWord = 1;
+const headerWords = 2;
+const firstSlots = 8;
+const segmentSlots = 8192;
+const depthMax = 20;
+/** Other keys with the very hash of one key: with 2^31 random keys even four are unlikely. */
+const collisionsMax = 16;
+/** A directory entry and the objects behind a typed array, as an estimate for the accounts. */
+const directoryEntryBytes = 200;
+
+function homeWord(segment: Int32Array, hash: number): number {
+  const slots = (segment.length - headerWords) >> 1;
+  return headerWords + ((hash & (slots - 1)) << 1);
+}
+
+function insertInto(segment: Int32Array, hash: number, ref: RowRef): void {
+  const lastWord = segment.length - 2;
+  let word = homeWord(segment, hash);
+  while (segment[word + 1] !== noRow) word = word === lastWord ? headerWords : word + 2;
+  segment[word] = hash;
+  segment[word + 1] = ref;
+  segment[countWord] = (segment[countWord] as number) + 1;
+}
+
+/**
+ * Empties `gap` and moves later entries of the run back, so that each is reachable from its home.
+ */
+function closeGap(segment: Int32Array, gap: number): void {
+  const lastWord = segment.length - 2;
+  const span = segment.length - headerWords;
+  let word = gap;
+  for (;;) {
+    word = word === lastWord ? headerWords : word + 2;
+    const ref = segment[word + 1] as number;
+    if (ref === noRow) break;
+    const hash = segment[word] as number;
+    const home = homeWord(segment, hash);
+    // The entry may move when the gap lies on the way from its home to where it is.
+    const distance = word >= home ? word - home : word - home + span;
+    const distanceToGap = word >= gap ? word - gap : word - gap + span;
+    if (distanceToGap <= distance) {
+      segment[gap] = hash;
+      segment[gap + 1] = ref;
+      gap = word;
+    }
+  }
+  segment[gap + 1] = noRow;
+}

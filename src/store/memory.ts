@@ -1,0 +1,26 @@
+/** Bytes the store holds; the counts are kept as things change, so asking costs nothing. */
+export interface StoreMemory {
+  readonly totalBytes: number;
+  readonly tables: readonly TableMemory[];
+}
+
+export interface TableMemory {
+  readonly tableId: number;
+  readonly name: string;
+  readonly rowCount: number;
+  /** Slots that hold a row, with their headers and unused ends. */
+  readonly rowBytes: number;
+  /** The rest of the pages. */
+  readonly freeBytes: number;
+  /** What finds equal rows in a table without a unique index. */
+  readonly rowSetBytes: number;
+  readonly indexes: readonly IndexMemory[];
+  /** Pages and indexes together. */
+  readonly totalBytes: number;
+}
+
+export interface IndexMemory {
+  readonly indexId: number;
+  readonly name: string;
+  readonly bytes: number;
+}

@@ -1,0 +1,223 @@
+import { assert, present } from '../assert.ts';
+import type { Catalog, IndexSpec, SequenceSpec, TableSpec } from '../schema/catalog.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { decoderOf } from '../values/decode.ts';
+import { typesEqual } from '../values/typespace.ts';
+import type { CommitOffset } from './commit-offset.ts';
+import { duplicatesText, violationText } from './duplicates.ts';
+import type { IndexBody } from './index-body.ts';
+import { copyBytes, offsetOf, RowHeap, slotCommitted } from './row-heap.ts';
+import { noRow } from './row-ref.ts';
+import type { StoreState } from './store-state.ts';
+import { type KeptParts, type SequenceColumn, Table } from './table.ts';
+import type { Index } from './table-index.ts';
+
+/** The data stands against the change. The text is for the publisher. */
+export class MigrationError extends Error {
+  override readonly name = 'MigrationError';
+}
+
+/** By table id: the encoded values that existing rows get in the columns added at the end. */
+export type ColumnDefaults = ReadonlyMap<number, readonly Uint8Array[]>;
+
+/**
+ * The tables of another catalog, built beside those in use. Tables are matched by id. What stays
+ * the same is shared: pages as long as no column is added, an index as long as its columns, their
+ * types, its algorithm and its uniqueness stay. Everything else is built new, so until `apply` the
+ * store is as it was, and a failure leaves nothing behind.
+ *
+ * Which changes are legal is decided when the migration is planned. Checked here is what depends on
+ * the rows: in the order dropped tables, new indexes, new unique constraints, new sequences.
+ */
+export class Migration {
+  readonly #state: StoreState;
+  readonly #next: Catalog;
+  readonly #preparedAt: CommitOffset;
+  readonly #tables: Table[];
+
+  /** Made by `Store.prepareMigration`. */
+  constructor(state: StoreState, next: Catalog, defaults: ColumnDefaults) {
+    this.#state = state;
+    this.#next = next;
+    this.#preparedAt = state.offset;
+    checkDropped(state, next);
+    const drafts = next.tables.map((spec) => draftOf(state, next, spec, defaults));
+    for (const draft of drafts) fillNewIndexes(draft);
+    for (const draft of drafts) fillNewlyUnique(draft);
+    for (const draft of drafts) continueSequences(draft);
+    this.#tables = drafts.map((draft) => draft.table);
+  }
+
+  /** Swaps the catalog and the tables. Takes the next offset, which names the change of schema. */
+  apply(): CommitOffset {
+    assert(!this.#state.isOpen, 'no migration inside a transaction');
+    assert(this.#state.offset === this.#preparedAt, 'nothing is written while a migration waits');
+    this.#state.setTables(this.#next, this.#tables);
+    return this.#state.nextOffset();
+  }
+}
+
+/** A table being built. */
+interface Draft {
+  readonly table: Table;
+  readonly old: Table | undefined;
+  /** Indexes that hold no rows yet: those that did not exist, and those that become unique. */
+  readonly toFill: readonly Index[];
+  readonly isRowSetToFill: boolean;
+}
+
+function checkDropped(state: StoreState, next: Catalog): void {
+  const kept = new Set(next.tables.map(({ id }) => id));
+  for (const { spec, rowCount } of state.tables.values()) {
+    if (kept.has(spec.id) || rowCount === 0) continue;
+    throw new MigrationError(
+      `Cannot remove table \`${spec.name}\`: table contains data. Clear the table's rows ` +
+        '(e.g. via a reducer) before removing it from your schema.',
+    );
+  }
+}
+
+function draftOf(
+  state: StoreState,
+  next: Catalog,
+  spec: TableSpec,
+  defaults: ColumnDefaults,
+): Draft {
+  const old = state.tables.get(spec.id);
+  if (old === undefined || old.rowCount === 0) {
+    return { table: new Table(spec, next), old, toFill: [], isRowSetToFill: false };
+  }
+  const kept = keptParts(old, state.catalog, next, spec, defaults.get(spec.id) ?? []);
+  const table = new Table(spec, next, kept);
+  return {
+    table,
+    old,
+    toFill: table.indexes.filter((index) => !kept.bodies.has(index.spec.id)),
+    isRowSetToFill: table.rowSet !== undefined && table.rowSet !== kept.rowSet,
+  };
+}
+
+/** What a new table over the rows of `old` takes over. */
+function keptParts(
+  old: Table,
+  before: Catalog,
+  next: Catalog,
+  spec: TableSpec,
+  defaults: readonly Uint8Array[],
+): KeptParts {
+  const { rowCount } = old;
+  const columnsAdded = spec.columns.length - old.spec.columns.length;
+  assert(columnsAdded >= 0, `table ${spec.name} loses no column`);
+  if (columnsAdded > 0) {
+    assert(
+      defaults.length === columnsAdded,
+      `table ${spec.name} has a default for each new column`,
+    );
+    return { heap: rewriteRows(old, defaults), rowCount, bodies: new Map(), rowSet: undefined };
+  }
+  const areTypesEqual = spec.columns.every((column, position) => {
+    const was = present(old.spec.columns[position], 'column of the old table');
+    return typesEqual(was.type, column.type, before, next);
+  });
+  if (!areTypesEqual) return { heap: old.heap, rowCount, bodies: new Map(), rowSet: old.rowSet };
+  const bodies = new Map<number, IndexBody>();
+  for (const index of spec.indexes) {
+    const was = old.indexes.find((candidate) => isSameIndex(candidate.spec, index));
+    if (was !== undefined) bodies.set(index.id, was.body);
+  }
+  return { heap: old.heap, rowCount, bodies, rowSet: old.rowSet };
+}
+
+function isSameIndex(a: IndexSpec, b: IndexSpec): boolean {
+  return (
+    a.id === b.id &&
+    a.algorithm === b.algorithm &&
+    a.isUnique === b.isUnique &&
+    a.columns.length === b.columns.length &&
+    a.columns.every((column, position) => column === b.columns[position])
+  );
+}
+
+/** New pages that hold each row with the values of the added columns behind it. */
+function rewriteRows(old: Table, defaults: readonly Uint8Array[]): RowHeap {
+  const heap = new RowHeap();
+  const tailBytes = defaults.reduce((total, value) => total + value.length, 0);
+  let row = new Uint8Array(1024);
+  for (let ref = old.nextRow(noRow); ref !== noRow; ref = old.nextRow(ref)) {
+    const length = old.lengthOf(ref);
+    if (row.length < length + tailBytes) row = new Uint8Array((length + tailBytes) * 2);
+    copyBytes(old.pageOf(ref), old.offsetOf(ref), row, 0, length);
+    let end = length;
+    for (const value of defaults) {
+      row.set(value, end);
+      end += value.length;
+    }
+    if (heap.place(row, 0, end, slotCommitted) === noRow) {
+      throw new MigrationError(`Table \`${old.spec.name}\` is too large for the added columns`);
+    }
+  }
+  return heap;
+}
+
+function fillNewIndexes({ table, old, toFill, isRowSetToFill }: Draft): void {
+  const wasThere = (index: Index) => old?.indexes.some(({ spec }) => spec.id === index.spec.id);
+  for (const index of toFill) {
+    if (wasThere(index)) continue;
+    const duplicate = fill(table, index);
+    if (duplicate !== noRow) throw new MigrationError(violationText(table, index, duplicate));
+  }
+  if (!isRowSetToFill) return;
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
+    table.rowSet?.add(ref);
+  }
+}
+
+function fillNewlyUnique({ table, old, toFill }: Draft): void {
+  for (const index of toFill) {
+    if (!old?.indexes.some(({ spec }) => spec.id === index.spec.id)) continue;
+    if (fill(table, index) !== noRow) throw new MigrationError(duplicatesText(table, index));
+  }
+}
+
+/** Adds all rows to an empty index; stops at a row whose key is there already and returns it. */
+function fill(table: Table, index: Index): number {
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
+    if (index.isUnique) {
+      const found = index.probe(table.pageOf(ref), offsetOf(ref), table.lengthOf(ref));
+      if (found !== noRow) return ref;
+      index.addProbed(ref);
+    } else {
+      index.add(ref);
+    }
+  }
+  return noRow;
+}
+
+function continueSequences({ table, old }: Draft): void {
+  for (const added of table.sequences) {
+    const was = old?.sequences.find(
+      ({ sequence, column }) =>
+        sequence.spec.id === added.sequence.spec.id && column === added.column,
+    );
+    if (was === undefined) checkRange(table, added);
+    else if (was.sequence.last !== undefined) added.sequence.resume(was.sequence.last);
+  }
+}
+
+/** A new sequence must not meet values that are there already. */
+function checkRange(table: Table, { sequence, column }: SequenceColumn): void {
+  const { spec } = sequence;
+  const decode = decoderOf(present(table.shape.columnTypes[column], 'type of a sequence column'));
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
+    const reader = new BinaryReader(table.pageOf(ref), table.columnOffset(ref, column));
+    if (isInRange(BigInt(decode(reader) as number | bigint), spec)) {
+      throw new MigrationError(
+        `Precheck failed: added sequence ${spec.name} already has values in range`,
+      );
+    }
+  }
+}
+
+function isInRange(value: bigint, { minValue, maxValue }: SequenceSpec): boolean {
+  return value >= minValue && value <= maxValue;
+}

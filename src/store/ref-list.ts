@@ -1,0 +1,44 @@
+import type { RowRef, RowRefs } from './row-ref.ts';
+
+/** Capacity kept between uses; a longer list gives its memory back. */
+const keptCapacityMax = 1 << 16;
+
+/** A growing list of numbers that fit 32 bits, reused from one use to the next. */
+export class RefList {
+  items: Int32Array = new Int32Array(16);
+  length = 0;
+
+  push(ref: RowRef): void {
+    if (this.length === this.items.length) this.#grow();
+    this.items[this.length++] = ref;
+  }
+
+  /** Appends two numbers at once. */
+  pushPair(first: number, second: number): void {
+    const end = this.length + 2;
+    if (end > this.items.length) this.#grow();
+    this.items[end - 2] = first;
+    this.items[end - 1] = second;
+    this.length = end;
+  }
+
+  at(index: number): number {
+    return this.items[index] as number;
+  }
+
+  /** A copy of the contents, of exactly their length. */
+  copy(): RowRefs {
+    return this.items.slice(0, this.length);
+  }
+
+  clear(): void {
+    this.length = 0;
+    if (this.items.length > keptCapacityMax) this.items = new Int32Array(16);
+  }
+
+  #grow(): void {
+    const grown = new Int32Array(this.items.length * 2);
+    grown.set(this.items);
+    this.items = grown;
+  }
+}

@@ -1,0 +1,307 @@
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import type { RefList } from './ref-list.ts';
+import { noRow, offsetMask, pageCountMax, pageShift, type RowRef } from './row-ref.ts';
+import { sharedSlotBytesMax, sizeClassCount, sizeClassOf, slotBytesOf } from './size-class.ts';
+
+/**
+ * The rows of one table, as bytes in pages.
+ *
+ * ```
+ * page   = slot | slot | slot | ...            all slots of a page have one size
+ * slot   = header u32 | row bytes | unused      begins at a multiple of 8
+ * header = state (bits 28..30) | row length (bits 0..25)
+ * free   = 0 u32 | next free slot of the page u32 (a ref, 0 = none)
+ * ```
+ *
+ * Pages of a size class double from `firstPageBytes` up to `limits.pageBytes`, so a table of three
+ * rows costs kilobytes and a large one wastes less than a page per class. A page whose last row
+ * goes is given back. A page never moves: its bytes stay valid for as long as one row in it does.
+ */
+export const headerBytes = 4;
+
+/** States of a slot. */
+export const slotFree = 0;
+/** Visible, present before the open transaction. */
+export const slotCommitted = 1;
+/** Visible, inserted by the open transaction. */
+export const slotInserted = 2;
+/** Not visible: was `slotCommitted`, deleted by the open transaction. */
+export const slotDeleted = 3;
+/** Not visible: was `slotInserted`, deleted by the same transaction. */
+export const slotCancelled = 4;
+
+const stateShift = 28;
+const lengthMask = (1 << 26) - 1;
+const firstPageBytes = 1024;
+
+assert(limits.rowBytesMax <= lengthMask, 'a row length must fit the header');
+
+/** Book-keeping of one page; offsets are in bytes. */
+interface Page {
+  readonly number: number;
+  readonly sizeClass: number;
+  readonly slotBytes: number;
+  readonly bytesEnd: number;
+  /** Slots from here on were never used. */
+  fresh: number;
+  /** First slot of the page's free list, 0 = none. */
+  freeHead: RowRef;
+  usedSlots: number;
+  /** On the class's list of pages with free slots. */
+  isListed: boolean;
+  isDropped: boolean;
+}
+
+const ownPage = -1;
+const noBytes = new Uint8Array(0);
+const noWords = new Int32Array(0);
+
+export class RowHeap {
+  /** Bytes of each page, by page number; read them through `pageShift` and `offsetOf`. */
+  readonly bytes: Uint8Array[] = [noBytes];
+  /** The same buffers as 32-bit words: headers. */
+  readonly words: Int32Array[] = [noWords];
+  readonly #pages: (Page | undefined)[] = [undefined];
+  readonly #freeNumbers: number[] = [];
+  /** By size class: the page that inserts go to, and other pages with free slots. */
+  readonly #current: (Page | undefined)[] = new Array(sizeClassCount).fill(undefined);
+  readonly #roomy: Page[][] = [];
+  readonly #classBytes = new Float64Array(sizeClassCount);
+  #allocatedBytes = 0;
+  #usedBytes = 0;
+
+  constructor() {
+    for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) this.#roomy.push([]);
+  }
+
+  /** Bytes of all pages. */
+  get allocatedBytes(): number {
+    return this.#allocatedBytes;
+  }
+
+  /** Bytes of all slots that hold a row. */
+  get usedBytes(): number {
+    return this.#usedBytes;
+  }
+
+  /**
+   * Copies a row into a slot, in state `state`, and returns its ref; `noRow` when the table has no
+   * page number left (nothing is changed then). Cost: one copy, no allocation but for new pages.
+   */
+  place(from: Uint8Array, at: number, length: number, state: number): RowRef {
+    const ref = this.#allocate(length + headerBytes);
+    if (ref === noRow) return noRow;
+    const page = ref >>> pageShift;
+    const offset = (ref & offsetMask) << 3;
+    (this.words[page] as Int32Array)[offset >> 2] = (state << stateShift) | length;
+    copyBytes(from, at, this.bytes[page] as Uint8Array, offset + headerBytes, length);
+    return ref;
+  }
+
+  /** Gives the slot back. The caller has made sure that nothing refers to it any more. */
+  free(ref: RowRef): void {
+    const number = ref >>> pageShift;
+    const page = this.#pages[number] as Page;
+    const words = this.words[number] as Int32Array;
+    const word = (ref & offsetMask) << 1;
+    assert((words[word] as number) >>> stateShift !== slotFree, 'a slot is freed once');
+    this.#usedBytes -= page.slotBytes;
+    page.usedSlots--;
+    words[word] = 0;
+    words[word + 1] = page.freeHead;
+    page.freeHead = ref;
+    if (page.sizeClass === ownPage) {
+      this.#drop(page);
+    } else if (page !== this.#current[page.sizeClass]) {
+      if (page.usedSlots === 0) this.#drop(page);
+      else if (!page.isListed) {
+        page.isListed = true;
+        (this.#roomy[page.sizeClass] as Page[]).push(page);
+      }
+    }
+  }
+
+  stateOf(ref: RowRef): number {
+    const words = this.words[ref >>> pageShift] as Int32Array;
+    return (words[(ref & offsetMask) << 1] as number) >>> stateShift;
+  }
+
+  setState(ref: RowRef, state: number): void {
+    const words = this.words[ref >>> pageShift] as Int32Array;
+    const word = (ref & offsetMask) << 1;
+    words[word] = (state << stateShift) | ((words[word] as number) & lengthMask);
+  }
+
+  /** Bytes of the row. */
+  lengthOf(ref: RowRef): number {
+    const words = this.words[ref >>> pageShift] as Int32Array;
+    return (words[(ref & offsetMask) << 1] as number) & lengthMask;
+  }
+
+  /** The page that holds the row; the row begins at `offsetOf(ref)`. */
+  pageOf(ref: RowRef): Uint8Array {
+    return this.bytes[ref >>> pageShift] as Uint8Array;
+  }
+
+  /** True when the slot of `ref` holds exactly these bytes. */
+  rowEquals(ref: RowRef, bytes: Uint8Array, at: number, length: number): boolean {
+    if (this.lengthOf(ref) !== length) return false;
+    return equalBytes(this.pageOf(ref), offsetOf(ref), bytes, at, length);
+  }
+
+  /** The next visible row after `ref` in storage order (`noRow`: from the start), or `noRow`. */
+  nextVisible(ref: RowRef): RowRef {
+    let number = ref >>> pageShift;
+    let from = ref === noRow ? -1 : (ref & offsetMask) << 3;
+    for (; number < this.bytes.length; number++, from = -1) {
+      const page = this.#pages[number];
+      if (page === undefined) continue;
+      const words = this.words[number] as Int32Array;
+      const start = from < 0 ? 0 : from + page.slotBytes;
+      for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
+        const state = (words[offset >> 2] as number) >>> stateShift;
+        if (isVisible(state)) return (number << pageShift) | (offset >> 3);
+      }
+    }
+    return noRow;
+  }
+
+  /** Appends all visible rows to `into`, in storage order. */
+  collectVisible(into: RefList): void {
+    for (let number = 1; number < this.#pages.length; number++) {
+      const page = this.#pages[number];
+      if (page === undefined) continue;
+      const words = this.words[number] as Int32Array;
+      const base = number << pageShift;
+      for (let offset = 0; offset < page.fresh; offset += page.slotBytes) {
+        const state = (words[offset >> 2] as number) >>> stateShift;
+        if (isVisible(state)) into.push(base | (offset >> 3));
+      }
+    }
+  }
+
+  #allocate(slotBytes: number): RowRef {
+    if (slotBytes > sharedSlotBytesMax) return this.#allocateOwnPage(slotBytes);
+    const sizeClass = sizeClassOf(slotBytes);
+    let page = this.#current[sizeClass];
+    if (page === undefined || (page.freeHead === noRow && page.fresh === page.bytesEnd)) {
+      page = this.#takePage(sizeClass);
+      if (page === undefined) return noRow;
+    }
+    page.usedSlots++;
+    this.#usedBytes += page.slotBytes;
+    const ref = page.freeHead;
+    if (ref === noRow) {
+      const offset = page.fresh;
+      page.fresh = offset + page.slotBytes;
+      return (page.number << pageShift) | (offset >> 3);
+    }
+    const words = this.words[page.number] as Int32Array;
+    page.freeHead = words[((ref & offsetMask) << 1) + 1] as number;
+    return ref;
+  }
+
+  /** Makes another page the current one of its class: one with free slots, else a new one. */
+  #takePage(sizeClass: number): Page | undefined {
+    const roomy = this.#roomy[sizeClass] as Page[];
+    for (let page = roomy.pop(); page !== undefined; page = roomy.pop()) {
+      page.isListed = false;
+      if (page.isDropped) continue;
+      this.#current[sizeClass] = page;
+      return page;
+    }
+    const slotBytes = slotBytesOf(sizeClass);
+    const wanted = Math.max(firstPageBytes, this.#classBytes[sizeClass] as number);
+    const bytes = Math.max(1, Math.floor(Math.min(wanted, limits.pageBytes) / slotBytes));
+    const page = this.#addPage(sizeClass, slotBytes, bytes * slotBytes);
+    if (page === undefined) return undefined;
+    this.#classBytes[sizeClass] = (this.#classBytes[sizeClass] as number) + page.bytesEnd;
+    this.#current[sizeClass] = page;
+    return page;
+  }
+
+  #allocateOwnPage(slotBytes: number): RowRef {
+    const rounded = (slotBytes + 7) & ~7;
+    const page = this.#addPage(ownPage, rounded, rounded);
+    if (page === undefined) return noRow;
+    page.fresh = rounded;
+    page.usedSlots = 1;
+    this.#usedBytes += rounded;
+    return page.number << pageShift;
+  }
+
+  #addPage(sizeClass: number, slotBytes: number, bytes: number): Page | undefined {
+    const number = this.#freeNumbers.pop() ?? this.bytes.length;
+    if (number > pageCountMax) return undefined;
+    const buffer = new ArrayBuffer(bytes);
+    const page: Page = {
+      number,
+      sizeClass,
+      slotBytes,
+      bytesEnd: bytes,
+      fresh: 0,
+      freeHead: noRow,
+      usedSlots: 0,
+      isListed: false,
+      isDropped: false,
+    };
+    this.bytes[number] = new Uint8Array(buffer);
+    this.words[number] = new Int32Array(buffer);
+    this.#pages[number] = page;
+    this.#allocatedBytes += bytes;
+    return page;
+  }
+
+  #drop(page: Page): void {
+    page.isDropped = true;
+    this.bytes[page.number] = noBytes;
+    this.words[page.number] = noWords;
+    this.#pages[page.number] = undefined;
+    this.#freeNumbers.push(page.number);
+    this.#allocatedBytes -= page.bytesEnd;
+    if (page.sizeClass !== ownPage) {
+      const classBytes = this.#classBytes[page.sizeClass] as number;
+      this.#classBytes[page.sizeClass] = classBytes - page.bytesEnd;
+    }
+  }
+}
+
+/** Where the row's bytes begin in its page. */
+export function offsetOf(ref: RowRef): number {
+  return ((ref & offsetMask) << 3) + headerBytes;
+}
+
+export function isVisible(state: number): boolean {
+  return state === slotCommitted || state === slotInserted;
+}
+
+/** Rows shorter than this are copied and compared byte by byte: a call costs more than the loop. */
+const shortBytes = 64;
+
+export function copyBytes(
+  from: Uint8Array,
+  fromAt: number,
+  into: Uint8Array,
+  at: number,
+  length: number,
+): void {
+  if (length < shortBytes) {
+    for (let index = 0; index < length; index++) into[at + index] = from[fromAt + index] as number;
+  } else {
+    into.set(from.subarray(fromAt, fromAt + length), at);
+  }
+}
+
+export function equalBytes(
+  a: Uint8Array,
+  aAt: number,
+  b: Uint8Array,
+  bAt: number,
+  length: number,
+): boolean {
+  for (let index = 0; index < length; index++) {
+    if (a[aAt + index] !== b[bAt + index]) return false;
+  }
+  return true;
+}

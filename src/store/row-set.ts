@@ -1,0 +1,63 @@
+import { RowKey } from './hash-key.ts';
+import type { UniqueBody } from './index-body.ts';
+import { HashIndex } from './index-hash.ts';
+import { RowTreeIndex } from './index-tree.ts';
+import { RefList } from './ref-list.ts';
+import type { RowHeap } from './row-heap.ts';
+import type { RowRef } from './row-ref.ts';
+
+/**
+ * The visible rows of a table as a set, for tables without a unique index: what makes a second
+ * insert of a row a no-op. Tables with a unique index find an equal row through that.
+ */
+export class RowSet {
+  readonly #heap: RowHeap;
+  #body: UniqueBody;
+
+  constructor(heap: RowHeap) {
+    this.#heap = heap;
+    this.#body = new HashIndex(heap, new RowKey(heap));
+  }
+
+  get bytes(): number {
+    return this.#body.bytes;
+  }
+
+  /** The row that equals these bytes, or `noRow`. */
+  probe(row: Uint8Array, at: number, length: number): RowRef {
+    return this.#body.probe(row, at, length);
+  }
+
+  /** The stored row is visible already. */
+  addProbed(ref: RowRef): void {
+    this.#body.addProbed(ref);
+    if (this.#body.isUnfit) this.#becomeTree();
+  }
+
+  add(ref: RowRef): void {
+    this.#body.add(ref);
+    if (this.#body.isUnfit) this.#becomeTree();
+  }
+
+  remove(ref: RowRef): void {
+    this.#body.remove(ref);
+  }
+
+  empty(): UniqueBody {
+    const body = this.#body;
+    this.#body = new HashIndex(this.#heap, new RowKey(this.#heap));
+    return body;
+  }
+
+  restore(body: UniqueBody): void {
+    this.#body = body;
+  }
+
+  #becomeTree(): void {
+    const tree = new RowTreeIndex(this.#heap);
+    const rows = new RefList();
+    this.#heap.collectVisible(rows);
+    for (let index = 0; index < rows.length; index++) tree.add(rows.at(index));
+    this.#body = tree;
+  }
+}

@@ -1,0 +1,96 @@
+import { assert } from '../assert.ts';
+import type { SequenceSpec } from '../schema/catalog.ts';
+
+/**
+ * The counter of an auto-increment column. It only moves forward: rolled-back and failed inserts do
+ * not give values back, and values that users write themselves do not move it. So that a restart
+ * continues exactly, the last value handed out is written with the next record of the log.
+ */
+export class Sequence {
+  readonly spec: SequenceSpec;
+  /** True when `last` was handed out after the marks were last taken. */
+  isMarked = false;
+  readonly #widthBytes: number;
+  /** Last value handed out: a whole number below 2^53 in size, else NaN, and then `#big`. */
+  #small = Number.NaN;
+  #big: bigint | undefined;
+  readonly #increment: number;
+  readonly #min: number;
+  readonly #max: number;
+
+  /** `widthBytes` is that of the column. */
+  constructor(spec: SequenceSpec, widthBytes: number) {
+    this.spec = spec;
+    this.#widthBytes = widthBytes;
+    this.#increment = Number(spec.increment);
+    // Bounds beyond 2^53 round, but no small number is then near them.
+    this.#min = Number(spec.minValue);
+    this.#max = Number(spec.maxValue);
+  }
+
+  get widthBytes(): number {
+    return this.#widthBytes;
+  }
+
+  /** Last value handed out, `undefined` before the first. */
+  get last(): bigint | undefined {
+    return Number.isNaN(this.#small) ? this.#big : BigInt(this.#small);
+  }
+
+  /** Continues after `last`, a value read back from the log or taken over from another sequence. */
+  resume(last: bigint): void {
+    const isSmall = last >= -safeMax && last <= safeMax;
+    this.#small = isSmall ? Number(last) : Number.NaN;
+    this.#big = isSmall ? undefined : last;
+  }
+
+  /** Hands out the next value, to be written with `write`. False when there is none left. */
+  advance(): boolean {
+    const next = this.#small + this.#increment;
+    if (!Number.isSafeInteger(next) || !Number.isSafeInteger(this.#increment)) {
+      return this.#advanceBig();
+    }
+    if (next > this.#max || next < this.#min) return false;
+    this.#small = next;
+    return true;
+  }
+
+  /** Writes the last value handed out, little-endian in two's complement. */
+  write(bytes: Uint8Array, at: number): void {
+    if (Number.isNaN(this.#small)) {
+      assert(this.#big !== undefined, 'a value is handed out before it is written');
+      writeBig(this.#big, bytes, at, this.#widthBytes);
+    } else {
+      writeSmall(this.#small, bytes, at, this.#widthBytes);
+    }
+  }
+
+  #advanceBig(): boolean {
+    const { start, increment, minValue, maxValue } = this.spec;
+    const last = this.last;
+    const next = last === undefined ? start : last + increment;
+    if (next > maxValue || next < minValue) return false;
+    this.resume(next);
+    return true;
+  }
+}
+
+const safeMax = BigInt(Number.MAX_SAFE_INTEGER);
+
+function writeSmall(value: number, bytes: Uint8Array, at: number, width: number): void {
+  const low = value | 0;
+  const high = Math.floor(value / 0x1_0000_0000) | 0;
+  for (let index = 0; index < width; index++) {
+    const word = index < 4 ? low : high;
+    // Beyond eight bytes the sign of the upper word repeats.
+    bytes[at + index] = index < 8 ? word >> ((index & 3) << 3) : high >> 31;
+  }
+}
+
+function writeBig(value: bigint, bytes: Uint8Array, at: number, width: number): void {
+  let left = value;
+  for (let index = 0; index < width; index++) {
+    bytes[at + index] = Number(left & 0xffn);
+    left >>= 8n;
+  }
+}

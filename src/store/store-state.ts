@@ -1,0 +1,68 @@
+import type { Catalog } from '../schema/catalog.ts';
+import type { SequenceMark } from './change-set.ts';
+import { type CommitOffset, commitOffset } from './commit-offset.ts';
+import type { Sequence } from './sequence.ts';
+import { Table } from './table.ts';
+import type { Index } from './table-index.ts';
+
+/** What the files of this room share about one store. Others see `Store`. */
+export class StoreState {
+  catalog: Catalog;
+  offset: CommitOffset = commitOffset(0);
+  /** True from `begin` to `commit` or `rollback`. */
+  isOpen = false;
+  tables = new Map<number, Table>();
+  indexes = new Map<number, Index>();
+  sequences = new Map<number, Sequence>();
+  /** Sequences that handed out values since the marks were last taken. */
+  #marked: Sequence[] = [];
+
+  constructor(catalog: Catalog) {
+    this.catalog = catalog;
+    this.setTables(
+      catalog,
+      catalog.tables.map((spec) => new Table(spec, catalog)),
+    );
+  }
+
+  /** Replaces the catalog and all tables. Sequences that are gone lose their marks. */
+  setTables(catalog: Catalog, tables: readonly Table[]): void {
+    this.catalog = catalog;
+    this.tables = new Map(tables.map((table) => [table.spec.id, table]));
+    this.indexes = new Map();
+    this.sequences = new Map();
+    for (const table of tables) {
+      for (const index of table.indexes) this.indexes.set(index.spec.id, index);
+      for (const { sequence } of table.sequences) this.sequences.set(sequence.spec.id, sequence);
+    }
+    const values = new Map(this.#marked.map(({ spec, last }) => [spec.id, last]));
+    this.#marked = [];
+    for (const sequence of this.sequences.values()) {
+      sequence.isMarked = false;
+      if (values.has(sequence.spec.id)) this.mark(sequence);
+    }
+  }
+
+  /** Notes that the sequence has handed out a value. */
+  mark(sequence: Sequence): void {
+    if (sequence.isMarked) return;
+    sequence.isMarked = true;
+    this.#marked.push(sequence);
+  }
+
+  takeSequenceMarks(): SequenceMark[] {
+    if (this.#marked.length === 0) return [];
+    const marks: SequenceMark[] = [];
+    for (const sequence of this.#marked) {
+      sequence.isMarked = false;
+      if (sequence.last !== undefined) marks.push({ id: sequence.spec.id, value: sequence.last });
+    }
+    this.#marked = [];
+    return marks;
+  }
+
+  nextOffset(): CommitOffset {
+    this.offset = commitOffset(this.offset + 1);
+    return this.offset;
+  }
+}

@@ -1,0 +1,132 @@
+import { assert } from '../assert.ts';
+import type { Catalog } from '../schema/catalog.ts';
+import type { ChangeSet, RowList, SequenceMark } from './change-set.ts';
+import type { CommitOffset } from './commit-offset.ts';
+import type { StoreMemory } from './memory.ts';
+import { type ColumnDefaults, Migration } from './migrate.ts';
+import { loadRows, replayChange, replaySequences } from './replay.ts';
+import { StoreState } from './store-state.ts';
+import type { Table } from './table.ts';
+import type { Index } from './table-index.ts';
+import { Transaction } from './transaction.ts';
+
+/**
+ * The tables of one database, in memory, as of one commit. At most one transaction is open at a
+ * time; everything here is synchronous and belongs to one thread.
+ */
+export class Store {
+  readonly #state: StoreState;
+
+  constructor(catalog: Catalog) {
+    this.#state = new StoreState(catalog);
+  }
+
+  get catalog(): Catalog {
+    return this.#state.catalog;
+  }
+
+  /** The last commit that is in the tables. */
+  get offset(): CommitOffset {
+    return this.#state.offset;
+  }
+
+  get tables(): Iterable<Table> {
+    return this.#state.tables.values();
+  }
+
+  table(id: number): Table | undefined {
+    return this.#state.tables.get(id);
+  }
+
+  /** Canonical names go before names as the module spells them. */
+  tableByName(name: string): Table | undefined {
+    const tables = [...this.#state.tables.values()];
+    return (
+      tables.find((table) => table.spec.name === name) ??
+      tables.find((table) => table.spec.sourceName === name)
+    );
+  }
+
+  index(id: number): Index | undefined {
+    return this.#state.indexes.get(id);
+  }
+
+  indexByName(name: string): Index | undefined {
+    const indexes = [...this.#state.indexes.values()];
+    return (
+      indexes.find((index) => index.spec.name === name) ??
+      indexes.find((index) => index.spec.sourceName === name)
+    );
+  }
+
+  begin(): Transaction {
+    assert(!this.#state.isOpen, 'one transaction at a time');
+    this.#state.isOpen = true;
+    return new Transaction(this.#state);
+  }
+
+  /**
+   * The last values of sequences that handed out values since the last commit or the last call of
+   * this: what a turn that ends without a commit must still record. Taken once.
+   */
+  takeSequenceMarks(): SequenceMark[] {
+    return this.#state.takeSequenceMarks();
+  }
+
+  /** The last value of every sequence that has ever handed one out, for a snapshot. */
+  sequenceMarks(): SequenceMark[] {
+    const marks: SequenceMark[] = [];
+    for (const { spec, last } of this.#state.sequences.values()) {
+      if (last !== undefined) marks.push({ id: spec.id, value: last });
+    }
+    return marks;
+  }
+
+  /**
+   * Applies a recorded change, the one after `offset`. A `ReplayError` leaves the store unusable.
+   */
+  replay(change: ChangeSet): void {
+    assert(!this.#state.isOpen, 'no replay inside a transaction');
+    this.#state.nextOffset();
+    replayChange(this.#state, change);
+  }
+
+  /** Applies a recorded change that shares its offset with the schema change applied last. */
+  replayJoined(change: ChangeSet): void {
+    assert(!this.#state.isOpen, 'no replay inside a transaction');
+    replayChange(this.#state, change);
+  }
+
+  /** Applies recorded marks. */
+  resumeSequences(marks: readonly SequenceMark[]): void {
+    replaySequences(this.#state, marks);
+  }
+
+  /** Adds rows of a snapshot, in any portions. Throws `ReplayError`. */
+  loadRows(tableId: number, rows: RowList): void {
+    assert(!this.#state.isOpen, 'no loading inside a transaction');
+    loadRows(this.#state, tableId, rows);
+  }
+
+  /** Says which commit the loaded rows are as of. */
+  resumeAt(offset: CommitOffset, sequences: readonly SequenceMark[]): void {
+    assert(!this.#state.isOpen, 'no loading inside a transaction');
+    this.#state.offset = offset;
+    replaySequences(this.#state, sequences);
+  }
+
+  /**
+   * Builds what another catalog needs, aside. Throws `MigrationError` when the data stands against
+   * it; nothing is changed before `apply`, which cannot fail. Nothing may be written in between.
+   * `defaults` holds, by table id, the encoded values of the columns that are added.
+   */
+  prepareMigration(next: Catalog, defaults: ColumnDefaults): Migration {
+    assert(!this.#state.isOpen, 'no migration inside a transaction');
+    return new Migration(this.#state, next, defaults);
+  }
+
+  memory(): StoreMemory {
+    const tables = [...this.#state.tables.values()].map((table) => table.memory());
+    return { totalBytes: tables.reduce((sum, { totalBytes }) => sum + totalBytes, 0), tables };
+  }
+}

@@ -1,0 +1,420 @@
+import { assert } from '../assert.ts';
+import { emptyRowList, type RowList, type TableChange } from './change-set.ts';
+import { Graveyard } from './graveyard.ts';
+import type { IndexBody, UniqueBody } from './index-body.ts';
+import { RefList } from './ref-list.ts';
+import {
+  copyBytes,
+  offsetOf,
+  type RowHeap,
+  slotCancelled,
+  slotCommitted,
+  slotDeleted,
+  slotInserted,
+} from './row-heap.ts';
+import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import type { RowSet } from './row-set.ts';
+import type { Index } from './table-index.ts';
+
+/**
+ * The writing side of one table: rows change in place, and a list of steps makes it possible to
+ * take everything back. For the store room only; others write through `Transaction`.
+ *
+ * A step is a pair of refs (came, went), 0 = none: `came` became visible, `went` stopped being so.
+ * The state of a slot tells the rest, because steps are undone in reverse order:
+ *
+ * ```
+ *              place                 commit
+ *   (free) ─────────────▶ inserted ─────────▶ committed
+ *                          │    ▲               │    ▲
+ *                  delete  │    │ undo   delete │    │ undo, or the same row inserted again
+ *                          ▼    │               ▼    │
+ *                         cancelled            deleted
+ *                          └──── commit: freed ──┘
+ * ```
+ */
+export class TableChanges {
+  /** Visible rows. */
+  rowCount = 0;
+  /** The unique index that refused the last insert or update. */
+  conflict: Index | undefined;
+  readonly #heap: RowHeap;
+  readonly #uniques: readonly Index[];
+  readonly #others: readonly Index[];
+  /** Present when there is no unique index. */
+  readonly #rowSet: RowSet | undefined;
+  readonly #steps = new RefList();
+  readonly #cleared: Cleared[] = [];
+  readonly #graveyard: Graveyard;
+  /** What the last probe of each unique index found. */
+  readonly #found: Int32Array;
+  /** Net change of the open transaction. */
+  #insertCount = 0;
+  #insertBytes = 0;
+  #deleteCount = 0;
+  #deleteBytes = 0;
+
+  constructor(heap: RowHeap, indexes: readonly Index[], rowSet: RowSet | undefined) {
+    this.#heap = heap;
+    this.#uniques = indexes.filter((index) => index.isUnique);
+    this.#others = indexes.filter((index) => !index.isUnique);
+    this.#rowSet = rowSet;
+    this.#graveyard = new Graveyard(heap);
+    this.#found = new Int32Array(this.#uniques.length);
+  }
+
+  /** True when the open transaction has done anything here, even without a net change. */
+  get isTouched(): boolean {
+    return this.#steps.length > 0;
+  }
+
+  get hasNetChange(): boolean {
+    return this.#insertCount > 0 || this.#deleteCount > 0;
+  }
+
+  /** The visible row that equals these bytes of a valid row, or `noRow`. */
+  findEqual(row: Uint8Array, at: number, length: number): RowRef {
+    const [first] = this.#uniques;
+    if (first === undefined) return this.#rows().probe(row, at, length);
+    const found = first.probe(row, at, length);
+    return found !== noRow && this.#heap.rowEquals(found, row, at, length) ? found : noRow;
+  }
+
+  /** Inserts a valid row. Nothing is changed unless the result is `inserted`. */
+  insert(row: Uint8Array, length: number): InsertResult {
+    const uniques = this.#uniques;
+    for (let index = 0; index < uniques.length; index++) {
+      const unique = uniques[index] as Index;
+      const found = unique.probe(row, 0, length);
+      if (found === noRow) continue;
+      // An equal row would have every key in common, so the first row found decides.
+      if (this.#heap.rowEquals(found, row, 0, length)) return 'present';
+      this.conflict = unique;
+      return 'conflict';
+    }
+    const isPresent = uniques.length === 0 && this.#rows().probe(row, 0, length) !== noRow;
+    if (isPresent) return 'present';
+    const ref = this.#appear(row, length);
+    if (ref === noRow) return 'full';
+    this.#steps.pushPair(ref, noRow);
+    this.rowCount++;
+    for (let index = 0; index < uniques.length; index++) (uniques[index] as Index).addProbed(ref);
+    if (uniques.length === 0) this.#rows().addProbed(ref);
+    for (let index = 0; index < this.#others.length; index++)
+      (this.#others[index] as Index).add(ref);
+    return 'inserted';
+  }
+
+  /**
+   * Replaces the row that has the key of the given row in `by`, a unique index of this table.
+   * Nothing is changed unless the result is `inserted`.
+   */
+  update(by: Index, row: Uint8Array, length: number): InsertResult | 'absent' {
+    const old = by.probe(row, 0, length);
+    if (old === noRow) return 'absent';
+    if (this.#heap.rowEquals(old, row, 0, length)) return 'present';
+    const uniques = this.#uniques;
+    for (let index = 0; index < uniques.length; index++) {
+      const unique = uniques[index] as Index;
+      const found = unique === by ? old : unique.probe(row, 0, length);
+      this.#found[index] = found;
+      if (found === noRow || found === old) continue;
+      this.conflict = unique;
+      return 'conflict';
+    }
+    const ref = this.#appear(row, length);
+    if (ref === noRow) return 'full';
+    this.#disappear(old);
+    this.#steps.pushPair(ref, old);
+    for (let index = 0; index < uniques.length; index++) {
+      const unique = uniques[index] as Index;
+      if (this.#found[index] === old) {
+        unique.replaceProbed(ref);
+      } else {
+        unique.remove(old);
+        unique.add(ref);
+      }
+    }
+    this.#replaceInOthers(old, ref);
+    return 'inserted';
+  }
+
+  /** Deletes a visible row. */
+  remove(ref: RowRef): void {
+    this.#disappear(ref);
+    this.#steps.pushPair(noRow, ref);
+    this.rowCount--;
+    this.#unindex(ref);
+  }
+
+  /** Deletes all visible rows and returns how many there were. */
+  clear(): number {
+    const refs = new RefList();
+    this.#heap.collectVisible(refs);
+    if (refs.length <= singlyClearedMax) {
+      for (let index = 0; index < refs.length; index++) this.remove(refs.at(index));
+      return refs.length;
+    }
+    for (let index = 0; index < refs.length; index++) this.#disappear(refs.at(index));
+    this.#cleared.push({
+      refs: refs.copy(),
+      bodies: [...this.#uniques, ...this.#others].map((index) => index.empty()),
+      rowSet: this.#rowSet?.empty(),
+    });
+    this.#steps.pushPair(clearedStep, this.#cleared.length - 1);
+    this.rowCount = 0;
+    return refs.length;
+  }
+
+  /** Makes the changes permanent and returns them. There is a net change. */
+  commit(tableId: number): TableChange {
+    const truncated = this.rowCount === 0 && this.#deleteCount > 0;
+    const inserts = new RowListBuilder(this.#insertBytes);
+    const deletes = new RowListBuilder(this.#deleteBytes);
+    this.#settle(inserts, deletes);
+    return { tableId, inserts: inserts.finish(), deletes: deletes.finish(), truncated };
+  }
+
+  /** The same for an event table: its rows leave with the change and are gone. */
+  commitEvents(tableId: number): TableChange {
+    const inserts = new RowListBuilder(this.#insertBytes);
+    for (let step = 0; step < this.#steps.length; step += 2) {
+      const came = this.#steps.at(step);
+      if (came > noRow && this.#heap.stateOf(came) === slotInserted) {
+        inserts.add(this.#heap, came);
+      }
+    }
+    this.rollback();
+    return { tableId, inserts: inserts.finish(), deletes: emptyRowList, truncated: false };
+  }
+
+  /** Ends a transaction that left no net change here. */
+  commitNothing(): void {
+    assert(!this.hasNetChange, 'a net change is committed as a change set');
+    this.#settle(new RowListBuilder(0), new RowListBuilder(0));
+  }
+
+  /** Takes everything back, last step first. */
+  rollback(): void {
+    for (let step = this.#steps.length - 2; step >= 0; step -= 2) {
+      const came = this.#steps.at(step);
+      const went = this.#steps.at(step + 1);
+      if (came === clearedStep) this.#restoreCleared(this.#cleared[went] as Cleared);
+      else this.#undo(came, went);
+    }
+    this.#forget();
+  }
+
+  /** Adds a valid committed row outside of any transaction. False when that breaks uniqueness. */
+  load(row: Uint8Array, at: number, length: number): boolean {
+    for (let index = 0; index < this.#uniques.length; index++) {
+      if ((this.#uniques[index] as Index).probe(row, at, length) !== noRow) return false;
+    }
+    const isSet = this.#rowSet !== undefined;
+    if (isSet && this.#rows().probe(row, at, length) !== noRow) return false;
+    const ref = this.#heap.place(row, at, length, slotCommitted);
+    assert(ref !== noRow, 'a table that was written once fits again');
+    this.rowCount++;
+    for (let index = 0; index < this.#uniques.length; index++) {
+      (this.#uniques[index] as Index).addProbed(ref);
+    }
+    if (isSet) this.#rows().addProbed(ref);
+    for (let index = 0; index < this.#others.length; index++)
+      (this.#others[index] as Index).add(ref);
+    return true;
+  }
+
+  /** Removes a committed row outside of any transaction. */
+  unload(ref: RowRef): void {
+    this.#unindex(ref);
+    this.#heap.free(ref);
+    this.rowCount--;
+  }
+
+  #rows(): RowSet {
+    assert(this.#rowSet !== undefined, 'a table without unique index has a row set');
+    return this.#rowSet;
+  }
+
+  /** Makes a row visible that is not: one deleted before by this transaction, or a new one. */
+  #appear(row: Uint8Array, length: number): RowRef {
+    const deleted = this.#deleteCount > 0 ? this.#graveyard.find(row, 0, length) : noRow;
+    if (deleted !== noRow) {
+      this.#heap.setState(deleted, slotCommitted);
+      this.#deleteCount--;
+      this.#deleteBytes -= length;
+      return deleted;
+    }
+    const ref = this.#heap.place(row, 0, length, slotInserted);
+    if (ref === noRow) return noRow;
+    this.#insertCount++;
+    this.#insertBytes += length;
+    return ref;
+  }
+
+  #disappear(ref: RowRef): void {
+    const state = this.#heap.stateOf(ref);
+    const length = this.#heap.lengthOf(ref);
+    if (state === slotCommitted) {
+      this.#heap.setState(ref, slotDeleted);
+      this.#graveyard.add(ref);
+      this.#deleteCount++;
+      this.#deleteBytes += length;
+    } else {
+      assert(state === slotInserted, 'only a visible row is deleted');
+      this.#heap.setState(ref, slotCancelled);
+      this.#insertCount--;
+      this.#insertBytes -= length;
+    }
+  }
+
+  #index(ref: RowRef): void {
+    for (let index = 0; index < this.#uniques.length; index++)
+      (this.#uniques[index] as Index).add(ref);
+    for (let index = 0; index < this.#others.length; index++)
+      (this.#others[index] as Index).add(ref);
+    this.#rowSet?.add(ref);
+  }
+
+  #unindex(ref: RowRef): void {
+    for (let index = 0; index < this.#uniques.length; index++) {
+      (this.#uniques[index] as Index).remove(ref);
+    }
+    for (let index = 0; index < this.#others.length; index++) {
+      (this.#others[index] as Index).remove(ref);
+    }
+    this.#rowSet?.remove(ref);
+  }
+
+  #replaceInOthers(old: RowRef, ref: RowRef): void {
+    for (let index = 0; index < this.#others.length; index++) {
+      const other = this.#others[index] as Index;
+      other.remove(old);
+      other.add(ref);
+    }
+  }
+
+  /** Undoes one step. States change before indexes do: an index may rebuild itself from states. */
+  #undo(came: RowRef, went: RowRef): void {
+    const heap = this.#heap;
+    const isNew = came !== noRow && heap.stateOf(came) === slotInserted;
+    if (came !== noRow) heap.setState(came, isNew ? slotCancelled : slotDeleted);
+    if (went !== noRow) this.#reappear(went);
+    if (came === noRow) {
+      this.#index(went);
+      this.rowCount++;
+    } else if (went === noRow) {
+      this.#unindex(came);
+      this.rowCount--;
+    } else {
+      this.#replaceBack(came, went);
+    }
+    if (isNew) heap.free(came);
+  }
+
+  /** Puts `went` back into the indexes in place of `came`. */
+  #replaceBack(came: RowRef, went: RowRef): void {
+    const page = this.#heap.pageOf(went);
+    const length = this.#heap.lengthOf(went);
+    for (let index = 0; index < this.#uniques.length; index++) {
+      const unique = this.#uniques[index] as Index;
+      if (unique.probe(page, offsetOf(went), length) === came) {
+        unique.replaceProbed(went);
+      } else {
+        unique.remove(came);
+        unique.add(went);
+      }
+    }
+    this.#replaceInOthers(came, went);
+  }
+
+  #reappear(ref: RowRef): void {
+    const isCommitted = this.#heap.stateOf(ref) === slotDeleted;
+    this.#heap.setState(ref, isCommitted ? slotCommitted : slotInserted);
+  }
+
+  #restoreCleared(cleared: Cleared): void {
+    for (const ref of cleared.refs) this.#reappear(ref);
+    [...this.#uniques, ...this.#others].forEach((index, position) => {
+      index.restore(cleared.bodies[position] as IndexBody);
+    });
+    if (cleared.rowSet !== undefined) this.#rows().restore(cleared.rowSet);
+    this.rowCount = cleared.refs.length;
+  }
+
+  /** Frees what is gone and makes the rest committed, handing both to the builders. */
+  #settle(inserts: RowListBuilder, deletes: RowListBuilder): void {
+    const heap = this.#heap;
+    for (let step = 0; step < this.#steps.length; step += 2) {
+      const came = this.#steps.at(step);
+      const went = this.#steps.at(step + 1);
+      if (came === clearedStep) {
+        for (const ref of (this.#cleared[went] as Cleared).refs) this.#bury(ref, deletes);
+        continue;
+      }
+      if (came !== noRow && heap.stateOf(came) === slotInserted) {
+        inserts.add(heap, came);
+        heap.setState(came, slotCommitted);
+      }
+      if (went !== noRow) this.#bury(went, deletes);
+    }
+    this.#forget();
+  }
+
+  /** A row may have gone, come back and gone again: it is freed the first time. */
+  #bury(ref: RowRef, deletes: RowListBuilder): void {
+    const state = this.#heap.stateOf(ref);
+    if (state !== slotDeleted && state !== slotCancelled) return;
+    if (state === slotDeleted) deletes.add(this.#heap, ref);
+    this.#heap.free(ref);
+  }
+
+  #forget(): void {
+    this.#steps.clear();
+    this.#cleared.length = 0;
+    this.#graveyard.clear();
+    this.#insertCount = 0;
+    this.#insertBytes = 0;
+    this.#deleteCount = 0;
+    this.#deleteBytes = 0;
+  }
+}
+
+/** `present`: an equal row is there already. `full`: the table has no page number left. */
+export type InsertResult = 'inserted' | 'present' | 'conflict' | 'full';
+
+/** What `clear` took away. */
+interface Cleared {
+  readonly refs: RowRefs;
+  readonly bodies: readonly IndexBody[];
+  readonly rowSet: UniqueBody | undefined;
+}
+
+/** In the place of `came`: the step is a clear, and `went` its number. */
+const clearedStep = -1;
+
+/** Up to so many rows are cleared one by one: new indexes would cost more. */
+const singlyClearedMax = 64;
+
+/** Collects rows whose total size is known. */
+class RowListBuilder {
+  readonly #bytes: Uint8Array;
+  #length = 0;
+  #count = 0;
+
+  constructor(bytes: number) {
+    this.#bytes = new Uint8Array(bytes);
+  }
+
+  add(heap: RowHeap, ref: RowRef): void {
+    const length = heap.lengthOf(ref);
+    copyBytes(heap.pageOf(ref), offsetOf(ref), this.#bytes, this.#length, length);
+    this.#length += length;
+    this.#count++;
+  }
+
+  finish(): RowList {
+    assert(this.#length === this.#bytes.length, 'the net change was counted exactly');
+    return { bytes: this.#bytes, count: this.#count };
+  }
+}

@@ -1,0 +1,158 @@
+import { assert, present } from '../assert.ts';
+import type { IndexSpec } from '../schema/catalog.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import { ColumnKey } from './hash-key.ts';
+import type { IndexBody, RangeBody, UniqueBody } from './index-body.ts';
+import { DirectIndex, isDirectType } from './index-direct.ts';
+import { HashIndex } from './index-hash.ts';
+import { TreeIndex } from './index-tree.ts';
+import { checkKey, parseRange, type RangeRequest } from './key-range.ts';
+import { RefList } from './ref-list.ts';
+import type { RowHeap } from './row-heap.ts';
+import type { RowRef, RowRefs } from './row-ref.ts';
+import type { RowShape } from './row-shape.ts';
+import type { Table } from './table.ts';
+
+/**
+ * An index of a table: its definition and the structure that serves it. A unique hash index is a
+ * hash table and a unique direct index an array; everything else, and those two when their keys
+ * turn out unfit, is a B+tree. What an index can be asked depends on its definition alone.
+ */
+export class Index {
+  readonly spec: IndexSpec;
+  readonly #heap: RowHeap;
+  readonly #shape: RowShape;
+  readonly #found = new RefList();
+  #table: Table | undefined;
+  #body: IndexBody;
+
+  /** `body`: the structure of an index that is the same but for its names. */
+  constructor(spec: IndexSpec, heap: RowHeap, shape: RowShape, body?: IndexBody) {
+    this.spec = spec;
+    this.#heap = heap;
+    this.#shape = shape;
+    this.#body = body ?? makeBody(spec, heap, shape);
+  }
+
+  /** The table it belongs to. */
+  get table(): Table {
+    return present(this.#table, 'table of an index');
+  }
+
+  get isUnique(): boolean {
+    return this.spec.isUnique;
+  }
+
+  /** False for hash indexes: they answer `scanPoint` only. */
+  get supportsRange(): boolean {
+    return this.spec.algorithm !== 'hash';
+  }
+
+  /** Bytes held. */
+  get bytes(): number {
+    return this.#body.bytes;
+  }
+
+  get body(): IndexBody {
+    return this.#body;
+  }
+
+  attach(table: Table): void {
+    this.#table = table;
+  }
+
+  /** True when `key[0, length)` is exactly one value of each column of the index. */
+  isKey(key: Uint8Array, length: number): boolean {
+    try {
+      checkKey(key, length, this.#shape, this.spec.columns);
+      return true;
+    } catch (error) {
+      if (error instanceof DecodeError) return false;
+      throw error;
+    }
+  }
+
+  /** The row that has this valid key, or `noRow`. The index is unique. */
+  find(key: Uint8Array, length: number): RowRef {
+    return this.#unique().find(key, 0, length);
+  }
+
+  /** Throws `DecodeError`. */
+  scanPoint(key: Uint8Array, length: number): RowRefs {
+    checkKey(key, length, this.#shape, this.spec.columns);
+    this.#found.clear();
+    this.#body.collectPoint(key, 0, length, this.#found);
+    return this.#found.copy();
+  }
+
+  /** In key order. Throws `DecodeError`; asserts that the index supports ranges. */
+  scanRange(request: RangeRequest): RowRefs {
+    assert(this.supportsRange, 'the caller has asked whether the index supports ranges');
+    const range = parseRange(request, this.#shape, this.spec.columns);
+    this.#found.clear();
+    (this.#body as RangeBody).collectRange(range, this.#found);
+    return this.#found.copy();
+  }
+
+  /** See `UniqueBody`. */
+  probe(row: Uint8Array, at: number, length: number): RowRef {
+    return this.#unique().probe(row, at, length);
+  }
+
+  /** See `UniqueBody`. The stored row is visible already. */
+  addProbed(ref: RowRef): void {
+    const body = this.#unique();
+    body.addProbed(ref);
+    if (body.isUnfit) this.#becomeTree();
+  }
+
+  replaceProbed(ref: RowRef): void {
+    this.#unique().replaceProbed(ref);
+  }
+
+  /** The stored row is visible already. */
+  add(ref: RowRef): void {
+    this.#body.add(ref);
+    if (this.spec.isUnique && this.#unique().isUnfit) this.#becomeTree();
+  }
+
+  remove(ref: RowRef): void {
+    this.#body.remove(ref);
+  }
+
+  /** Takes all rows out at once and returns the structure that holds them, for `restore`. */
+  empty(): IndexBody {
+    const body = this.#body;
+    this.#body = makeBody(this.spec, this.#heap, this.#shape);
+    return body;
+  }
+
+  restore(body: IndexBody): void {
+    this.#body = body;
+  }
+
+  #unique(): UniqueBody {
+    return this.#body as UniqueBody;
+  }
+
+  #becomeTree(): void {
+    const tree = new TreeIndex(this.#heap, this.#shape, this.spec.columns, true);
+    const rows = new RefList();
+    this.#heap.collectVisible(rows);
+    for (let index = 0; index < rows.length; index++) tree.add(rows.at(index));
+    this.#body = tree;
+  }
+}
+
+function makeBody(spec: IndexSpec, heap: RowHeap, shape: RowShape): IndexBody {
+  const { algorithm, columns, isUnique } = spec;
+  const [column] = columns;
+  if (isUnique && algorithm === 'hash') {
+    return new HashIndex(heap, new ColumnKey(heap, shape, columns));
+  }
+  if (isUnique && algorithm === 'direct' && column !== undefined && columns.length === 1) {
+    const type = present(shape.columnTypes[column], 'type of a key column');
+    if (isDirectType(type, shape.types)) return new DirectIndex(heap, shape, column);
+  }
+  return new TreeIndex(heap, shape, columns, isUnique);
+}

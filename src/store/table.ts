@@ -1,0 +1,189 @@
+import { assert, present } from '../assert.ts';
+import type { TableSpec } from '../schema/catalog.ts';
+import type { ProductType, Typespace } from '../values/type.ts';
+import type { IndexBody } from './index-body.ts';
+import type { RangeRequest } from './key-range.ts';
+import type { IndexMemory, TableMemory } from './memory.ts';
+import { RefList } from './ref-list.ts';
+import { copyBytes, isVisible, offsetOf, RowHeap } from './row-heap.ts';
+import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import { RowSet } from './row-set.ts';
+import { RowShape } from './row-shape.ts';
+import { Sequence } from './sequence.ts';
+import { TableChanges } from './table-changes.ts';
+import { Index } from './table-index.ts';
+
+/**
+ * The rows of one table, as they are now: inside a transaction its own changes are visible.
+ *
+ * Scans are materialised as refs when they are opened. The bytes behind a ref stay readable until
+ * the transaction that deletes the row ends, so nothing written meanwhile disturbs a scan in
+ * progress.
+ */
+export class Table {
+  readonly spec: TableSpec;
+  /** The row as a product of its columns; refs index `types`. */
+  readonly rowType: ProductType;
+  readonly types: Typespace;
+  readonly indexes: readonly Index[];
+  /** For the store room only: layout of rows, counters, pages, the writing side. */
+  readonly shape: RowShape;
+  readonly sequences: readonly SequenceColumn[];
+  readonly heap: RowHeap;
+  readonly changes: TableChanges;
+  readonly rowSet: RowSet | undefined;
+  readonly #scanned = new RefList();
+
+  /** `kept`: parts of another table over the same rows, for a migration. */
+  constructor(spec: TableSpec, types: Typespace, kept?: KeptParts) {
+    this.spec = spec;
+    this.types = types;
+    this.rowType = {
+      kind: 'product',
+      elements: spec.columns.map(({ name, type }) => ({ name, type })),
+    };
+    this.shape = new RowShape(spec.columns, types);
+    this.heap = kept?.heap ?? new RowHeap();
+    this.indexes = spec.indexes.map(
+      (index) => new Index(index, this.heap, this.shape, kept?.bodies.get(index.id)),
+    );
+    for (const index of this.indexes) index.attach(this);
+    const isUnique = this.indexes.some((index) => index.isUnique);
+    this.rowSet = isUnique ? undefined : (kept?.rowSet ?? new RowSet(this.heap));
+    this.sequences = sequenceColumnsOf(spec, this.shape);
+    this.changes = new TableChanges(this.heap, this.indexes, this.rowSet);
+    this.changes.rowCount = kept?.rowCount ?? 0;
+  }
+
+  get id(): number {
+    return this.spec.id;
+  }
+
+  get rowCount(): number {
+    return this.changes.rowCount;
+  }
+
+  /** All rows, in storage order, which nobody may rely on. */
+  scan(): RowRefs {
+    this.#scanned.clear();
+    this.heap.collectVisible(this.#scanned);
+    return this.#scanned.copy();
+  }
+
+  /**
+   * The row after `ref` in storage order (`noRow`: the first), or `noRow` at the end. Walks without
+   * materialising anything, so nothing may be written until the walk is over.
+   */
+  nextRow(ref: RowRef): RowRef {
+    return this.heap.nextVisible(ref);
+  }
+
+  /**
+   * The row with the key, which is the encoded index columns one after another; the index is
+   * unique. -1: there is none. -3: the bytes are not a key.
+   */
+  find(index: Index, key: Uint8Array, keyLength: number): RowRef | -1 | -3 {
+    assert(index.isUnique, 'only a unique index finds one row');
+    if (!index.isKey(key, keyLength)) return -3;
+    const ref = index.find(key, keyLength);
+    return ref === noRow ? -1 : ref;
+  }
+
+  /** The rows with the key. Throws `DecodeError` when the bytes are not a key. */
+  scanPoint(index: Index, key: Uint8Array, keyLength: number): RowRefs {
+    return index.scanPoint(key, keyLength);
+  }
+
+  /**
+   * The rows inside the bounds, in key order; none when the bounds are inverted. Throws
+   * `DecodeError`. Asserts that the index supports ranges (hash indexes do not).
+   */
+  scanRange(index: Index, bounds: RangeRequest): RowRefs {
+    return index.scanRange(bounds);
+  }
+
+  /** The visible row that equals `bytes[at, at + length)`, or `noRow`; also for bytes of no row. */
+  findRow(bytes: Uint8Array, at: number, length: number): RowRef {
+    if (!this.shape.isRow(bytes, at, at + length)) return noRow;
+    return this.changes.findEqual(bytes, at, length);
+  }
+
+  /** True while the row can be found. */
+  isVisible(ref: RowRef): boolean {
+    return isVisible(this.heap.stateOf(ref));
+  }
+
+  /**
+   * The bytes that hold the row; never to be written. The row is `lengthOf(ref)` at
+   * `offsetOf(ref)`.
+   */
+  pageOf(ref: RowRef): Uint8Array {
+    return this.heap.pageOf(ref);
+  }
+
+  offsetOf(ref: RowRef): number {
+    return offsetOf(ref);
+  }
+
+  lengthOf(ref: RowRef): number {
+    return this.heap.lengthOf(ref);
+  }
+
+  /** Offset, in the row's page, of one column of the row. */
+  columnOffset(ref: RowRef, column: number): number {
+    return this.shape.startOf(this.heap.pageOf(ref), offsetOf(ref), column);
+  }
+
+  /** Copies the row to `into` from `at` on, where it fits, and returns its length. */
+  copyRow(ref: RowRef, into: Uint8Array, at: number): number {
+    const length = this.heap.lengthOf(ref);
+    assert(at + length <= into.length, 'the row fits where it is copied to');
+    copyBytes(this.heap.pageOf(ref), offsetOf(ref), into, at, length);
+    return length;
+  }
+
+  memory(): TableMemory {
+    const indexes: IndexMemory[] = this.indexes.map(({ spec, bytes }) => ({
+      indexId: spec.id,
+      name: spec.name,
+      bytes,
+    }));
+    const rowSetBytes = this.rowSet?.bytes ?? 0;
+    const indexBytes = indexes.reduce((total, index) => total + index.bytes, rowSetBytes);
+    const pageBytes = this.heap.allocatedBytes;
+    return {
+      tableId: this.spec.id,
+      name: this.spec.name,
+      rowCount: this.rowCount,
+      rowBytes: this.heap.usedBytes,
+      freeBytes: pageBytes - this.heap.usedBytes,
+      rowSetBytes,
+      indexes,
+      totalBytes: pageBytes + indexBytes,
+    };
+  }
+}
+
+export interface KeptParts {
+  readonly heap: RowHeap;
+  readonly rowCount: number;
+  /** By index id; indexes without one are empty and to be filled. */
+  readonly bodies: ReadonlyMap<number, IndexBody>;
+  readonly rowSet: RowSet | undefined;
+}
+
+/** A column that draws its value from a sequence when zero is written into it. */
+export interface SequenceColumn {
+  readonly sequence: Sequence;
+  readonly column: number;
+  /** Whether the row in hand got a value. */
+  isFilled: boolean;
+}
+
+function sequenceColumnsOf(spec: TableSpec, shape: RowShape): SequenceColumn[] {
+  const columns = spec.sequences.map((sequence) => {
+    const width = present(shape.fixedSize(sequence.column), 'width of a sequence column');
+    return { sequence: new Sequence(sequence, width), column: sequence.column, isFilled: false };
+  });
+  return columns.sort((a, b) => a.column - b.column);
+}
