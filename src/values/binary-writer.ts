@@ -1,3 +1,4 @@
+import { writeFloat32, writeFloat64 } from './float-bits.ts';
 import { writeUtf8 } from './utf8.ts';
 
 /**
@@ -24,6 +25,21 @@ export class BinaryWriter {
   /** The buffer as a `DataView`; `claim` says where to write. Stale after the next `claim`. */
   get dataView(): DataView {
     return this.#view;
+  }
+
+  /** The bytes that are written to: those adopted, unless they did not suffice. */
+  get source(): Uint8Array {
+    return this.#bytes;
+  }
+
+  /**
+   * Starts over in `bytes`, which stay the caller's. A writer that outgrows them goes on in a buffer
+   * of its own; `source` then is not `bytes` any more.
+   */
+  adopt(bytes: Uint8Array): void {
+    this.#bytes = bytes;
+    this.#view = new BufferView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#length = 0;
   }
 
   /** Appends `byteCount` bytes of undefined content and returns the offset of the first. */
@@ -116,12 +132,12 @@ export class BinaryWriter {
 
   f32(value: number): void {
     const at = this.claim(4);
-    this.#view.setFloat32(at, value, true);
+    writeFloat32(this.#view, at, value);
   }
 
   f64(value: number): void {
     const at = this.claim(8);
-    this.#view.setFloat64(at, value, true);
+    writeFloat64(this.#view, at, value);
   }
 
   /** The count of `bytes`, then `bytes`. */
@@ -139,7 +155,7 @@ export class BinaryWriter {
   /** The UTF-8 length of `text`, then its UTF-8. A surrogate without partner becomes U+FFFD. */
   string(text: string): void {
     const at = this.claim(4 + 3 * text.length);
-    const end = writeUtf8(text, this.#view, at + 4);
+    const end = writeUtf8(text, this.#bytes, this.#view, at + 4);
     this.#view.setUint32(at, end - at - 4, true);
     this.#length = end;
   }
@@ -150,6 +166,13 @@ export class BinaryWriter {
     this.#bytes = grown;
     this.#view = new BufferView(grown.buffer);
   }
+}
+
+/** `value`, which takes `byteCount` bytes (a multiple of 8), the least significant one first. */
+export function littleEndianBytes(value: bigint, byteCount: number): Uint8Array {
+  const bytes = new ByteArray(byteCount);
+  writeWide(new BufferView(bytes.buffer), 0, value, byteCount / 8);
+  return bytes;
 }
 
 /** Writes the low `64 * wordCount` bits of `value` as one little-endian integer. */

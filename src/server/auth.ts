@@ -1,0 +1,41 @@
+import type { Identity } from '../values/identity.ts';
+
+/** The claims of the caller's token. */
+export interface JwtClaims {
+  /** The token's payload as it was sent: JSON text. */
+  readonly rawPayload: string;
+  readonly subject: string;
+  readonly issuer: string;
+  /** Empty when the token names none. */
+  readonly audience: readonly string[];
+  readonly identity: Identity;
+  /** Every claim, parsed. */
+  readonly fullPayload: Readonly<Record<string, unknown>>;
+}
+
+/** Who is behind a call, beyond the identity. */
+export interface AuthCtx {
+  /** The database itself is the caller. */
+  readonly isInternal: boolean;
+  /** The caller showed a token. */
+  readonly hasJWT: boolean;
+  readonly jwt: JwtClaims | null;
+}
+
+/** `payload` is the token's middle part as JSON text, empty when there is no token. */
+export function authOf(payload: string, sender: Identity, isInternal: boolean): AuthCtx {
+  return { isInternal, hasJWT: payload !== '', jwt: payload === '' ? null : claims() };
+
+  function claims(): JwtClaims {
+    const fullPayload = JSON.parse(payload) as Record<string, unknown>;
+    const { sub, iss, aud } = fullPayload;
+    return {
+      rawPayload: payload,
+      subject: String(sub ?? ''),
+      issuer: String(iss ?? ''),
+      audience: Array.isArray(aud) ? aud.map(String) : aud === undefined ? [] : [String(aud)],
+      identity: sender,
+      fullPayload,
+    };
+  }
+}

@@ -1,0 +1,199 @@
+import type { AlgebraicType } from '../values/type.ts';
+
+/**
+ * Builders say what a column, a parameter or a result looks like. At run time a builder is a frozen
+ * `Shape`; in the compiler it carries three more things that never exist as values: the type that
+ * reading yields (`Out`), the type that writing accepts (`In`), and the modifiers it offers.
+ */
+export type Shape =
+  | { readonly kind: 'plain'; readonly family: Family; readonly type: AlgebraicType }
+  | { readonly kind: 'array'; readonly family: Family; readonly element: AnyType }
+  | { readonly kind: 'option'; readonly family: Family; readonly inner: AnyType }
+  | {
+      readonly kind: 'result';
+      readonly family: Family;
+      readonly ok: AnyType;
+      readonly err: AnyType;
+    }
+  /** `fields` may have getters: read them only when the type is needed. */
+  | {
+      readonly kind: 'product';
+      readonly family: Family;
+      readonly name: string | undefined;
+      readonly fields: Readonly<Record<string, AnyBuilder>>;
+    }
+  | {
+      readonly kind: 'sum';
+      readonly family: Family;
+      readonly name: string;
+      readonly variants: Readonly<Record<string, AnyType>>;
+    }
+  | { readonly kind: 'lazy'; readonly family: Family; readonly resolve: () => AnyType };
+
+/** Which builder class a builder is an instance of, such as `U32`, `Array` or `Row`. */
+export type Family = string;
+
+/** The methods that turn a type into a column. */
+export type Modifier = 'index' | 'unique' | 'primaryKey' | 'autoInc' | 'default' | 'name';
+
+export type IndexAlgorithm = 'btree' | 'hash' | 'direct';
+
+/** What modifiers have said about a column, as the compiler knows it. */
+export interface Traits {
+  readonly index?: IndexAlgorithm | undefined;
+  readonly unique?: true | undefined;
+  readonly primaryKey?: true | undefined;
+  readonly autoInc?: true | undefined;
+  readonly default?: true | undefined;
+  readonly name?: string | undefined;
+}
+
+/** The same at run time, where the default is a value. */
+export interface ColumnTraits {
+  readonly index?: IndexAlgorithm;
+  readonly unique?: true;
+  readonly primaryKey?: true;
+  readonly autoInc?: true;
+  readonly default?: { readonly value: unknown };
+  readonly name?: string;
+}
+
+export declare const outType: unique symbol;
+export declare const inType: unique symbol;
+export declare const allowedModifiers: unique symbol;
+export declare const columnTraits: unique symbol;
+
+let readShape: (builder: AnyType) => Shape;
+let readColumn: (column: AnyColumn) => { readonly type: AnyType; readonly traits: ColumnTraits };
+
+/**
+ * A type. Made by the functions of `t`, never by hand.
+ *
+ * @example
+ * ```ts
+ * const Spot = t.object('Spot', { x: t.f32(), y: t.f32() });
+ * type Spot = Infer<typeof Spot>; // { x: number; y: number }
+ * ```
+ */
+export class TypeBuilder<Out, In = Out, Allowed extends Modifier = never> {
+  declare readonly [outType]: Out;
+  declare readonly [inType]: In;
+  declare readonly [allowedModifiers]: Allowed;
+  readonly #shape: Shape;
+
+  constructor(shape: Shape) {
+    this.#shape = shape;
+  }
+
+  /** The option of this type: the value, or `undefined`. */
+  optional(): OptionBuilder<this> {
+    const shape: Shape = { kind: 'option', family: 'Option', inner: this };
+    return new TypeBuilder(shape) as unknown as OptionBuilder<this>;
+  }
+
+  static {
+    readShape = (builder) => builder.#shape;
+  }
+}
+
+/**
+ * A type with what modifiers said about the column: its keys, indexes and default. Usable in tables,
+ * `t.row` and parameters, not inside other types.
+ *
+ * @example
+ * ```ts
+ * const id = t.u64().primaryKey().autoInc();
+ * ```
+ */
+export class ColumnBuilder<Out, In, Columns extends Traits> {
+  declare readonly [outType]: Out;
+  declare readonly [inType]: In;
+  declare readonly [columnTraits]: Columns;
+  readonly #type: AnyType;
+  readonly #traits: ColumnTraits;
+
+  constructor(type: AnyType, traits: ColumnTraits) {
+    this.#type = type;
+    this.#traits = traits;
+  }
+
+  static {
+    readColumn = (column) => ({ type: column.#type, traits: column.#traits });
+  }
+}
+
+// Any type, whatever it reads and writes: the parameters are invariant only in the compiler's eyes.
+export type AnyType = TypeBuilder<any, any, any>;
+export type AnyColumn = ColumnBuilder<any, any, any>;
+export type AnyBuilder = AnyType | AnyColumn;
+
+/** A type together with the modifiers it offers. */
+export type Builder<Out, In, Allowed extends Modifier> = TypeBuilder<Out, In, Allowed> &
+  Pick<Modifiers<Out, In, Record<never, never>, Allowed>, Allowed>;
+
+/** A column together with the modifiers that may still follow. */
+export type Column<Out, In, Known extends Traits, Allowed extends Modifier> = ColumnBuilder<
+  Out,
+  In,
+  Known
+> &
+  Pick<Modifiers<Out, In, Known, Allowed>, Allowed>;
+
+/** The later word wins, as at run time. */
+type And<Known, More> = Omit<Known, keyof More> & More;
+
+export interface Modifiers<Out, In, Known extends Traits, Allowed extends Modifier> {
+  /** Adds an index over this column; rows are then found by `ctx.db.<table>.<column>`. */
+  index(): Column<Out, In, And<Known, { index: 'btree' }>, Allowed>;
+  index<Algorithm extends IndexAlgorithm>(
+    algorithm: Algorithm,
+  ): Column<Out, In, And<Known, { index: Algorithm }>, Allowed>;
+  /** No two rows have the same value here. */
+  unique(): Column<Out, In, And<Known, { unique: true }>, Allowed>;
+  /** Unique, and what makes two versions of a row the same row. One column of a table at most. */
+  primaryKey(): Column<Out, In, And<Known, { primaryKey: true }>, Allowed>;
+  /** A zero that is inserted here is replaced by the next number. */
+  autoInc(): Column<Out, In, And<Known, { autoInc: true }>, Allowed>;
+  /** What existing rows get when a later version of the module adds this column. */
+  default(value: In): Column<Out, In, And<Known, { default: true }>, Allowed>;
+  /** The column's name in generated clients. */
+  name<Name extends string>(name: Name): Column<Out, In, And<Known, { name: Name }>, Allowed>;
+}
+
+export type OptionBuilder<Inner extends AnyType> = Builder<
+  Inner[typeof outType] | undefined,
+  Inner[typeof inType] | undefined,
+  'default' | 'name'
+>;
+
+export function shapeOf(builder: AnyType): Shape {
+  return readShape(builder);
+}
+
+/** The type and the traits of a builder of either kind. */
+export function columnOf(builder: AnyBuilder): {
+  readonly type: AnyType;
+  readonly traits: ColumnTraits;
+} {
+  return builder instanceof ColumnBuilder ? readColumn(builder) : { type: builder, traits: {} };
+}
+
+const traitOf: Readonly<Record<Modifier, (argument: unknown) => ColumnTraits>> = {
+  index: (algorithm = 'btree') => ({ index: algorithm as IndexAlgorithm }),
+  unique: () => ({ unique: true }),
+  primaryKey: () => ({ primaryKey: true }),
+  autoInc: () => ({ autoInc: true }),
+  default: (value) => ({ default: { value } }),
+  name: (name) => ({ name: name as string }),
+};
+
+// Every builder has every modifier at run time; which ones it offers is the compiler's business.
+for (const modifier of Object.keys(traitOf) as Modifier[]) {
+  const value = function (this: AnyBuilder, argument: unknown): AnyColumn {
+    const { type, traits } = columnOf(this);
+    return new ColumnBuilder(type, { ...traits, ...traitOf[modifier](argument) });
+  };
+  for (const prototype of [TypeBuilder.prototype, ColumnBuilder.prototype]) {
+    Object.defineProperty(prototype, modifier, { value, writable: true, configurable: true });
+  }
+}

@@ -1,0 +1,158 @@
+import {
+  type AnyBuilder,
+  type AnyType,
+  type Builder,
+  type inType,
+  type OptionBuilder,
+  type outType,
+  type Shape,
+  shapeOf,
+  TypeBuilder,
+} from './builder.ts';
+import type { Columns, Flat, RowInput, RowOf } from './infer.ts';
+
+/** Modifiers by kind of type. Floats, arrays and the like can be neither keys nor indexed. */
+export type ValueModifier = 'default' | 'name';
+export type EnumModifier = ValueModifier | 'index' | 'primaryKey';
+export type KeyModifier = EnumModifier | 'unique';
+export type IntegerModifier = KeyModifier | 'autoInc';
+
+export declare const columnsType: unique symbol;
+export declare const elementType: unique symbol;
+export declare const isUnit: unique symbol;
+export declare const isByte: unique symbol;
+
+/** The value of `t.unit()`. */
+export type Unit = Record<never, never>;
+
+export type UnitBuilder = TypeBuilder<Unit> & { readonly [isUnit]: true };
+export type U8Builder = Builder<number, number, IntegerModifier> & { readonly [isByte]: true };
+
+/** A list. A list of bytes is read as `Uint8Array` and may be written as either. */
+export type ArrayBuilder<Element extends AnyType> = Builder<
+  Element[typeof outType][],
+  | readonly Element[typeof inType][]
+  | (Element extends { readonly [isByte]: true } ? Uint8Array : never),
+  ValueModifier
+> & { readonly [elementType]: Element };
+
+/** A success or a failure. The bare `Ok | Err` satisfies the compiler alone, for older code. */
+export type ResultBuilder<Ok extends AnyType, Err extends AnyType> = Builder<
+  { ok: Ok[typeof outType] } | { err: Err[typeof outType] },
+  { ok: Ok[typeof inType] } | { err: Err[typeof inType] } | Ok[typeof inType] | Err[typeof inType],
+  'default'
+>;
+
+export type Fields = Readonly<Record<string, AnyType>>;
+
+export type ProductBuilder<F extends Fields> = Builder<
+  { -readonly [Key in keyof F]: F[Key][typeof outType] },
+  Flat<{ [Key in keyof F]: F[Key][typeof inType] }>,
+  ValueModifier
+>;
+
+/** The columns of a row. A table's `rowType` is one. */
+export type RowBuilder<C extends Columns> = TypeBuilder<RowOf<C>, RowInput<C>> & {
+  readonly [columnsType]: C;
+};
+
+export type Variants = Readonly<Record<string, AnyType>>;
+
+/** One of several cases. Carries a constructor for each: `Mood.Calm`, `Mood.Named('x')`. */
+export type SumBuilder<V extends Variants> = Builder<
+  SumValue<V, typeof outType>,
+  SumValue<V, typeof inType>,
+  EnumModifier
+> &
+  Constructors<V>;
+
+/** Cases without payloads, declared by a list of names. */
+export type SimpleSumBuilder<Names extends string> = SumBuilder<Record<Names, UnitBuilder>>;
+
+type SumValue<V extends Variants, Side extends typeof outType | typeof inType> = {
+  [Tag in keyof V & string]: V[Tag] extends { readonly [isUnit]: true }
+    ? { tag: Tag }
+    : { tag: Tag; value: V[Tag][Side] };
+}[keyof V & string];
+
+type Constructors<V extends Variants> = {
+  readonly [Tag in keyof V & string]: V[Tag] extends { readonly [isUnit]: true }
+    ? { readonly tag: Tag }
+    : (value: V[Tag][typeof inType]) => { tag: Tag; value: V[Tag][typeof outType] };
+};
+
+export function arrayOf(element: AnyType): AnyType {
+  return new TypeBuilder({ kind: 'array', family: 'Array', element });
+}
+
+export function optionOf<Inner extends AnyType>(inner: Inner): OptionBuilder<Inner> {
+  return inner.optional();
+}
+
+export function resultOf(ok: AnyType, err: AnyType): AnyType {
+  return new TypeBuilder({ kind: 'result', family: 'Result', ok, err });
+}
+
+export function productOf(
+  family: 'Product' | 'Row',
+  name: string | undefined,
+  fields: Readonly<Record<string, AnyBuilder>>,
+): AnyType {
+  return new TypeBuilder({ kind: 'product', family, name, fields });
+}
+
+/** The rows' builder of `columns`, which may be one already. */
+export function rowOf<C extends Columns>(columns: C | RowBuilder<C>): RowBuilder<C> {
+  const row = columns instanceof TypeBuilder ? columns : productOf('Row', undefined, columns);
+  return row as RowBuilder<C>;
+}
+
+/** The columns of a row builder. */
+export function columnsOf(row: AnyType): Columns {
+  const shape = resolved(row);
+  if (shape.kind !== 'product') throw new TypeError('expected a row: t.row({ … }) or columns');
+  return shape.fields;
+}
+
+/** The shape behind `t.lazy`, which is asked once. */
+export function resolved(builder: AnyType): Exclude<Shape, { kind: 'lazy' }> {
+  let shape = shapeOf(builder);
+  while (shape.kind === 'lazy') shape = shapeOf(shape.resolve());
+  return shape;
+}
+
+export function lazyOf(resolve: () => AnyType): AnyType {
+  let inner: AnyType | undefined;
+  const once = () => {
+    inner ??= resolve();
+    return inner;
+  };
+  return new TypeBuilder({ kind: 'lazy', family: 'Lazy', resolve: once });
+}
+
+/** A sum with its constructors. A case declared by a getter is not looked at here. */
+export function sumOf(name: string, cases: Variants | readonly string[]): AnyType {
+  const isList = Array.isArray(cases);
+  const variants = isList ? Object.fromEntries(cases.map((tag) => [tag, unit])) : cases;
+  const family = isList ? 'SimpleSum' : 'Sum';
+  const builder = new TypeBuilder({ kind: 'sum', family, name, variants: variants as Variants });
+  for (const [tag, property] of Object.entries(Object.getOwnPropertyDescriptors(variants))) {
+    const value =
+      property.value !== undefined && isUnitType(property.value)
+        ? Object.freeze({ tag })
+        : (value: unknown) => ({ tag, value });
+    Object.defineProperty(builder, tag, { value, enumerable: true });
+  }
+  return builder;
+}
+
+const unit = new TypeBuilder({ kind: 'product', family: 'Unit', name: undefined, fields: {} });
+
+export function unitOf(): AnyType {
+  return unit;
+}
+
+/** A unit has no definition of its own: it is written out where it stands. */
+export function isUnitType(builder: AnyType): boolean {
+  return shapeOf(builder).family === 'Unit';
+}

@@ -1,0 +1,61 @@
+import { inspect } from './inspect.ts';
+import type { Sys } from './sys.ts';
+
+const levels = { error: 0, warn: 1, info: 2, debug: 3, trace: 4 } as const;
+
+/** What the program finds under `console` from then on: lines of the module's log. */
+export function useHostConsole(sys: Sys): void {
+  // By assignment: in the sandbox a setter passes it on to the program's variable of that name.
+  (globalThis as { console?: unknown }).console = makeConsole(sys);
+}
+
+/** Arguments are joined by one space: strings as they are, others inspected. No `%` formatting. */
+export function makeConsole(sys: Pick<Sys, 'log' | 'timer_start' | 'timer_end'>) {
+  const timers = new Map<string, number>();
+  const write = (level: number, parts: readonly unknown[]): void =>
+    sys.log(level, parts.map((part) => inspect(part)).join(' '));
+  const at =
+    (level: number) =>
+    (...parts: unknown[]): void =>
+      write(level, parts);
+  const nothing = (): void => {};
+  return {
+    error: at(levels.error),
+    warn: at(levels.warn),
+    log: at(levels.info),
+    info: at(levels.info),
+    table: at(levels.info),
+    debug: at(levels.debug),
+    trace: at(levels.trace),
+    assert(condition?: unknown, ...parts: unknown[]): void {
+      if (!condition) write(levels.error, ['Assertion failed', ...parts]);
+    },
+    time(label = 'default'): void {
+      if (timers.has(label)) write(levels.warn, [`Timer '${label}' already exists.`]);
+      else timers.set(label, sys.timer_start(label));
+    },
+    timeLog(label = 'default', ...parts: unknown[]): void {
+      write(levels.info, [label, ...parts]);
+    },
+    timeEnd(label = 'default'): void {
+      const timer = timers.get(label);
+      if (timer === undefined) {
+        write(levels.warn, [`Timer '${label}' does not exist.`]);
+        return;
+      }
+      timers.delete(label);
+      sys.timer_end(timer);
+    },
+    dir: nothing,
+    dirxml: nothing,
+    count: nothing,
+    countReset: nothing,
+    group: nothing,
+    groupCollapsed: nothing,
+    groupEnd: nothing,
+    clear: nothing,
+    timeStamp: nothing,
+    profile: nothing,
+    profileEnd: nothing,
+  };
+}

@@ -1,0 +1,121 @@
+import { ConnectionId } from '../values/connection-id.ts';
+import { Identity } from '../values/identity.ts';
+import { Timestamp } from '../values/timestamp.ts';
+import { Uuid } from '../values/uuid.ts';
+import { type AuthCtx, authOf } from './auth.ts';
+import type { Bridge } from './bridge.ts';
+import { type Random, randomFrom } from './random.ts';
+
+/** The part of a program that belongs to one module: the root or a submodule. */
+export interface ModuleScope {
+  /** Table handles by accessor; submodules' are nested. */
+  readonly db: Readonly<Record<string, unknown>>;
+  readonly submodules: ReadonlyMap<string, ModuleScope>;
+}
+
+/** What all contexts of one call share, whatever module they are narrowed to. */
+class Call {
+  readonly uuidCounter = { value: 0 };
+  readonly #bridge: Bridge;
+  #random: Random | undefined;
+  #auth: AuthCtx | undefined;
+
+  constructor(bridge: Bridge) {
+    this.#bridge = bridge;
+  }
+
+  /** Made at first use, from the entropy of the call. */
+  get random(): Random {
+    if (this.#random === void 0) {
+      const { sys } = this.#bridge;
+      const seedBytes = sys.seed();
+      this.#random = randomFrom(this.#bridge.read(seedBytes).raw(seedBytes));
+    }
+    return this.#random;
+  }
+
+  auth(sender: Identity, isInternal: boolean): AuthCtx {
+    this.#auth ??= authOf(this.#bridge.sys.jwt(), sender, isInternal);
+    return this.#auth;
+  }
+}
+
+/** What a reducer receives as `ctx`: made anew for every call. `contexts.ts` has its type. */
+export class CallContext {
+  readonly sender: Identity;
+  readonly databaseIdentity: Identity;
+  readonly timestamp: Timestamp;
+  readonly connectionId: ConnectionId | null;
+  readonly db: ModuleScope['db'];
+  readonly #call: Call;
+  readonly #scope: ModuleScope;
+
+  constructor(
+    scope: ModuleScope,
+    from: Pick<CallContext, 'sender' | 'databaseIdentity' | 'timestamp' | 'connectionId'>,
+    call: Call,
+  ) {
+    this.sender = from.sender;
+    this.databaseIdentity = from.databaseIdentity;
+    this.timestamp = from.timestamp;
+    this.connectionId = from.connectionId;
+    this.db = scope.db;
+    this.#call = call;
+    this.#scope = scope;
+  }
+
+  get identity(): Identity {
+    return this.databaseIdentity;
+  }
+
+  get senderAuth(): AuthCtx {
+    return this.#call.auth(this.sender, this.sender.isEqual(this.databaseIdentity));
+  }
+
+  get random(): Random {
+    return this.#call.random;
+  }
+
+  newUuidV4(): Uuid {
+    return Uuid.fromRandomBytesV4(this.random.fill(new Uint8Array(16)));
+  }
+
+  newUuidV7(): Uuid {
+    const bytes = this.random.fill(new Uint8Array(4));
+    return Uuid.fromCounterV7(this.#call.uuidCounter, this.timestamp, bytes);
+  }
+
+  /** This context as each submodule sees it. */
+  get as(): Readonly<Record<string, CallContext>> {
+    const narrowed = [...this.#scope.submodules].map(
+      ([namespace, scope]) => [namespace, new CallContext(scope, this, this.#call)] as const,
+    );
+    return Object.fromEntries(narrowed);
+  }
+}
+
+/** Makes the contexts of a program's calls. */
+export class ContextFactory {
+  readonly #bridge: Bridge;
+  #databaseIdentity: Identity | undefined;
+
+  constructor(bridge: Bridge) {
+    this.#bridge = bridge;
+  }
+
+  contextOf(
+    scope: ModuleScope,
+    sender: bigint,
+    connectionId: bigint,
+    timestamp: bigint,
+  ): CallContext {
+    this.#databaseIdentity ??= new Identity(this.#bridge.sys.identity());
+    const from = {
+      sender: new Identity(sender),
+      databaseIdentity: this.#databaseIdentity,
+      timestamp: new Timestamp(timestamp),
+      connectionId: connectionId === 0n ? null : new ConnectionId(connectionId),
+    };
+    return new CallContext(scope, from, new Call(this.#bridge));
+  }
+}

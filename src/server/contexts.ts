@@ -1,0 +1,133 @@
+import type { ConnectionId } from '../values/connection-id.ts';
+import type { Identity } from '../values/identity.ts';
+import type { TimeDuration } from '../values/time-duration.ts';
+import type { Timestamp } from '../values/timestamp.ts';
+import type { Uuid } from '../values/uuid.ts';
+import type { AuthCtx } from './auth.ts';
+import type { DbView, ReadonlyDbView } from './handles.ts';
+import type { RequestInit, SyncResponse } from './http-messages.ts';
+import type { QueryBuilder } from './query-types.ts';
+import type { Random } from './random.ts';
+
+/** The tables and submodules of a schema: `InferSchema<typeof db>`. */
+export type InferSchema<S extends { readonly schemaType: unknown }> = S['schemaType'];
+
+/** Accepts a schema object's type as well as the type of what is in it. */
+export type TablesOf<S> = S extends { readonly schemaType: infer Tables } ? Tables : S;
+
+/** What every kind of function learns about its call. */
+interface CallContext {
+  /** When the call was accepted. The same throughout the call. */
+  readonly timestamp: Timestamp;
+  readonly random: Random;
+  newUuidV4(): Uuid;
+  /** Sortable: later ones of a call are larger. */
+  newUuidV7(): Uuid;
+}
+
+/** What a reducer receives beside its arguments. Valid until the reducer returns. */
+export interface ReducerContext<Tables> extends CallContext {
+  /** Who calls. Proven by a token, never chosen by the caller. */
+  readonly sender: Identity;
+  readonly databaseIdentity: Identity;
+  /** @deprecated `databaseIdentity` says whose identity it is. */
+  readonly identity: Identity;
+  /** `null` when the call came from no connection. */
+  readonly connectionId: ConnectionId | null;
+  readonly db: DbView<Tables>;
+  readonly senderAuth: AuthCtx;
+  /** This context as each submodule sees it: `lib.fn(ctx.as.lib, args)`. */
+  readonly as: {
+    readonly [Key in SubmoduleKey<Tables>]: ReducerContext<SubmoduleTables<Tables[Key]>>;
+  };
+}
+
+/**
+ * The context of the reducers of a schema, for helper functions.
+ *
+ * @example
+ * ```ts
+ * type Ctx = ReducerCtx<InferSchema<typeof db>>;
+ * function me(ctx: Ctx) {
+ *   return ctx.db.hero.owner.find(ctx.sender);
+ * }
+ * ```
+ */
+export type ReducerCtx<S> = ReducerContext<TablesOf<S>>;
+
+/** The context inside `withTx`. */
+export type TransactionCtx<S> = ReducerCtx<S>;
+
+export interface HttpClient {
+  /** Waits for the answer. A status of 400 and more is an answer; no answer at all throws. */
+  fetch(url: string, init?: RequestInit & { readonly timeout?: TimeDuration }): SyncResponse;
+}
+
+interface OutsideTransaction<Tables> extends CallContext {
+  /** @deprecated In a procedure, `databaseIdentity` says whose identity it is. */
+  readonly identity: Identity;
+  readonly http: HttpClient;
+  /** Runs `body` in a transaction of its own. It may be run twice. */
+  withTx<Result extends NotAsync>(body: (tx: ReducerContext<Tables>) => Result): Result;
+}
+
+interface ProcedureContext<Tables> extends OutsideTransaction<Tables> {
+  readonly sender: Identity;
+  readonly databaseIdentity: Identity;
+  readonly connectionId: ConnectionId | null;
+  readonly as: {
+    readonly [Key in SubmoduleKey<Tables>]: ProcedureContext<SubmoduleTables<Tables[Key]>>;
+  };
+}
+
+/** The context of procedures: outside a transaction until `withTx` opens one. */
+export type ProcedureCtx<S> = ProcedureContext<TablesOf<S>>;
+
+interface HttpHandlerContext<Tables> extends OutsideTransaction<Tables> {
+  readonly as: {
+    readonly [Key in SubmoduleKey<Tables>]: HttpHandlerContext<SubmoduleTables<Tables[Key]>>;
+  };
+}
+
+/** The context of HTTP handlers. There is no sender: nobody has proven who asks. */
+export type HandlerContext<S> = HttpHandlerContext<TablesOf<S>>;
+
+/** The context of views that are the same for all callers. */
+export interface AnonymousViewContext<Tables> {
+  readonly db: ReadonlyDbView<Tables>;
+  readonly from: QueryBuilder<Tables>;
+}
+
+export interface ViewContext<Tables> extends AnonymousViewContext<Tables> {
+  readonly sender: Identity;
+}
+
+export type ViewCtx<S> = ViewContext<TablesOf<S>>;
+export type AnonymousViewCtx<S> = AnonymousViewContext<TablesOf<S>>;
+
+type SubmoduleKey<Tables> = {
+  [Key in keyof Tables]: Tables[Key] extends { readonly default: { readonly schemaType: unknown } }
+    ? Key
+    : never;
+}[keyof Tables];
+
+type SubmoduleTables<Namespace> = Namespace extends {
+  readonly default: { readonly schemaType: infer Tables };
+}
+  ? Tables
+  : never;
+
+/** Anything but a promise: a body that awaits does not compile. */
+export type NotAsync =
+  | undefined
+  | null
+  | string
+  | number
+  | bigint
+  | boolean
+  | symbol
+  | (object & { readonly then?: never });
+
+/** What a reducer may return. The value is not used; a promise is an error. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a body without a result has the type void.
+export type SynchronousResult = NotAsync | void;

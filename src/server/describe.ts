@@ -1,0 +1,389 @@
+import {
+  emptyRawModule,
+  type RawExplicitName,
+  type RawHttpRoute,
+  type RawModule,
+  type RawProcedure,
+  type RawReducer,
+  type RawSchedule,
+  type RawTable,
+  type RawView,
+} from '../schema/raw-module.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { nativeEncoderOf } from '../values/native.ts';
+import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
+import { columnOf } from './builder.ts';
+import { columnsOf, resolved } from './composite.ts';
+import { indexSourceName, toPascalCase } from './names.ts';
+import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
+import { routesOf } from './router.ts';
+import { type DeclaredTable, isPrimaryKey } from './table.ts';
+import { TypeRegistry } from './type-registry.ts';
+
+/** What a schema object hands to `describeModule`. */
+export interface SchemaParts {
+  readonly tables: ReadonlyMap<string, DeclaredTable>;
+  readonly submodules: ReadonlyMap<string, Readonly<Record<string, unknown>>>;
+  readonly caseConversion: RawModule['caseConversion'];
+}
+
+/** A module as it will be published, with what is needed to run it. */
+export interface ModulePlan {
+  readonly raw: RawModule;
+  readonly registry: TypeRegistry;
+  readonly tables: readonly PlannedTable[];
+  readonly reducers: readonly PlannedReducer[];
+  readonly submodules: readonly { readonly namespace: string; readonly plan: ModulePlan }[];
+}
+
+export interface PlannedTable {
+  readonly key: string;
+  readonly table: DeclaredTable;
+  readonly rowType: ProductType;
+}
+
+export interface PlannedReducer {
+  readonly name: string;
+  readonly params: ProductType;
+  readonly handler: AnyHandler;
+}
+
+type SchemaOf = (value: unknown) => SchemaParts | undefined;
+
+/**
+ * Reads a schema and the exports of its module. Tables come first, then exports by name, sorted by
+ * code unit. Throws `TypeError` for exports that cannot be published.
+ */
+export function describeModule(
+  schema: SchemaParts,
+  namespace: Readonly<Record<string, unknown>>,
+  schemaOf: SchemaOf,
+  isRoot = true,
+): ModulePlan {
+  const description = new Description(schema);
+  for (const [key, table] of schema.tables) description.addTable(key, table);
+  for (const name of Object.keys(namespace).sort()) {
+    if (name !== 'default') description.addExport(name, namespace[name], isRoot);
+  }
+  description.addSchedules();
+  const submodules = [...schema.submodules].map(([key, inner]) => ({
+    namespace: key,
+    plan: describeModule(schemaOf(inner.default) as SchemaParts, inner, schemaOf, false),
+  }));
+  return description.finish(submodules);
+}
+
+type Of<Kind extends Registration['kind']> = Extract<Registration, { readonly kind: Kind }>;
+
+/** Collects the sections of one module. */
+class Description {
+  readonly #schema: SchemaParts;
+  readonly #registry = new TypeRegistry();
+  readonly #planned: PlannedTable[] = [];
+  readonly #runnable: PlannedReducer[] = [];
+  readonly #tables: RawTable[] = [];
+  readonly #reducers: RawReducer[] = [];
+  readonly #procedures: RawProcedure[] = [];
+  readonly #views: RawView[] = [];
+  readonly #viewKeys: { viewName: string; columns: string[] }[] = [];
+  readonly #viewCounts = { sender: 0, anonymous: 0 };
+  readonly #schedules: RawSchedule[] = [];
+  readonly #scheduled: { table: unknown; functionName: string }[] = [];
+  readonly #lifecycle: RawModule['lifecycleReducers'][number][] = [];
+  readonly #rowFilters: string[] = [];
+  readonly #names: RawExplicitName[] = [];
+  readonly #handlers = new Map<object, string>();
+  readonly #routers: Of<'httpRouter'>[] = [];
+  /** Every exported function, for schedules that name one by value. */
+  readonly #functions = new Map<unknown, string>();
+  readonly #functionNames = new Set<string>();
+
+  constructor(schema: SchemaParts) {
+    this.#schema = schema;
+  }
+
+  addTable(key: string, table: DeclaredTable): void {
+    const rowTypeRef = this.#registry.rowRef(table.rowType, toPascalCase(table.tableName ?? key));
+    const rowType = this.#registry.product(rowTypeRef);
+    this.#planned.push({ key, table, rowType });
+    this.#tables.push(rawTable(key, table, rowTypeRef, rowType, this.#registry));
+    if (table.tableName !== undefined) this.#addName('table', key, table.tableName);
+    for (const { name, columns, algorithm } of table.idxs) {
+      if (name !== undefined) {
+        this.#addName('index', indexSourceName(key, columns, algorithm), name);
+      }
+    }
+  }
+
+  addExport(name: string, value: unknown, isRoot: boolean): void {
+    const found = registrationOf(value);
+    if (found === undefined) {
+      if (!isRoot) return;
+      throw new TypeError('exporting something that is not a spacetime export');
+    }
+    if (found.schema !== this.#schema) throw new TypeError('multiple schemas are not supported');
+    const { registration } = found;
+    switch (registration.kind) {
+      case 'reducer':
+        this.#addReducer(name, value, registration);
+        break;
+      case 'procedure':
+        this.#addProcedure(name, value, registration);
+        break;
+      case 'view':
+        this.#addView(name, registration);
+        break;
+      case 'httpHandler':
+        this.#addHandler(name, registration);
+        break;
+      case 'httpRouter':
+        this.#routers.push(registration);
+        break;
+      case 'rowFilter':
+        this.#rowFilters.push(registration.sql);
+        break;
+      case 'group':
+        for (const [key, member] of Object.entries(registration.members)) {
+          this.addExport(key, member, true);
+        }
+    }
+  }
+
+  #addReducer(name: string, value: unknown, reducer: Of<'reducer'>): void {
+    this.#claimFunction(name);
+    nameFunction(reducer.handler, name);
+    const paramsRef = this.#registry.productRef(reducer.params, toPascalCase(name));
+    const params = this.#registry.product(paramsRef);
+    this.#reducers.push({
+      sourceName: name,
+      params,
+      visibility: 'clientCallable',
+      okReturnType: unit,
+      errReturnType: { kind: 'string' },
+    });
+    this.#runnable.push({ name, params, handler: reducer.handler });
+    this.#functions.set(value, name);
+    if (reducer.options.name !== undefined) this.#addName('function', name, reducer.options.name);
+    if (reducer.lifecycle) this.#lifecycle.push({ event: reducer.lifecycle, functionName: name });
+    this.#addSchedule(reducer.options.onSchedule, name);
+  }
+
+  #addProcedure(exportName: string, value: unknown, procedure: Of<'procedure'>): void {
+    const name = procedure.options.name ?? exportName;
+    this.#claimFunction(name);
+    const elements = Object.entries(procedure.params).map(([key, builder]) => ({
+      name: key,
+      type: this.#registry.typeOf(builder),
+    }));
+    this.#procedures.push({
+      sourceName: name,
+      params: { kind: 'product', elements },
+      returnType: this.#registry.typeOf(procedure.returns),
+      visibility: 'clientCallable',
+    });
+    this.#functions.set(value, name);
+    this.#addSchedule(procedure.options.onSchedule, name);
+  }
+
+  #addView(name: string, view: Of<'view'>): void {
+    this.#claimFunction(name);
+    const returnType = this.#registry.typeOf(view.returns);
+    const paramsRef = this.#registry.productRef({}, toPascalCase(name));
+    const counted = view.isAnonymous ? 'anonymous' : 'sender';
+    this.#views.push({
+      sourceName: name,
+      index: this.#viewCounts[counted]++,
+      isPublic: view.options.public === true,
+      isAnonymous: view.isAnonymous,
+      params: this.#registry.product(paramsRef),
+      returnType,
+    });
+    const keys = viewKeys(view);
+    if (keys.length > 1) {
+      throw new TypeError(
+        `View '${name}' can have at most one primaryKey() column on its returned row type; ` +
+          `found ${keys.join(', ')}`,
+      );
+    }
+    if (keys.length === 1) this.#viewKeys.push({ viewName: name, columns: keys });
+    if (view.options.name !== undefined) this.#addName('function', name, view.options.name);
+  }
+
+  #addHandler(name: string, handler: Of<'httpHandler'>): void {
+    const known = this.#handlers.get(handler);
+    if (known !== undefined) {
+      throw new TypeError(`HTTP handler '${known}' was exported more than once`);
+    }
+    if ([...this.#handlers.values()].includes(name)) {
+      throw new TypeError(`There is already an HTTP handler with the name '${name}'`);
+    }
+    nameFunction(handler.handler, name);
+    this.#handlers.set(handler, name);
+    if (handler.options.name !== undefined) this.#addName('function', name, handler.options.name);
+  }
+
+  #claimFunction(name: string): void {
+    if (this.#functionNames.has(name)) {
+      throw new TypeError(`There is already a reducer, procedure, or view with the name '${name}'`);
+    }
+    this.#functionNames.add(name);
+  }
+
+  #addName(kind: RawExplicitName['kind'], sourceName: string, canonicalName: string): void {
+    this.#names.push({ kind, sourceName, canonicalName });
+  }
+
+  #addSchedule(table: unknown, functionName: string): void {
+    if (table !== undefined) this.#scheduled.push({ table, functionName });
+  }
+
+  /** Binds tables to the functions that named them, then to those that the tables name. */
+  addSchedules(): void {
+    for (const { table, functionName } of this.#scheduled) {
+      const keys = this.#planned.filter((planned) => planned.table === table);
+      const [target] = keys;
+      if (target === undefined) {
+        throw new TypeError('Schedule target table is not part of this schema.');
+      }
+      if (keys.length > 1) {
+        throw new TypeError(
+          'Schedule target table is registered more than once in this schema. ' +
+            'Use a distinct table handle for each scheduled table.',
+        );
+      }
+      const column = target.table.scheduleAtCol;
+      if (column === undefined) {
+        throw new TypeError(
+          `Table ${target.key} defines a schedule, but it does not have a ScheduleAt column.`,
+        );
+      }
+      this.#bindSchedule(target.key, column, functionName);
+    }
+    for (const { key, table } of this.#planned) {
+      const column = table.scheduleAtCol;
+      if (table.options.scheduled === undefined || column === undefined) continue;
+      const functionName = this.#functions.get(table.options.scheduled());
+      if (functionName === undefined) {
+        throw new TypeError(
+          `Table ${key} defines a schedule, but it seems like the associated function was not ` +
+            'exported.',
+        );
+      }
+      this.#bindSchedule(key, column, functionName);
+    }
+  }
+
+  #bindSchedule(tableName: string, atColumn: number, functionName: string): void {
+    const other = this.#schedules.find((schedule) => schedule.tableName === tableName);
+    if (other?.functionName === functionName) return;
+    if (other !== undefined) {
+      throw new TypeError(
+        `Table ${tableName} defines multiple schedules: ${other.functionName} and ` +
+          `${functionName}. A schedule table can only be used by one reducer or procedure.`,
+      );
+    }
+    this.#schedules.push({ sourceName: undefined, tableName, atColumn, functionName });
+  }
+
+  finish(submodules: ModulePlan['submodules']): ModulePlan {
+    const raw: RawModule = {
+      ...emptyRawModule,
+      typespace: this.#registry.typespace,
+      types: this.#registry.definitions,
+      tables: this.#tables,
+      reducers: this.#reducers,
+      procedures: this.#procedures,
+      views: this.#views,
+      schedules: this.#schedules,
+      lifecycleReducers: this.#lifecycle,
+      rowLevelSecurity: this.#rowFilters,
+      caseConversion: this.#schema.caseConversion,
+      explicitNames: this.#names,
+      httpHandlers: [...this.#handlers.values()],
+      httpRoutes: this.#routers.flatMap(({ router }) => this.#routes(router)),
+      viewPrimaryKeys: this.#viewKeys,
+      submodules: submodules.map(({ namespace, plan }) => ({ namespace, module: plan.raw })),
+    };
+    const plan = { raw, registry: this.#registry, submodules };
+    return { ...plan, tables: this.#planned, reducers: this.#runnable };
+  }
+
+  #routes(router: Of<'httpRouter'>['router']): RawHttpRoute[] {
+    return routesOf(router).map(({ method, path, handler }) => {
+      const registration = registrationOf(handler)?.registration;
+      const name = registration && this.#handlers.get(registration);
+      if (name === undefined) {
+        throw new TypeError(
+          `HTTP route for path '${path}' refers to a handler that was not exported.`,
+        );
+      }
+      return { handler: name, method, path };
+    });
+  }
+}
+
+const unit: AlgebraicType = { kind: 'product', elements: [] };
+
+function rawTable(
+  key: string,
+  table: DeclaredTable,
+  rowTypeRef: number,
+  rowType: ProductType,
+  registry: TypeRegistry,
+): RawTable {
+  const columns = Object.entries(table.columns).map(([name, builder]) => ({
+    name,
+    traits: columnOf(builder).traits,
+  }));
+  const positionOf = (column: string) => columns.findIndex(({ name }) => name === column);
+  const positions = (accepts: (traits: (typeof columns)[number]['traits']) => unknown) =>
+    columns.flatMap(({ traits }, position) => (accepts(traits) ? [position] : []));
+  return {
+    sourceName: key,
+    rowTypeRef,
+    primaryKey: positions((traits) => traits.primaryKey),
+    indexes: table.idxs.map((index) => ({
+      sourceName: indexSourceName(key, index.columns, index.algorithm),
+      accessorName: index.accessor,
+      algorithm: index.algorithm,
+      columns: index.columns.map(positionOf),
+    })),
+    constraints: table.constraints.map((constraint) => ({
+      sourceName: constraint.name,
+      columns: constraint.columns.map(positionOf),
+    })),
+    sequences: positions((traits) => traits.autoInc).map((column) => ({
+      sourceName: undefined,
+      column,
+      start: undefined,
+      minValue: undefined,
+      maxValue: undefined,
+      increment: 1n,
+    })),
+    tableType: 'user',
+    access: table.options.public === true ? 'public' : 'private',
+    defaultValues: columns.flatMap(({ traits }, column) => {
+      if (traits.default === undefined) return [];
+      const writer = new BinaryWriter(64);
+      const { name, type } = rowType.elements[column] as NamedType;
+      const encode = nativeEncoderOf(type, registry.typespace, `${key}.${name} default`);
+      encode(writer, traits.default.value);
+      return [{ column, value: writer.finish() }];
+    }),
+    isEvent: table.options.event === true,
+  };
+}
+
+/** Columns of the returned row that are marked as its key. */
+function viewKeys(view: Of<'view'>): string[] {
+  const returns = resolved(view.returns);
+  if (returns.kind !== 'array' && returns.kind !== 'option') return [];
+  const row = returns.kind === 'array' ? returns.element : returns.inner;
+  if (resolved(row).kind !== 'product') return [];
+  return Object.entries(columnsOf(row)).flatMap(([name, b]) => (isPrimaryKey(b) ? [name] : []));
+}
+
+/** An anonymous handler shows up in stack traces under the name it is exported by. */
+function nameFunction(handler: AnyHandler, name: string): void {
+  if (handler.name === '') Object.defineProperty(handler, 'name', { value: name });
+}

@@ -1,0 +1,141 @@
+import type { AnyBuilder, AnyType, inType, outType } from './builder.ts';
+import type { columnsType, elementType, RowBuilder, Unit } from './composite.ts';
+import type {
+  AnonymousViewCtx,
+  HandlerContext,
+  NotAsync,
+  ProcedureCtx,
+  ReducerCtx,
+  SynchronousResult,
+  ViewCtx,
+} from './contexts.ts';
+import type { Request, SyncResponse } from './http-messages.ts';
+import type { ArgsOf, Columns, RowInput, TraitsOf } from './infer.ts';
+import type { RowTypedQuery } from './query-types.ts';
+import type { ModuleExport } from './registration.ts';
+import type { AnyTable, TableSchema } from './table.ts';
+
+/** Parameters: types by name, or the columns of a row. */
+export type Params = Columns | RowBuilder<any>;
+
+export type ParamsOf<P extends Params> = P extends { readonly [columnsType]: infer C }
+  ? C extends Columns
+    ? C
+    : never
+  : P extends Columns
+    ? P
+    : never;
+
+/** The body of a reducer. It must not be `async`. */
+export type Reducer<S, P extends Params> = (
+  ctx: ReducerCtx<S>,
+  args: ArgsOf<ParamsOf<P>>,
+) => SynchronousResult;
+
+/** An exported reducer. Calling it from another one runs it in the same transaction. */
+export interface ReducerExport<S, P extends Params> extends ModuleExport {
+  (ctx: ReducerCtx<S>, ...args: CallArgs<ParamsOf<P>>): void;
+}
+
+export interface ProcedureExport<S, P extends Params, R extends AnyType> extends ModuleExport {
+  (ctx: ProcedureCtx<S>, ...args: CallArgs<ParamsOf<P>>): R[typeof outType];
+}
+
+/** An exported view: `F` is the function as it was given. */
+export type ViewExport<F extends (...args: any[]) => unknown> = F & ModuleExport;
+
+export interface HttpHandlerExport<S> extends ModuleExport {
+  (ctx: HandlerContext<S>, request: Request): SyncResponse;
+}
+
+/** Arguments are one object; it may be left out when nothing in it is required. */
+type CallArgs<C extends Columns> =
+  Record<never, never> extends RowInput<C> ? [args?: RowInput<C>] : [args: RowInput<C>];
+
+export interface NameOption {
+  /** The name clients call it by; without it, the export's name in snake case. */
+  readonly name?: string;
+  readonly onSchedule?: undefined;
+}
+
+export interface ScheduleOption<Table extends AnyTable> {
+  readonly name?: string;
+  /** The rows of this table say when to run. */
+  readonly onSchedule: Table;
+}
+
+/** One parameter, of the table's row type. */
+export type ScheduledParams<Table extends AnyTable> =
+  Table extends TableSchema<infer C, any> ? Readonly<Record<string, RowBuilder<C>>> : never;
+
+export type ExactlyOne<P> = [keyof P] extends [infer Key]
+  ? Key extends keyof P
+    ? [keyof P] extends [Key]
+      ? unknown
+      : ScheduledWithSeveral
+    : ScheduledWithSeveral
+  : never;
+
+interface ScheduledWithSeveral {
+  readonly error: 'a scheduled function takes exactly one parameter: the row of its table';
+}
+
+/** A view must be public: there is nobody else to see it. */
+export interface ViewOptions {
+  readonly name?: string;
+  readonly public: true;
+}
+
+/** What a view returns: rows as an array, or one or none. */
+export type ViewReturns = AnyType & ({ readonly [elementType]: AnyType } | AnyOption);
+
+type AnyOption = { readonly [outType]: object | undefined };
+
+/** What the body of a view may return for `Returns`. */
+export type ViewResult<Returns extends AnyType> = Returns extends {
+  readonly [elementType]: infer Row extends AnyType;
+}
+  ? readonly Row[typeof inType][] | RowTypedQuery<Row[typeof outType], any>
+  : Returns[typeof inType] | null;
+
+export type View<S, Returns extends AnyType> = (ctx: ViewCtx<S>, args: Unit) => ViewResult<Returns>;
+
+export type AnonymousView<S, Returns extends AnyType> = (
+  ctx: AnonymousViewCtx<S>,
+  args: Unit,
+) => ViewResult<Returns>;
+
+/** Key columns of the returned row: one at most. */
+type KeyColumns<Returns> = Returns extends { readonly [elementType]: infer Row }
+  ? RowKeys<Row>
+  : never;
+
+type RowKeys<Row> = Row extends { readonly [columnsType]: infer C extends Columns }
+  ? { [Key in keyof C]: IsKey<C[Key]> extends true ? Key : never }[keyof C]
+  : never;
+
+type IsKey<B extends AnyBuilder> = TraitsOf<B> extends { primaryKey: true } ? true : false;
+
+interface SeveralKeys<Names> {
+  readonly error: 'the returned row may have one primaryKey() column at most';
+  readonly columns: Names;
+}
+
+/** Nothing, or a last argument that nobody can pass and whose type is the error. */
+export type ViewError<Returns> =
+  IsUnion<KeyColumns<Returns>> extends true ? [SeveralKeys<KeyColumns<Returns>>] : [];
+
+type IsUnion<T, All = T> = [T] extends [never]
+  ? false
+  : T extends unknown
+    ? [All] extends [T]
+      ? false
+      : true
+    : never;
+
+export type Procedure<S, P extends Params, R extends AnyType> = (
+  ctx: ProcedureCtx<S>,
+  args: ArgsOf<ParamsOf<P>>,
+) => R[typeof inType] & NotAsync;
+
+export type HttpHandler<S> = (ctx: HandlerContext<S>, request: Request) => SyncResponse;

@@ -1,0 +1,125 @@
+/**
+ * The library that modules are written with: declare tables and functions, and receive the context
+ * that a function runs in.
+ *
+ * @module
+ */
+import './module-globals.ts';
+
+export { ConnectionId } from '../values/connection-id.ts';
+export { Identity } from '../values/identity.ts';
+export { ScheduleAt } from '../values/schedule-at.ts';
+export { TimeDuration } from '../values/time-duration.ts';
+export { Timestamp } from '../values/timestamp.ts';
+export { Uuid } from '../values/uuid.ts';
+export type { AuthCtx, JwtClaims } from './auth.ts';
+export { ColumnBuilder, TypeBuilder } from './builder.ts';
+export {
+  ArrayBuilder,
+  ByteArrayBuilder,
+  OptionBuilder,
+  ProductBuilder,
+  RefBuilder,
+  ResultBuilder,
+  RowBuilder,
+  SimpleSumBuilder,
+  SumBuilder,
+} from './composite-builders.ts';
+export type {
+  AnonymousViewCtx,
+  HandlerContext,
+  InferSchema,
+  ProcedureCtx,
+  ReducerCtx,
+  TransactionCtx,
+  ViewCtx,
+} from './contexts.ts';
+export { errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
+export type {
+  HttpHandlerExport,
+  ProcedureExport,
+  Reducer,
+  ReducerExport,
+  ViewExport,
+} from './functions.ts';
+export type { DbView } from './handles.ts';
+export {
+  type BodyInit,
+  Headers,
+  type HeadersInit,
+  Request,
+  type RequestInit,
+  type ResponseInit,
+  SyncResponse,
+} from './http-messages.ts';
+export type {
+  Infer,
+  InferSpacetimeTypeOfRow,
+  InferTypeOfParams,
+  InferTypeOfRow,
+  InferTypeOfTypeBuilder,
+} from './infer.ts';
+export { toCamelCase } from './names.ts';
+export { isRowTypedQuery, isTypedQuery, makeQueryBuilder, toSql } from './query.ts';
+export { and, BooleanExpr, evaluateBooleanExpr, literal, not, or } from './query-expression.ts';
+export type {
+  ColumnExpr,
+  Query,
+  QueryBuilder,
+  RowExpr,
+  RowTypedQuery,
+  TableRef,
+} from './query-types.ts';
+export type { Random } from './random.ts';
+export { type Bound, Range } from './range.ts';
+export type { ModuleExport } from './registration.ts';
+export { Router } from './router.ts';
+export {
+  BoolBuilder,
+  BoolColumnBuilder,
+  ConnectionIdBuilder,
+  ConnectionIdColumnBuilder,
+  F32Builder,
+  F32ColumnBuilder,
+  F64Builder,
+  F64ColumnBuilder,
+  I8Builder,
+  I8ColumnBuilder,
+  I16Builder,
+  I16ColumnBuilder,
+  I32Builder,
+  I32ColumnBuilder,
+  I64Builder,
+  I64ColumnBuilder,
+  I128Builder,
+  I128ColumnBuilder,
+  I256Builder,
+  I256ColumnBuilder,
+  IdentityBuilder,
+  IdentityColumnBuilder,
+  ScheduleAtBuilder,
+  ScheduleAtColumnBuilder,
+  StringBuilder,
+  StringColumnBuilder,
+  TimeDurationBuilder,
+  TimeDurationColumnBuilder,
+  TimestampBuilder,
+  TimestampColumnBuilder,
+  U8Builder,
+  U8ColumnBuilder,
+  U16Builder,
+  U16ColumnBuilder,
+  U32Builder,
+  U32ColumnBuilder,
+  U64Builder,
+  U64ColumnBuilder,
+  U128Builder,
+  U128ColumnBuilder,
+  U256Builder,
+  U256ColumnBuilder,
+  UuidBuilder,
+  UuidColumnBuilder,
+} from './scalar-builders.ts';
+export { CaseConversionPolicy, type ModuleSettings, schema } from './schema.ts';
+export { t } from './t.ts';
+export { table } from './table.ts';

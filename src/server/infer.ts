@@ -1,0 +1,68 @@
+import type {
+  AnyBuilder,
+  AnyType,
+  ColumnBuilder,
+  columnTraits,
+  inType,
+  outType,
+  TypeBuilder,
+} from './builder.ts';
+
+/** Columns of a table or parameters of a function, by name and in order. */
+export type Columns = Readonly<Record<string, AnyBuilder>>;
+
+/**
+ * What reading a builder's value yields: `Infer<typeof hero.rowType>` is a row of `hero`.
+ *
+ * @example
+ * ```ts
+ * const Mood = t.enum('Mood', { Calm: t.unit(), Named: t.string() });
+ * type Mood = Infer<typeof Mood>; // { tag: 'Calm' } | { tag: 'Named'; value: string }
+ * ```
+ */
+export type Infer<Builder> = Builder extends AnyBuilder
+  ? Builder[typeof outType]
+  : Builder extends Columns
+    ? RowOf<Builder>
+    : never;
+
+/** What writing accepts: wider than `Infer` where options and results are concerned. */
+export type InferInput<Builder extends AnyBuilder> = Builder[typeof inType];
+
+/** A row as it is read: every column is there. */
+export type RowOf<C extends Columns> = { -readonly [Key in keyof C]: C[Key][typeof outType] };
+
+/** A row as it is written: columns of an option type may be left out. */
+export type RowInput<C extends Columns> = Flat<
+  { [Key in Exclude<keyof C, OptionKeys<C>>]: C[Key][typeof inType] } & {
+    [Key in OptionKeys<C>]?: C[Key][typeof inType] | undefined;
+  }
+>;
+
+/** Arguments as a function receives them. */
+export type ArgsOf<C extends Columns> = Flat<
+  { [Key in Exclude<keyof C, OptionKeys<C>>]: C[Key][typeof outType] } & {
+    [Key in OptionKeys<C>]?: C[Key][typeof outType] | undefined;
+  }
+>;
+
+type OptionKeys<C extends Columns> = {
+  [Key in keyof C]-?: undefined extends C[Key][typeof inType] ? Key : never;
+}[keyof C];
+
+/** Shows an intersection as one object. */
+export type Flat<T> = { -readonly [Key in keyof T]: T[Key] };
+
+/** What modifiers said about a column; nothing for a bare type. */
+export type TraitsOf<Builder> =
+  Builder extends ColumnBuilder<any, any, any>
+    ? Builder[typeof columnTraits]
+    : Record<never, never>;
+
+/** The names that generated code knows these helpers by. */
+export type InferTypeOfTypeBuilder<Builder extends AnyType> = Builder[typeof outType];
+export type InferTypeOfRow<C extends Columns> = RowOf<C>;
+export type InferTypeOfParams<C extends Columns> = ArgsOf<C>;
+export type InferSpacetimeTypeOfRow<C extends Columns> = {
+  readonly [Key in keyof C]: C[Key] extends TypeBuilder<any, any, any> ? C[Key] : AnyType;
+};

@@ -1,0 +1,128 @@
+import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { Bridge } from './bridge.ts';
+import { useHostConsole } from './console.ts';
+import { ContextFactory, type ModuleScope } from './context.ts';
+import type { ModulePlan, PlannedTable } from './describe.ts';
+import { SenderError } from './errors.ts';
+import type { AnyHandler } from './registration.ts';
+import type { Sys } from './sys.ts';
+import { lazyDecoder, makeTableHandle } from './table-handle.ts';
+
+/** What the host calls. `this` is the hooks object. */
+export interface ModuleHooks {
+  /** The module's definition in its binary form. */
+  __describe_module__(): Uint8Array;
+  /** Runs one reducer. `args` holds its encoded parameters and is valid during the call only. */
+  __call_reducer__(
+    id: number,
+    sender: bigint,
+    connectionId: bigint,
+    timestamp: bigint,
+    args: DataView,
+  ): undefined;
+  /** What is thrown as an instance of it is for the caller's eyes. */
+  readonly __sender_error_class__: typeof SenderError;
+}
+
+interface Runnable {
+  readonly handler: AnyHandler;
+  readonly decodeArgs: (reader: BinaryReader) => unknown;
+  readonly scope: ModuleScope;
+}
+
+/** Joins a described module with the host that runs it. */
+export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
+  useHostConsole(sys);
+  const bridge = new Bridge(sys);
+  const contexts = new ContextFactory(bridge);
+  const runnables: Runnable[] = [];
+  makeScope(bridge, plan, '', runnables);
+  const args = new ArgumentReader();
+  return {
+    __describe_module__() {
+      warnOfSharedNames(plan, '', sys);
+      return encodeRawModuleV10(plan.raw);
+    },
+    __call_reducer__(id, sender, connectionId, timestamp, encoded) {
+      const { handler, decodeArgs, scope } = runnables[id] as Runnable;
+      const decoded = decodeArgs(args.open(encoded));
+      const ctx = contexts.contextOf(scope, sender, connectionId, timestamp);
+      refusePromise(handler(ctx, decoded));
+      return void 0;
+    },
+    __sender_error_class__: SenderError,
+  };
+}
+
+/** The tables of one module and, after its own reducers, those of its submodules. */
+function makeScope(
+  bridge: Bridge,
+  plan: ModulePlan,
+  namespace: string,
+  runnables: Runnable[],
+): ModuleScope {
+  const { typespace } = plan.registry;
+  const db: Record<string, unknown> = {};
+  const submodules = new Map<string, ModuleScope>();
+  const scope: ModuleScope = { db, submodules };
+  for (const planned of plan.tables) {
+    db[planned.key] = makeTableHandle(bridge, namespace, planned, typespace);
+  }
+  for (const { handler, params } of plan.reducers) {
+    runnables.push({ handler, decodeArgs: lazyDecoder(params, typespace), scope });
+  }
+  for (const { namespace: key, plan: inner } of plan.submodules) {
+    const innerScope = makeScope(bridge, inner, `${namespace}${key}.`, runnables);
+    submodules.set(key, innerScope);
+    db[key] = innerScope.db;
+  }
+  Object.freeze(db);
+  return scope;
+}
+
+/** Keeps one reader for all calls: the host uses one buffer for nearly all of them. */
+class ArgumentReader {
+  #bytes = new ByteArray(0);
+  readonly #reader = new BinaryReader(this.#bytes);
+
+  open(args: DataView): BinaryReader {
+    if (args.buffer !== this.#bytes.buffer) {
+      this.#bytes = new ByteArray(args.buffer as ArrayBuffer);
+    }
+    this.#reader.reset(this.#bytes, args.byteOffset, args.byteOffset + args.byteLength);
+    return this.#reader;
+  }
+}
+
+/** A reducer is over when it returns. What it returns is dropped, but nothing can wait for it. */
+function refusePromise(result: unknown): void {
+  if (typeof result !== 'object' || result === null || !('then' in result)) return;
+  if (typeof result.then !== 'function') return;
+  throw new TypeError(
+    'Reducer returned a value other than `undefined`: a promise. Reducers are synchronous; ' +
+      'nothing runs after they return.',
+  );
+}
+
+const tableMembers = ['insert', 'delete', 'clear', 'count', 'iter'];
+
+/** An index accessor called like a method of the handle still works, but is read as the method. */
+function warnOfSharedNames(plan: ModulePlan, namespace: string, sys: Sys): void {
+  for (const planned of plan.tables) {
+    for (const accessor of sharedNames(planned)) {
+      const column = `${namespace}${planned.key}.${accessor}`;
+      sys.log(1, `index accessor ${column} has the name of a method of every table`);
+    }
+  }
+  for (const submodule of plan.submodules) {
+    warnOfSharedNames(submodule.plan, `${namespace}${submodule.namespace}.`, sys);
+  }
+}
+
+function sharedNames({ table }: PlannedTable): string[] {
+  return table.idxs.map(({ accessor }) => accessor).filter((name) => tableMembers.includes(name));
+}
+
+// Inside the sandbox a global is looked up through a proxy: code that runs often reads this instead.
+const ByteArray = Uint8Array;

@@ -1,0 +1,242 @@
+import { ConnectionId } from '../values/connection-id.ts';
+import { Identity } from '../values/identity.ts';
+import { Timestamp } from '../values/timestamp.ts';
+import { Uuid } from '../values/uuid.ts';
+import type { LiteralExpr, LiteralValue, ofTable } from './query-types.ts';
+
+/** One side of a comparison. */
+export type Operand =
+  | {
+      readonly kind: 'column';
+      readonly table: string;
+      readonly column: string;
+      readonly key: string;
+    }
+  | { readonly kind: 'literal'; readonly value: LiteralValue };
+
+export type Operator = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte';
+
+export type Condition =
+  | {
+      readonly kind: 'compare';
+      readonly operator: Operator;
+      readonly left: Operand;
+      readonly right: Operand;
+    }
+  | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
+  | { readonly kind: 'not'; readonly part: Condition };
+
+let readCondition: (expression: BooleanExpr<any>) => Condition;
+
+/**
+ * Something about one row that is true or false. Made by comparing columns.
+ *
+ * @example
+ * ```ts
+ * ctx.from.hero.where((hero) => hero.level.gte(10).and(hero.nick.ne('')));
+ * ```
+ */
+export class BooleanExpr<Name extends string = string> {
+  declare readonly [ofTable]: Name;
+  readonly #condition: Condition;
+
+  constructor(condition: Condition) {
+    this.#condition = condition;
+  }
+
+  and(...others: readonly BooleanExpr<Name>[]): BooleanExpr<Name> {
+    return and(this, ...others);
+  }
+
+  or(...others: readonly BooleanExpr<Name>[]): BooleanExpr<Name> {
+    return or(this, ...others);
+  }
+
+  not(): BooleanExpr<Name> {
+    return not(this);
+  }
+
+  static {
+    readCondition = (expression) => expression.#condition;
+  }
+}
+
+/**
+ * All of them hold.
+ *
+ * @example
+ * ```ts
+ * ctx.from.hero.where((hero) => and(hero.level.gt(3), hero.level.lt(9)));
+ * ```
+ */
+export function and<Name extends string>(
+  ...expressions: readonly BooleanExpr<Name>[]
+): BooleanExpr<Name> {
+  return joinedBy('and', expressions);
+}
+
+/**
+ * At least one of them holds.
+ *
+ * @example
+ * ```ts
+ * ctx.from.hero.where((hero) => or(hero.level.lt(3), hero.nick.eq('Ada')));
+ * ```
+ */
+export function or<Name extends string>(
+  ...expressions: readonly BooleanExpr<Name>[]
+): BooleanExpr<Name> {
+  return joinedBy('or', expressions);
+}
+
+/**
+ * It does not hold.
+ *
+ * @example
+ * ```ts
+ * ctx.from.hero.where((hero) => not(hero.nick.eq('Ada')));
+ * ```
+ */
+export function not<Name extends string>(expression: BooleanExpr<Name>): BooleanExpr<Name> {
+  return new BooleanExpr({ kind: 'not', part: readCondition(expression) });
+}
+
+/**
+ * A value to compare with, where a bare one would be ambiguous.
+ *
+ * @example
+ * ```ts
+ * ctx.from.hero.where((hero) => hero.level.eq(literal(3)));
+ * ```
+ */
+export function literal<Value extends LiteralValue>(value: Value): LiteralExpr<Value> {
+  return { literal: value } as unknown as LiteralExpr<Value>;
+}
+
+/**
+ * Whether `expression` holds for `row`, as the database would say.
+ *
+ * @example
+ * ```ts
+ * const isStrong = evaluateBooleanExpr(expression, { nick: 'Ada', level: 12 });
+ * ```
+ */
+export function evaluateBooleanExpr(
+  expression: BooleanExpr<any>,
+  row: Readonly<Record<string, unknown>>,
+): boolean {
+  return holds(readCondition(expression), row);
+}
+
+/** The tree behind what a predicate returned: an expression, a boolean column or a boolean. */
+export function conditionOf(given: unknown): Condition {
+  if (given instanceof BooleanExpr) return readCondition(given);
+  return compare('eq', operandOf(given), { kind: 'literal', value: true });
+}
+
+export function compare(operator: Operator, left: Operand, right: Operand): Condition {
+  return { kind: 'compare', operator, left, right };
+}
+
+/** A column, a wrapped literal or a bare one. */
+export function operandOf(given: unknown): Operand {
+  if (typeof given === 'object' && given !== null) {
+    const { operand, literal: wrapped } = given as { operand?: Operand; literal?: LiteralValue };
+    if (operand !== undefined) return operand;
+    if (wrapped !== undefined) return { kind: 'literal', value: wrapped };
+  }
+  return { kind: 'literal', value: given as LiteralValue };
+}
+
+const operatorTexts = { eq: '=', ne: '<>', lt: '<', lte: '<=', gt: '>', gte: '>=' } as const;
+
+/** SQL of a condition: operands of AND, OR and NOT stand in parentheses. */
+export function conditionToSql(condition: Condition): string {
+  switch (condition.kind) {
+    case 'compare': {
+      const { left, operator, right } = condition;
+      return `${operandToSql(left)} ${operatorTexts[operator]} ${operandToSql(right)}`;
+    }
+    case 'not':
+      return `NOT (${conditionToSql(condition.part)})`;
+    default: {
+      const parts = condition.parts.map((part) => `(${conditionToSql(part)})`);
+      return parts.join(condition.kind === 'and' ? ' AND ' : ' OR ');
+    }
+  }
+}
+
+export function operandToSql(operand: Operand): string {
+  return operand.kind === 'column'
+    ? `${quoted(operand.table)}.${quotedName(operand.column)}`
+    : literalToSql(operand.value);
+}
+
+/** Each part of a dotted name is quoted by itself. */
+export function quoted(table: string): string {
+  return table.split('.').map(quotedName).join('.');
+}
+
+function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function literalToSql(value: LiteralValue): string {
+  if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
+  if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (value instanceof Timestamp) return `'${value.toISOString()}'`;
+  if (value instanceof Uuid || value instanceof Identity || value instanceof ConnectionId) {
+    return `0x${value.toHexString()}`;
+  }
+  throw new TypeError('a query compares with strings, numbers, booleans, ids and timestamps only');
+}
+
+function joinedBy(kind: 'and' | 'or', expressions: readonly BooleanExpr<any>[]): BooleanExpr<any> {
+  const parts = expressions.map((expression) => readCondition(expression));
+  const [only] = parts;
+  if (parts.length === 1 && only !== undefined) return new BooleanExpr(only);
+  return new BooleanExpr({ kind, parts });
+}
+
+function holds(condition: Condition, row: Readonly<Record<string, unknown>>): boolean {
+  switch (condition.kind) {
+    case 'and':
+      return condition.parts.every((part) => holds(part, row));
+    case 'or':
+      return condition.parts.some((part) => holds(part, row));
+    case 'not':
+      return !holds(condition.part, row);
+    case 'compare': {
+      const [left, right] = [
+        comparedValue(condition.left, row),
+        comparedValue(condition.right, row),
+      ];
+      if (left === undefined || right === undefined) return false;
+      return comparisons[condition.operator](left, right);
+    }
+  }
+}
+
+type Ordered = string | number | bigint | boolean;
+
+const comparisons: Readonly<Record<Operator, (a: Ordered, b: Ordered) => boolean>> = {
+  eq: (a, b) => a === b,
+  ne: (a, b) => a !== b,
+  lt: (a, b) => a < b,
+  lte: (a, b) => a <= b,
+  gt: (a, b) => a > b,
+  gte: (a, b) => a >= b,
+};
+
+/** What JavaScript compares: classes by the number they hold. */
+function comparedValue(
+  operand: Operand,
+  row: Readonly<Record<string, unknown>>,
+): Ordered | undefined {
+  const value = operand.kind === 'column' ? row[operand.key] : operand.value;
+  if (value instanceof Timestamp) return value.microsSinceUnixEpoch;
+  if (value instanceof Uuid) return value.asBigInt();
+  if (value instanceof Identity || value instanceof ConnectionId) return `${value.toHexString()}`;
+  return value as Ordered | undefined;
+}

@@ -1,0 +1,140 @@
+import type { ConnectionId } from '../values/connection-id.ts';
+import type { Identity } from '../values/identity.ts';
+import type { Timestamp } from '../values/timestamp.ts';
+import type { Uuid } from '../values/uuid.ts';
+import type { outType } from './builder.ts';
+import type { EntryColumns, EntryOf, IndexedColumn } from './handles.ts';
+import type { Columns, RowOf } from './infer.ts';
+import type { BooleanExpr } from './query-expression.ts';
+import type { TableOptions, TableSchema } from './table.ts';
+
+export declare const queriedRow: unique symbol;
+export declare const columnValue: unique symbol;
+export declare const ofTable: unique symbol;
+
+/** What can be compared with a column, as a literal. */
+export type LiteralValue =
+  | string
+  | number
+  | bigint
+  | boolean
+  | Identity
+  | ConnectionId
+  | Uuid
+  | Timestamp;
+
+/** A query whose rows are exactly `Row`. */
+export interface RowTypedQuery<Row, _SpacetimeType = unknown> {
+  /** Neither more nor fewer columns: a function of the row makes the compiler compare both ways. */
+  readonly [queriedRow]: (row: Row) => Row;
+  toSql(): string;
+}
+
+/** A query for rows of table `Table`. */
+export type Query<Table> =
+  Table extends TableSchema<infer C, any> ? RowTypedQuery<RowOf<C>, C> : RowTypedQuery<unknown>;
+
+/** `ctx.from`: the tables of a schema as starting points of queries. */
+export type QueryBuilder<S> = {
+  readonly [Key in keyof S as S[Key] extends TableSchema<any, any>
+    ? Key
+    : never]: Key extends string ? TableRef<S[Key], Key> : never;
+};
+
+/** A table in a query; by itself the query for all its rows. */
+export type TableRef<Table, Name extends string = string> =
+  Table extends TableSchema<infer C, infer Options> ? TableQuery<Name, C, Options> : never;
+
+export interface TableQuery<Name extends string, C extends Columns, Options extends TableOptions>
+  extends FilteredQuery<Name, C> {
+  /** Keeps the rows for which `predicate` holds. Several calls must all hold. */
+  where(predicate: Predicate<Name, C>): TableQuery<Name, C, Options>;
+  build(): TableQuery<Name, C, Options>;
+  /** Rows of this table that have a partner in `other`. */
+  leftSemijoin<Other extends string, OtherC extends Columns, OtherOptions extends TableOptions>(
+    other: TableQuery<Other, OtherC, OtherOptions>,
+    on: JoinOn<Name, C, Options, Other, OtherC, OtherOptions>,
+  ): FilteredQuery<Name, C>;
+  /** Rows of `other` that have a partner in this table, conditions on this table included. */
+  rightSemijoin<Other extends string, OtherC extends Columns, OtherOptions extends TableOptions>(
+    other: TableQuery<Other, OtherC, OtherOptions>,
+    on: JoinOn<Name, C, Options, Other, OtherC, OtherOptions>,
+  ): FilteredQuery<Other, OtherC>;
+  readonly [joinable]: Options;
+}
+
+declare const joinable: unique symbol;
+
+/** A query that may be filtered further. */
+export interface FilteredQuery<Name extends string, C extends Columns>
+  extends RowTypedQuery<RowOf<C>, C> {
+  readonly [ofTable]: Name;
+  where(predicate: Predicate<Name, C>): FilteredQuery<Name, C>;
+  /** Ends the chain; the query is the same. */
+  build(): FilteredQuery<Name, C>;
+}
+
+type Predicate<Name extends string, C extends Columns> = (
+  row: RowExpr<C, Name>,
+) => BooleanExpr<Name> | ColumnExpr<boolean, Name> | boolean;
+
+type JoinOn<
+  Name extends string,
+  C extends Columns,
+  Options extends TableOptions,
+  Other extends string,
+  OtherC extends Columns,
+  OtherOptions extends TableOptions,
+> = (
+  left: JoinRow<Name, C, Options>,
+  right: JoinRow<Other, OtherC, OtherOptions>,
+) => JoinCondition<Name, Other>;
+
+/** The row in a predicate: its columns, to be compared. */
+export type RowExpr<C extends Columns, Name extends string = string> = {
+  readonly [Key in keyof C]: ColumnExpr<C[Key][typeof outType], Name>;
+};
+
+export interface ColumnExpr<Value, Name extends string = string> {
+  readonly [columnValue]: Value;
+  readonly [ofTable]: Name;
+  eq(other: Comparable<Value, Name>): BooleanExpr<Name>;
+  ne(other: Comparable<Value, Name>): BooleanExpr<Name>;
+  lt(other: Comparable<Value, Name>): BooleanExpr<Name>;
+  lte(other: Comparable<Value, Name>): BooleanExpr<Name>;
+  gt(other: Comparable<Value, Name>): BooleanExpr<Name>;
+  gte(other: Comparable<Value, Name>): BooleanExpr<Name>;
+}
+
+type Comparable<Value, Name extends string> =
+  | (Value extends LiteralValue ? Value | LiteralExpr<Value> : never)
+  | ColumnExpr<Value, Name>;
+
+export interface LiteralExpr<Value> {
+  readonly [columnValue]: Value;
+  readonly literal: LiteralValue;
+}
+
+/** Columns that a join may compare: those that an index starts with. */
+type JoinRow<Name extends string, C extends Columns, Options extends TableOptions> = {
+  readonly [Key in JoinColumn<C, Options>]: JoinColumnExpr<C[Key][typeof outType], Name>;
+};
+
+type JoinColumn<C extends Columns, Options extends TableOptions> =
+  | IndexedColumn<C>
+  | (FirstColumn<EntryColumns<EntryOf<Options>>> & keyof C & string);
+
+type FirstColumn<Names> = Names extends readonly [infer First, ...unknown[]] ? First : never;
+
+export interface JoinColumnExpr<Value, Name extends string> {
+  readonly [columnValue]: Value;
+  readonly [ofTable]: Name;
+  eq<Other extends string>(other: JoinColumnExpr<Value, Other>): JoinCondition<Name, Other>;
+}
+
+/** That a column of one table equals a column of the other. */
+export interface JoinCondition<Name extends string, Other extends string> {
+  readonly [joined]: readonly [Name, Other];
+}
+
+declare const joined: unique symbol;

@@ -1,0 +1,76 @@
+import type { Lifecycle } from '../schema/definition.ts';
+import type { AnyType } from './builder.ts';
+import type { Columns } from './infer.ts';
+import type { Router } from './router.ts';
+
+/**
+ * What `db.reducer(…)` and its like leave on the value they return. An exported value without it is
+ * an error when the module is described. The key is shared between copies of this library, so that a
+ * submodule that bundles its own copy still works.
+ */
+export const registrationKey: unique symbol = Symbol.for('reducerdb.export.v1');
+
+// Handlers are stored and called with what the registration says; their own types are the user's.
+export type AnyHandler = (...args: any[]) => unknown;
+
+export type Registration =
+  | {
+      readonly kind: 'reducer';
+      readonly lifecycle: Lifecycle | undefined;
+      readonly options: FunctionOptions;
+      readonly params: Columns;
+      readonly handler: AnyHandler;
+    }
+  | {
+      readonly kind: 'procedure';
+      readonly options: FunctionOptions;
+      readonly params: Columns;
+      readonly returns: AnyType;
+      readonly handler: AnyHandler;
+    }
+  | {
+      readonly kind: 'view';
+      readonly isAnonymous: boolean;
+      readonly options: { readonly name?: string; readonly public?: boolean };
+      readonly returns: AnyType;
+      readonly handler: AnyHandler;
+    }
+  | {
+      readonly kind: 'httpHandler';
+      readonly options: FunctionOptions;
+      readonly handler: AnyHandler;
+    }
+  | { readonly kind: 'httpRouter'; readonly router: Router }
+  | { readonly kind: 'rowFilter'; readonly sql: string }
+  | { readonly kind: 'group'; readonly members: Readonly<Record<string, unknown>> };
+
+export interface FunctionOptions {
+  readonly name?: string;
+  readonly onSchedule?: unknown;
+}
+
+/** Something that a module may export. */
+export interface ModuleExport {
+  readonly [registrationKey]: { readonly schema: object; readonly registration: Registration };
+}
+
+/** A callable that runs `handler` and may be exported. */
+export function registeredFunction(
+  schema: object,
+  registration: Extract<Registration, { readonly handler: AnyHandler }>,
+): ModuleExport {
+  const { handler } = registration;
+  const exported = (...args: unknown[]): unknown => handler(...args);
+  return Object.assign(exported, { [registrationKey]: { schema, registration } });
+}
+
+/** A plain value that may be exported. */
+export function registeredValue(schema: object, registration: Registration): ModuleExport {
+  return Object.freeze({ [registrationKey]: { schema, registration } });
+}
+
+/** The registration behind an exported value, if it has one. */
+export function registrationOf(value: unknown): ModuleExport[typeof registrationKey] | undefined {
+  const isCandidate = typeof value === 'function' || (typeof value === 'object' && value !== null);
+  return isCandidate ? (value as Partial<ModuleExport>)[registrationKey] : undefined;
+}

@@ -1,0 +1,116 @@
+import type { HttpHandlerExport } from './functions.ts';
+
+interface Route {
+  /** `undefined` matches every method. */
+  readonly method: string | undefined;
+  readonly path: string;
+  readonly handler: HttpHandlerExport<any>;
+}
+
+let readRoutes: (router: Router) => readonly Route[];
+
+/**
+ * Which handler answers which path. Immutable: every method returns a new router. Paths are compared
+ * as they are, without parameters.
+ *
+ * @example
+ * ```ts
+ * export const routes = db.httpRouter(new Router().get('/board', board).post('/board/clear', clear));
+ * ```
+ */
+export class Router {
+  readonly #routes: readonly Route[];
+
+  constructor(routes: readonly Route[] = []) {
+    this.#routes = routes;
+  }
+
+  get(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('GET', path, handler);
+  }
+
+  head(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('HEAD', path, handler);
+  }
+
+  options(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('OPTIONS', path, handler);
+  }
+
+  put(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('PUT', path, handler);
+  }
+
+  delete(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('DELETE', path, handler);
+  }
+
+  post(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('POST', path, handler);
+  }
+
+  patch(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with('PATCH', path, handler);
+  }
+
+  /** Answers every method. */
+  any(path: string, handler: HttpHandlerExport<any>): Router {
+    return this.#with(undefined, path, handler);
+  }
+
+  /** Puts all routes of `router` below `prefix`. */
+  nest(prefix: string, router: Router): Router {
+    checkPath(prefix);
+    if (this.#routes.some(({ path }) => path.startsWith(prefix))) {
+      throw new TypeError(
+        `Cannot nest router at \`${prefix}\`; existing routes overlap with nested path`,
+      );
+    }
+    const below = router.#routes.map((route) => ({ ...route, path: join(prefix, route.path) }));
+    return this.merge(new Router(below));
+  }
+
+  /** The routes of both. */
+  merge(router: Router): Router {
+    return router.#routes.reduce<Router>(
+      (merged, { method, path, handler }) => merged.#with(method, path, handler),
+      this,
+    );
+  }
+
+  #with(method: string | undefined, path: string, handler: HttpHandlerExport<any>): Router {
+    checkPath(path);
+    const isTaken = this.#routes.some(
+      (route) =>
+        route.path === path &&
+        (route.method === method || route.method === undefined || method === undefined),
+    );
+    if (isTaken) throw new TypeError(`Route conflict for \`${path}\``);
+    return new Router([...this.#routes, { method, path, handler }]);
+  }
+
+  static {
+    readRoutes = (router) => router.#routes;
+  }
+}
+
+/** The routes in the order they were added. */
+export function routesOf(router: Router): readonly Route[] {
+  return readRoutes(router);
+}
+
+function checkPath(path: string): void {
+  if (path !== '' && !path.startsWith('/')) {
+    throw new TypeError(`Route paths must start with \`/\`: ${path}`);
+  }
+  if (!/^[a-z0-9\-_~/]*$/.test(path)) {
+    throw new TypeError(
+      `Route paths may contain only ASCII lowercase letters, digits and \`-_~/\`: ${path}`,
+    );
+  }
+}
+
+function join(prefix: string, path: string): string {
+  if (path === '') return prefix;
+  return `${prefix.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`;
+}

@@ -1,0 +1,314 @@
+import type { Lifecycle } from '../schema/definition.ts';
+import type { RawModule } from '../schema/raw-module.ts';
+import type { Typespace } from '../values/type.ts';
+import { type AnyType, TypeBuilder } from './builder.ts';
+import { columnsOf, type UnitBuilder } from './composite.ts';
+import { describeModule, type SchemaParts } from './describe.ts';
+import type {
+  AnonymousView,
+  ExactlyOne,
+  HttpHandler,
+  HttpHandlerExport,
+  NameOption,
+  Params,
+  Procedure,
+  ProcedureExport,
+  Reducer,
+  ReducerExport,
+  ScheduledParams,
+  ScheduleOption,
+  View,
+  ViewError,
+  ViewExport,
+  ViewOptions,
+  ViewReturns,
+} from './functions.ts';
+import type { Columns } from './infer.ts';
+import { type ModuleHooks, startProgram } from './program.ts';
+import {
+  type AnyHandler,
+  type FunctionOptions,
+  type ModuleExport,
+  registeredFunction,
+  registeredValue,
+} from './registration.ts';
+import type { Router } from './router.ts';
+import type { Sys } from './sys.ts';
+import { type AnyTable, DeclaredTable } from './table.ts';
+
+/** Where the host finds the hooks of a module: on its default export, under this key. */
+const hooksKey: unique symbol = Symbol.for('reducerdb.moduleHooks.v1');
+
+/** Tables and submodules by accessor. */
+export type SchemaEntries = Readonly<Record<string, AnyTable | SubmoduleNamespace>>;
+
+/** A whole module, imported by `import * as`. */
+export interface SubmoduleNamespace {
+  readonly default: { readonly schemaType: unknown };
+}
+
+/** How names in the module become names in SQL and on the wire. */
+export type CaseConversionPolicy = { readonly tag: 'SnakeCase' } | { readonly tag: 'None' };
+
+/**
+ * The two policies: snake case, or names as they are written.
+ *
+ * @example
+ * ```ts
+ * const db = schema({ hero }, { CASE_CONVERSION_POLICY: CaseConversionPolicy.None });
+ * ```
+ */
+export const CaseConversionPolicy = {
+  SnakeCase: { tag: 'SnakeCase' },
+  None: { tag: 'None' },
+} as const satisfies Record<string, CaseConversionPolicy>;
+
+export interface ModuleSettings {
+  readonly CASE_CONVERSION_POLICY?: CaseConversionPolicy;
+}
+
+/** A module's tables, and the methods that declare its functions. Its default export. */
+export interface Schema<Tables> {
+  /** What the schema was made of; its type is the schema's definition. */
+  readonly schemaType: Tables;
+  /** The tables' part of the module's description. */
+  readonly moduleDef: RawModule;
+  readonly typespace: Typespace;
+
+  /** Declares a function that clients call and that runs in a transaction. */
+  reducer(body: Reducer<Tables, Record<never, never>>): ReducerExport<Tables, Record<never, never>>;
+  reducer<P extends Params>(params: P, body: Reducer<Tables, P>): ReducerExport<Tables, P>;
+  reducer(
+    options: NameOption,
+    body: Reducer<Tables, Record<never, never>>,
+  ): ReducerExport<Tables, Record<never, never>>;
+  reducer<P extends Params>(
+    options: NameOption,
+    params: P,
+    body: Reducer<Tables, P>,
+  ): ReducerExport<Tables, P>;
+  /** Declares a reducer that the rows of a table schedule. */
+  reducer<Table extends AnyTable, P extends ScheduledParams<Table>>(
+    options: ScheduleOption<Table>,
+    params: P & ExactlyOne<P>,
+    body: Reducer<Tables, P>,
+  ): ReducerExport<Tables, P>;
+
+  /** Runs once, when the database is created. */
+  init: LifecycleForms<Tables>;
+  /** Runs when a client connects; throwing refuses the connection. */
+  clientConnected: LifecycleForms<Tables>;
+  /** Runs when a client is gone. */
+  clientDisconnected: LifecycleForms<Tables>;
+
+  /** Declares rows that each caller sees computed for themselves. */
+  view<Returns extends ViewReturns, F extends View<Tables, Returns>>(
+    options: ViewOptions,
+    returns: Returns,
+    body: F & View<Tables, Returns>,
+    ..._error: ViewError<Returns>
+  ): ViewExport<F>;
+  /** Declares rows that are computed once for all callers. */
+  anonymousView<Returns extends ViewReturns, F extends AnonymousView<Tables, Returns>>(
+    options: ViewOptions,
+    returns: Returns,
+    body: F & AnonymousView<Tables, Returns>,
+    ..._error: ViewError<Returns>
+  ): ViewExport<F>;
+
+  /** Declares a function with a result that opens its own transactions. */
+  procedure<R extends AnyType>(
+    returns: R,
+    body: Procedure<Tables, Record<never, never>, R>,
+  ): ProcedureExport<Tables, Record<never, never>, R>;
+  procedure<P extends Params, R extends AnyType>(
+    params: P,
+    returns: R,
+    body: Procedure<Tables, P, R>,
+  ): ProcedureExport<Tables, P, R>;
+  procedure<R extends AnyType>(
+    options: NameOption,
+    returns: R,
+    body: Procedure<Tables, Record<never, never>, R>,
+  ): ProcedureExport<Tables, Record<never, never>, R>;
+  procedure<P extends Params, R extends AnyType>(
+    options: NameOption,
+    params: P,
+    returns: R,
+    body: Procedure<Tables, P, R>,
+  ): ProcedureExport<Tables, P, R>;
+  procedure<Table extends AnyTable, P extends ScheduledParams<Table>>(
+    options: ScheduleOption<Table>,
+    params: P & ExactlyOne<P>,
+    returns: UnitBuilder,
+    body: Procedure<Tables, P, UnitBuilder>,
+  ): ProcedureExport<Tables, P, UnitBuilder>;
+
+  /** Declares a function that answers HTTP requests of a route. */
+  httpHandler(body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
+  httpHandler(options: NameOption, body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
+  /** Declares routes. Several exported routers add up. */
+  httpRouter(router: Router): ModuleExport;
+
+  readonly clientVisibilityFilter: {
+    /** Declares which rows of a public table a client may see. */
+    sql(text: string): ModuleExport;
+  };
+
+  /** One export that stands for several, each under its key. */
+  exportGroup<Members extends Readonly<Record<string, ModuleExport>>>(
+    members: Members,
+  ): Members & ModuleExport;
+}
+
+interface LifecycleForms<Tables> {
+  (body: Reducer<Tables, Record<never, never>>): ReducerExport<Tables, Record<never, never>>;
+  (
+    options: NameOption,
+    body: Reducer<Tables, Record<never, never>>,
+  ): ReducerExport<Tables, Record<never, never>>;
+}
+
+/**
+ * Puts tables together into a module. The result is the module's default export; functions are
+ * declared by its methods and exported by name.
+ *
+ * @example
+ * ```ts
+ * const db = schema({ hero });
+ * export default db;
+ *
+ * export const rename = db.reducer({ nick: t.string() }, (ctx, { nick }) => {
+ *   const mine = ctx.db.hero.owner.find(ctx.sender);
+ *   if (!mine) throw new SenderError('join first');
+ *   ctx.db.hero.owner.update({ ...mine, nick });
+ * });
+ * ```
+ */
+export function schema<const Entries extends SchemaEntries>(
+  entries: Entries,
+  settings: ModuleSettings = {},
+): Schema<Entries> {
+  // The class below knows nothing of the types that the interface promises.
+  return new ModuleSchema(entries, settings) as unknown as Schema<Entries>;
+}
+
+class ModuleSchema implements SchemaParts {
+  readonly schemaType: Readonly<Record<string, unknown>>;
+  readonly tables = new Map<string, DeclaredTable>();
+  readonly submodules = new Map<string, Readonly<Record<string, unknown>>>();
+  readonly caseConversion: RawModule['caseConversion'];
+
+  constructor(entries: Readonly<Record<string, unknown>>, settings: ModuleSettings) {
+    this.schemaType = entries;
+    this.caseConversion = settings.CASE_CONVERSION_POLICY?.tag === 'None' ? 'none' : 'snakeCase';
+    for (const [key, entry] of Object.entries(entries)) {
+      if (entry instanceof DeclaredTable) this.tables.set(key, entry);
+      else this.submodules.set(key, namespaceOf(key, entry));
+    }
+  }
+
+  get moduleDef(): RawModule {
+    return describeModule(this, {}, schemaOf).raw;
+  }
+
+  get typespace(): Typespace {
+    return this.moduleDef.typespace;
+  }
+
+  /** The host calls this once per loaded program, with the module's own exports. */
+  [hooksKey](namespace: Readonly<Record<string, unknown>>, sys: Sys): ModuleHooks {
+    return startProgram(describeModule(this, namespace, schemaOf), sys);
+  }
+
+  reducer(...given: unknown[]): ModuleExport {
+    return this.#reducer(undefined, given);
+  }
+
+  init(...given: unknown[]): ModuleExport {
+    return this.#reducer('init', given);
+  }
+
+  clientConnected(...given: unknown[]): ModuleExport {
+    return this.#reducer('onConnect', given);
+  }
+
+  clientDisconnected(...given: unknown[]): ModuleExport {
+    return this.#reducer('onDisconnect', given);
+  }
+
+  #reducer(lifecycle: Lifecycle | undefined, given: unknown[]): ModuleExport {
+    const handler = given.pop() as AnyHandler;
+    // One thing left is either; a lifecycle reducer has no parameters.
+    const hasOptions = given.length === 2 || lifecycle !== undefined || areOptions(given[0]);
+    const options = (hasOptions && given.shift()) || {};
+    const params = paramsOf(given[0]);
+    return registeredFunction(this, { kind: 'reducer', lifecycle, options, params, handler });
+  }
+
+  procedure(...given: unknown[]): ModuleExport {
+    const handler = given.pop() as AnyHandler;
+    const returns = given.pop() as AnyType;
+    const hasOptions = given.length === 2 || areOptions(given[0]);
+    const options = (hasOptions && given.shift()) || {};
+    const params = paramsOf(given[0]);
+    return registeredFunction(this, { kind: 'procedure', options, params, returns, handler });
+  }
+
+  view(options: FunctionOptions, returns: AnyType, handler: AnyHandler): ModuleExport {
+    const isAnonymous = false;
+    return registeredFunction(this, { kind: 'view', isAnonymous, options, returns, handler });
+  }
+
+  anonymousView(options: FunctionOptions, returns: AnyType, handler: AnyHandler): ModuleExport {
+    const isAnonymous = true;
+    return registeredFunction(this, { kind: 'view', isAnonymous, options, returns, handler });
+  }
+
+  httpHandler(...given: unknown[]): ModuleExport {
+    const handler = given.pop() as AnyHandler;
+    const options = (given[0] ?? {}) as FunctionOptions;
+    return registeredFunction(this, { kind: 'httpHandler', options, handler });
+  }
+
+  httpRouter(router: Router): ModuleExport {
+    return registeredValue(this, { kind: 'httpRouter', router });
+  }
+
+  get clientVisibilityFilter(): { sql(text: string): ModuleExport } {
+    return { sql: (text) => registeredValue(this, { kind: 'rowFilter', sql: text }) };
+  }
+
+  exportGroup(members: Readonly<Record<string, unknown>>): ModuleExport {
+    return { ...members, ...registeredValue(this, { kind: 'group', members }) };
+  }
+}
+
+function schemaOf(value: unknown): SchemaParts | undefined {
+  return value instanceof ModuleSchema ? value : undefined;
+}
+
+function namespaceOf(key: string, entry: unknown): Readonly<Record<string, unknown>> {
+  if (schemaOf(entry) !== undefined) {
+    throw new TypeError(
+      `schema entry '${key}' looks like a default import; use \`import * as ${key} from '...'\` ` +
+        "so the submodule can see the library's named reducer exports.",
+    );
+  }
+  const namespace = entry as Readonly<Record<string, unknown>> | null | undefined;
+  if (schemaOf(namespace?.default) === undefined) {
+    throw new TypeError(`schema entry '${key}' must be a table or a submodule namespace object`);
+  }
+  return namespace as Readonly<Record<string, unknown>>;
+}
+
+/** Options have a name that is a string; a parameter called `name` is a builder. */
+function areOptions(given: unknown): boolean {
+  if (given === undefined || given instanceof TypeBuilder) return false;
+  const { name, onSchedule } = given as FunctionOptions;
+  return typeof name === 'string' || onSchedule instanceof DeclaredTable;
+}
+
+function paramsOf(params: unknown): Columns {
+  return params instanceof TypeBuilder ? columnsOf(params) : ((params ?? {}) as Columns);
+}

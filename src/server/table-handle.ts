@@ -1,0 +1,147 @@
+import type { BinaryReader } from '../values/binary-reader.ts';
+import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
+import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+import type { Bridge, Encode } from './bridge.ts';
+import { columnOf } from './builder.ts';
+import type { PlannedTable } from './describe.ts';
+import { makeIndexHandle } from './index-handle.ts';
+import { indexSourceName } from './names.ts';
+import { iterateRows, type RowIterator } from './row-iterator.ts';
+
+export type Row = Record<string, unknown>;
+
+/** What the handles of one table share. Codecs are compiled at first use. */
+export interface TableAccess {
+  readonly bridge: Bridge;
+  /** As the module spells it; with the namespace in front in a submodule. */
+  readonly name: string;
+  readonly rowType: ProductType;
+  readonly typespace: Typespace;
+  readonly id: () => number;
+  /** Encodes a row into the scratch and returns its length. */
+  readonly encodeRow: (row: Row) => number;
+  readonly decodeRow: (reader: BinaryReader) => Row;
+  /** Writes the values that the host generated, now in the scratch, into `row`. */
+  readonly takeGenerated: (row: Row, byteCount: number) => void;
+  /** The rows of an open scan. */
+  readonly rows: (iterator: number) => RowIterator<Row>;
+}
+
+/**
+ * The handle of one table: methods and index accessors. Built once per program, as plain closures,
+ * so that a call allocates nothing and a method may be taken off its handle.
+ */
+export function makeTableHandle(
+  bridge: Bridge,
+  namespace: string,
+  planned: PlannedTable,
+  typespace: Typespace,
+): Row {
+  const { sys } = bridge;
+  const access = makeAccess(bridge, namespace, planned, typespace);
+  const { id, encodeRow, takeGenerated } = access;
+  const iter = () => access.rows(sys.scan(id()));
+
+  const handle: Row = {
+    insert(row: Row): Row {
+      const table = id();
+      const generated = sys.insert(table, encodeRow(row));
+      if (generated < 0) throw bridge.error(generated);
+      const inserted = { ...row };
+      if (generated > 0) takeGenerated(inserted, generated);
+      return inserted;
+    },
+    delete(row: Row): boolean {
+      const table = id();
+      const removed = sys.delete_equal(table, encodeRow(row));
+      if (removed < 0) throw bridge.error(removed);
+      return removed > 0;
+    },
+    clear: () => BigInt(checked(bridge, sys.clear(id()))),
+    count: () => BigInt(checked(bridge, sys.row_count(id()))),
+    iter,
+    [Symbol.iterator]: iter,
+  };
+  for (const index of planned.table.idxs) {
+    const sourceName = indexSourceName(planned.key, index.columns, index.algorithm);
+    const methods = makeIndexHandle(access, index, namespace + sourceName);
+    // Two indexes with one accessor, or one called like a method, share the object.
+    const shared = handle[index.accessor];
+    handle[index.accessor] =
+      shared === undefined ? methods : Object.assign(shared as object, methods);
+  }
+  return Object.freeze(handle);
+}
+
+/** `result`, unless it is an error. */
+export function checked(bridge: Bridge, result: number): number {
+  if (result < 0) throw bridge.error(result);
+  return result;
+}
+
+function makeAccess(
+  bridge: Bridge,
+  namespace: string,
+  planned: PlannedTable,
+  typespace: Typespace,
+): TableAccess {
+  const { key, table, rowType } = planned;
+  const { sys } = bridge;
+  const name = namespace + key;
+  const write = lazyEncoder(rowType, typespace, name);
+  const decodeRow = lazyDecoder(rowType, typespace) as (reader: BinaryReader) => Row;
+  const sequences = Object.values(table.columns).flatMap((builder, position) =>
+    columnOf(builder).traits.autoInc ? [rowType.elements[position] as never] : [],
+  ) as readonly { readonly name: string; readonly type: AlgebraicType }[];
+  let tableId = -1;
+  return {
+    bridge,
+    name,
+    rowType,
+    typespace,
+    id() {
+      if (tableId < 0) tableId = checked(bridge, sys.table_id(name));
+      return tableId;
+    },
+    encodeRow: (row) => bridge.encode(write, row),
+    decodeRow,
+    takeGenerated(row, byteCount) {
+      const reader = bridge.read(byteCount);
+      for (const column of sequences) {
+        // Zero asked for a value; the host wrote one for each zero, in column order.
+        const isZero = row[column.name] === 0 || row[column.name] === 0n;
+        if (isZero) row[column.name] = nativeDecoderOf(column.type, typespace)(reader);
+      }
+    },
+    rows(opened) {
+      const iterator = checked(bridge, opened);
+      return iterateRows<Row>({
+        fill(rows) {
+          const byteCount = checked(bridge, sys.next(iterator));
+          const reader = bridge.read(byteCount);
+          while (reader.remaining > 0) rows.push(decodeRow(reader));
+        },
+        close: () => sys.close(iterator),
+      });
+    },
+  };
+}
+
+type Decode = (reader: BinaryReader) => unknown;
+
+/** An encoder that is compiled when it is first used: most programs leave some tables alone. */
+export function lazyEncoder(type: AlgebraicType, typespace: Typespace, name: string): Encode {
+  let encode: Encode | undefined;
+  return (writer, value) => {
+    encode ??= nativeEncoderOf(type, typespace, name);
+    encode(writer, value);
+  };
+}
+
+export function lazyDecoder(type: AlgebraicType, typespace: Typespace): Decode {
+  let decode: Decode | undefined;
+  return (reader) => {
+    decode ??= nativeDecoderOf(type, typespace);
+    return decode(reader);
+  };
+}
