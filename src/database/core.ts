@@ -15,6 +15,8 @@ export interface DatabaseCore {
   readonly log: CommitLog;
   readonly clock: Clock;
   readonly entropy: Entropy;
+  /** Wall-clock time of one SQL statement, in milliseconds. */
+  readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
   readonly connections: Map<bigint, OpenConnection>;
   /** Writes a line into the module's log. */

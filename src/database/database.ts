@@ -1,6 +1,5 @@
 import { assert, unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
-import { LogBrokenError } from '../log/log-error.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { CallQueue } from './call-queue.ts';
@@ -20,7 +19,6 @@ import type {
   ConnectRequest,
   DatabaseOwner,
   DatabaseReply,
-  StopReason,
   TicketedRequest,
   TurnResult,
   UpdateRequest,
@@ -81,7 +79,9 @@ export class Database {
 
   /** Bytes that rows and indexes take. */
   memory(): { readonly rowBytes: number; readonly indexBytes: number } {
-    return this.#core.store.memory();
+    const { tables, totalBytes } = this.#core.store.memory();
+    const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
+    return { rowBytes, indexBytes: totalBytes - rowBytes };
   }
 
   /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
@@ -95,17 +95,20 @@ export class Database {
     this.#wake();
   }
 
-  /** Ends the connections that a crash left over; before the first request. */
-  disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): void {
+  /**
+   * Ends the connections that a crash left over, each in a transaction of its own, and makes that
+   * durable. For the owner to await before the first request.
+   */
+  async disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): Promise<void> {
     const { progress } = this.#around;
     connectedClients(this.#core).forEach((client, at) => {
       progress.calling(0);
       const skip = skipFirstReducer && at === 0;
       disconnectClient(this.#core, { ...client, timestampMicros: nowMicros }, skip);
-      this.#write(0);
+      this.#core.log.write();
     });
     progress.resting();
-    this.#startSync();
+    await this.#core.log.sync();
   }
 
   /** Refuses what comes, finishes what was accepted, makes it durable. */
@@ -150,13 +153,19 @@ export class Database {
     const results: TurnResult[] = [];
     const startedAt = clock.monotonicMillis();
     let last = 0;
-    for (let count = 0; count < limits.callsPerTurnMax; count++) {
-      const work = this.#queue.take();
-      if (work === undefined) break;
-      if (work.kind === 'request') last = work.ticketed.ticket;
-      results.push(this.#run(work));
-      if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) break;
-    }
+    const runBatch = (): void => {
+      while (results.length < limits.callsPerTurnMax) {
+        const work = this.#queue.take();
+        if (work === undefined) return;
+        if (work.kind === 'request') last = work.ticketed.ticket;
+        results.push(this.#run(work));
+        if (work.kind === 'update') return;
+        if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) return;
+      }
+    };
+    const { runner } = this.#core.program;
+    if (runner.batch === undefined) runBatch();
+    else runner.batch(runBatch);
     this.#write(last);
     this.#around.progress.resting();
     this.#around.owner.handOver({ results, write: this.#writes, offset: store.offset });
@@ -183,6 +192,8 @@ export class Database {
         return this.#connect(request, acceptedMicros);
       case 'disconnect':
         return this.#disconnect(request.connectionId, acceptedMicros);
+      case 'program':
+        return { kind: 'program', program: core.program.source };
       case 'update':
         throw new Error('an update is not queued as a request');
       default:
@@ -287,15 +298,8 @@ export class Database {
   #stop(error: unknown): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
-    const isLog = error instanceof LogBrokenError;
-    const message = error instanceof Error ? error.message : String(error);
-    const reason: StopReason = {
-      kind: isLog ? 'log' : 'bug',
-      message,
-      running: this.#running,
-    };
     this.#core.log.abandon();
-    this.#around.owner.stopped(reason);
+    this.#around.owner.stopped({ error, running: this.#running });
   }
 }
 

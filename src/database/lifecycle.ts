@@ -1,4 +1,5 @@
 import { assert, present } from '../assert.ts';
+import { noRow } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
@@ -128,8 +129,7 @@ function writeClient(identity: bigint, connectionId: bigint): void {
 }
 
 function readRows(table: Table, read: (reader: BinaryReader) => void): void {
-  const refs = table.scan();
-  for (const ref of refs) {
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
     const offset = table.offsetOf(ref);
     read(new BinaryReader(table.pageOf(ref), offset, offset + table.lengthOf(ref)));
   }

@@ -20,6 +20,8 @@ export interface ReducerRun {
   readonly after?: (transaction: Transaction) => void;
   /** True: it takes an offset and a record even when no row changed. */
   readonly isAlwaysLogged?: boolean;
+  /** True: its changes belong to the change of schema that was applied last, and have its offset. */
+  readonly isJoined?: boolean;
 }
 
 /**
@@ -46,7 +48,9 @@ export function runUnlogged(
     return { outcome, changes: undefined, seed };
   }
   run.after?.(transaction);
-  return { outcome, changes: transaction.commit(run.isAlwaysLogged ?? false), seed };
+  const isForced = run.isAlwaysLogged ?? false;
+  const changes = run.isJoined ? transaction.commitJoined() : transaction.commit(isForced);
+  return { outcome, changes, seed };
 }
 
 export function inputsOf(run: ReducerRun, seed: Uint8Array): CommitInputs {

@@ -26,6 +26,8 @@ export type DatabaseRequest =
   | { readonly kind: 'query'; readonly query: SqlRequest }
   | ConnectRequest
   | { readonly kind: 'disconnect'; readonly connectionId: bigint }
+  /** Asks for the program that serves. */
+  | { readonly kind: 'program' }
   | UpdateRequest;
 
 /** Opens a connection that later requests may name. */
@@ -48,6 +50,7 @@ export type DatabaseReply =
   /** `refusal`: the words of a `client_connected` that let nobody in. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }
+  | { readonly kind: 'program'; readonly program: ProgramSource }
   /** `endsConnections`: the change breaks clients, so every open connection was ended. */
   | {
       readonly kind: 'updated';
@@ -75,9 +78,8 @@ export interface TurnResult {
 
 /** Why an actor ended by itself. */
 export interface StopReason {
-  /** `log`: the disk refused. `bug`: an invariant of the engine does not hold. */
-  readonly kind: 'log' | 'bug';
-  readonly message: string;
+  /** What was thrown: a failure of the disk or the log, or an invariant that does not hold. */
+  readonly error: unknown;
   /** Ticket of the request that was running. */
   readonly running: number | undefined;
 }

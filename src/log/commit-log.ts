@@ -41,7 +41,7 @@ export interface LogOptions {
  * ```
  *  open ──▶ open            append…, write, sync
  *  open ──▶ broken          any of them, when the disk refuses: final, all throw LogBrokenError
- *  open, broken ──▶ closed  close
+ *  open, broken ──▶ closed  close, abandon
  * ```
  */
 export class CommitLog {
@@ -119,6 +119,11 @@ export class CommitLog {
   /** True after a failure; see `LogBrokenError`. */
   get isBroken(): boolean {
     return this.#state === 'broken';
+  }
+
+  /** True when something was appended since the last `write`. */
+  get hasUnwritten(): boolean {
+    return this.#buffer.length > 0;
   }
 
   /** Appends the changes of one transaction; its offset is the next one. The bytes are copied. */
@@ -219,9 +224,20 @@ export class CommitLog {
       // A file closed under a running sync could give its number to another file.
       await Promise.allSettled([this.#running, this.#waiting]);
       this.#state = 'closed';
-      for (const file of [...this.#leftFiles, this.#file]) file.close();
-      this.#leftFiles = [];
+      this.#closeFiles();
     }
+  }
+
+  /** Closes the files as they are. What was appended but not written is dropped. */
+  abandon(): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#closeFiles();
+  }
+
+  #closeFiles(): void {
+    for (const file of [...this.#leftFiles, this.#file]) file.close();
+    this.#leftFiles = [];
   }
 
   #append(kind: number, offset: number): void {

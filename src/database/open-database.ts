@@ -1,0 +1,236 @@
+import { assert } from '../assert.ts';
+import { CommitLog } from '../log/commit-log.ts';
+import type { Disk } from '../log/disk.ts';
+import { decodeInputs } from '../log/decode-record.ts';
+import type { LogRecord, SchemaChange } from '../log/record.ts';
+import type { ModuleLogLine, RunnerContext } from '../module/runner.ts';
+import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
+import { decodeCatalog } from '../schema/catalog-codec.ts';
+import { planMigration } from '../schema/migration-plan.ts';
+import { emptyRawModule } from '../schema/raw-module.ts';
+import { validateModule } from '../schema/validate.ts';
+import { Store } from '../store/store.ts';
+import type { Clock } from './clock.ts';
+import type { DatabaseCore } from './core.ts';
+import { Database, type DatabaseSurroundings } from './database.ts';
+import type { Entropy } from './entropy.ts';
+import { hostLine } from './host-line.ts';
+import { Refusal } from './outcome.ts';
+import {
+  examineProgram,
+  type LoadedProgram,
+  type ProgramSource,
+  programOf,
+  reloadProgram,
+} from './program.ts';
+import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
+import { schemaChangeOf } from './update-program.ts';
+
+export interface DatabaseOptions extends DatabaseSurroundings {
+  readonly identity: bigint;
+  readonly ownerIdentity: bigint;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** Wall-clock time of one SQL statement, in milliseconds. */
+  readonly statementMillisMax: number;
+  /** Takes lines of the module's log. */
+  readonly report: (line: ModuleLogLine) => void;
+  /** Told in full sentences what recovery cut off. */
+  readonly warn: (message: string) => void;
+}
+
+/**
+ * Makes a database: its tables and what `init` does are one record, durable when this resolves.
+ * Rejects with `Refusal` (`program.invalid`, `init.failed`) when there is nothing to be kept; the
+ * caller removes the directory.
+ */
+export async function createDatabase(
+  options: DatabaseOptions,
+  source: ProgramSource,
+  createdMicros: bigint,
+): Promise<Database> {
+  const store = new Store(emptyCatalog);
+  const context = contextOf(options, store, createdMicros);
+  const loaded = await examineProgram(source, context, options);
+  const log = await openLog(options, true, () => {
+    throw new Error('the directory of a new database holds a log already');
+  });
+  const core = coreOf(options, store, log, loaded);
+  try {
+    initialize(core, loaded, createdMicros);
+    await log.sync();
+  } catch (error) {
+    loaded.runner.dispose();
+    log.abandon();
+    throw error;
+  }
+  return new Database(core, options);
+}
+
+/**
+ * Opens a database from its log: replays it and loads the program that served last. Rejects with
+ * `LogDamageError` or `ProgramError` when it cannot serve.
+ */
+export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+  const store = new Store(emptyCatalog);
+  const replay = new Replay(store);
+  const log = await openLog(options, false, (record) => replay.apply(record));
+  try {
+    const { source, described, publishedMicros, offset } = replay.program();
+    const context = contextOf(options, store, publishedMicros);
+    const loaded = await reloadProgram(source, described, context, options);
+    const core = { ...coreOf(options, store, log, loaded), program: programOf(loaded, offset) };
+    return new Database(core, options);
+  } catch (error) {
+    log.abandon();
+    throw error;
+  }
+}
+
+function openLog(
+  { disk, identity, entropy, warn }: DatabaseOptions,
+  create: boolean,
+  onRecord: (record: LogRecord) => void,
+): Promise<CommitLog> {
+  const salt = new Uint8Array(4);
+  entropy.fill(salt);
+  return CommitLog.open(disk, {
+    databaseIdentity: identity,
+    create,
+    salt: new DataView(salt.buffer).getInt32(0),
+    onRecord,
+    warn,
+  });
+}
+
+function contextOf(
+  { identity, report, clock }: DatabaseOptions,
+  store: Store,
+  publishedMicros: bigint,
+): RunnerContext {
+  return {
+    store,
+    databaseIdentity: identity,
+    log: report,
+    publishedMicros,
+    monotonicMillis: () => clock.monotonicMillis(),
+  };
+}
+
+function coreOf(
+  options: DatabaseOptions,
+  store: Store,
+  log: CommitLog,
+  loaded: LoadedProgram,
+): DatabaseCore {
+  const { identity, ownerIdentity, clock, entropy, statementMillisMax, report } = options;
+  const program = programOf(loaded, store.offset);
+  const connections = new Map();
+  return {
+    identity,
+    owner: ownerIdentity,
+    store,
+    log,
+    clock,
+    entropy,
+    statementMillisMax,
+    report,
+    program,
+    connections,
+  };
+}
+
+/** The first transaction: tables, then `init`, under offset 1. */
+function initialize(core: DatabaseCore, loaded: LoadedProgram, createdMicros: bigint): void {
+  const { store, log, report, owner } = core;
+  const plan = planMigration(emptyDefinition, loaded.definition);
+  assert(plan.kind === 'automatic', 'a first program needs no manual migration');
+  const before = store.catalog;
+  const catalog = catalogOf(loaded.definition, before);
+  const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
+  const offset = store.prepareMigration(catalog, new Map()).apply();
+  for (const { name } of loaded.definition.tables) {
+    report(hostLine('info', `Creating table \`${name}\``));
+  }
+  const reducer = core.program.lifecycle.init;
+  if (reducer !== undefined) report(hostLine('info', 'Invoking `init` reducer'));
+  const run = {
+    reducer,
+    sender: owner,
+    connectionId: 0n,
+    timestampMicros: createdMicros,
+    args: noBytes,
+    jwtPayload: '',
+    isJoined: true,
+  };
+  const { outcome, changes, seed } = runUnlogged(core, run);
+  if (outcome.kind !== 'returned') {
+    throw new Refusal({ code: 'init.failed', message: `init failed: ${outcome.message}` });
+  }
+  log.appendSchema(offset, schema, changes, inputsOf(run, seed));
+  core.program = programOf(loaded, offset);
+  report(hostLine('info', 'Database initialized'));
+}
+
+const emptyDefinition = validateModule(emptyRawModule);
+
+/** Builds the store from the records of the log; keeps the last program it comes by. */
+class Replay {
+  readonly #store: Store;
+  #program: ReplayedProgram | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  apply(record: LogRecord): void {
+    switch (record.kind) {
+      case 'commit':
+        this.#store.replay(record.changes);
+        return;
+      case 'schema':
+        this.#schema(record);
+        return;
+      case 'marks':
+        this.#store.resumeSequences(record.sequences);
+        return;
+    }
+  }
+
+  program(): ReplayedProgram {
+    if (this.#program === undefined) throw new Error('the log holds no program');
+    return this.#program;
+  }
+
+  #schema(record: Extract<LogRecord, { kind: 'schema' }>): void {
+    const { schema, changes, offset } = record;
+    const catalog = decodeCatalog(schema.catalog);
+    const applied = this.#store.prepareMigration(catalog, defaultsOf(schema)).apply();
+    if (changes !== undefined) this.#store.replayJoined(changes);
+    assert(applied === offset, `the schema change of ${offset} is at another offset`);
+    this.#program = {
+      source: { kind: schema.programKind, bytes: schema.program.slice() },
+      described: schema.definition.slice(),
+      publishedMicros: decodeInputs(record.inputs).timestampMicros,
+      offset,
+    };
+  }
+}
+
+interface ReplayedProgram {
+  readonly source: ProgramSource;
+  readonly described: Uint8Array;
+  readonly publishedMicros: bigint;
+  readonly offset: number;
+}
+
+function defaultsOf({ defaults }: SchemaChange): Map<number, Uint8Array[]> {
+  const byTable = new Map<number, Uint8Array[]>();
+  for (const { tableId, value } of [...defaults].sort((a, b) => a.column - b.column)) {
+    const values = byTable.get(tableId) ?? [];
+    values.push(value.slice());
+    byTable.set(tableId, values);
+  }
+  return byTable;
+}

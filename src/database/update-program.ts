@@ -1,0 +1,161 @@
+import type { CommitInputs, SchemaChange } from '../log/record.ts';
+import type { Catalog } from '../schema/catalog.ts';
+import { catalogOf } from '../schema/build-catalog.ts';
+import { encodeCatalog } from '../schema/catalog-codec.ts';
+import { logLineOf } from '../schema/migration-log.ts';
+import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
+import type { MigrationStep } from '../schema/migration-steps.ts';
+import { type Migration, MigrationError } from '../store/migrate.ts';
+import type { DatabaseCore } from './core.ts';
+import { hostLine } from './host-line.ts';
+import { connectedClients, disconnectClient } from './lifecycle.ts';
+import { Refusal, type RefusalBody } from './outcome.ts';
+import { type LoadedProgram, programOf, type UpdatePermission } from './program.ts';
+import { migrationToken, type ProgramHash } from './program-hash.ts';
+import { noBytes } from './run-reducer.ts';
+
+export interface ProgramUpdate {
+  readonly loaded: LoadedProgram;
+  readonly permission: UpdatePermission;
+  readonly timestampMicros: bigint;
+  readonly hash: ProgramHash;
+}
+
+/**
+ * Plans, checks the permission, migrates, and swaps the program: one record, one offset. Returns
+ * whether clients had to go. Throws `Refusal` with everything as it was; the new runner is disposed.
+ */
+export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean {
+  const { loaded, permission } = update;
+  try {
+    checkTokenPresence(permission);
+    if (loaded.hash === core.program.hash) {
+      loaded.runner.dispose();
+      return false;
+    }
+    return migrate(core, update);
+  } catch (error) {
+    loaded.runner.dispose();
+    throw error;
+  }
+}
+
+/** A consent to break clients names the transition that it is for. */
+export function checkTokenPresence({ policy, token }: UpdatePermission): void {
+  if (policy === 'compatible' || token !== undefined) return;
+  const text = 'Migration policy is set to `BreakClients`, but no migration token was provided.';
+  throw refusal('migration.token', text);
+}
+
+/** The reasons against a migration, as a publisher reads them. */
+export function rejectionText(reason: string): string {
+  const lines = reason.split('\n').map((line) => `${line}\n\n`);
+  return `Errors occurred:\n${lines.join('')}`;
+}
+
+/** The record of a schema change: what replay and a restart need of it. */
+export function schemaChangeOf(
+  loaded: LoadedProgram,
+  catalog: Catalog,
+  before: Catalog,
+  steps: readonly MigrationStep[],
+): SchemaChange {
+  const defaults = [...addedDefaults(steps, catalog)].flatMap(([tableId, values]) => {
+    const old = before.tables.find(({ id }) => id === tableId);
+    const first = old?.columns.length ?? 0;
+    return values.map((value, at) => ({ tableId, column: first + at, value }));
+  });
+  return {
+    catalog: encodeCatalog(catalog),
+    definition: loaded.described,
+    programKind: loaded.source.kind,
+    program: loaded.source.bytes,
+    defaults,
+  };
+}
+
+function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
+  const { loaded, permission, timestampMicros } = update;
+  const { store, log, program: old } = core;
+  const plan = planMigration(old.definition, loaded.definition);
+  if (plan.kind === 'manual') {
+    const text = `Database update rejected: ${rejectionText(plan.reason)}`;
+    throw refusal('migration.refused', text);
+  }
+  checkPermission(core, permission, plan.breaksClients, update);
+  const before = store.catalog;
+  const catalog = catalogOf(loaded.definition, before);
+  const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
+  const migration = prepare(core, catalog, addedDefaults(plan.steps, catalog));
+  const offset = migration.apply();
+  log.appendSchema(offset, schema, undefined, inputsOf(core, timestampMicros));
+  core.program = programOf(loaded, offset);
+  old.runner.dispose();
+  core.report(hostLine('info', `Updated program to ${loaded.hash}`));
+  for (const step of plan.steps) reportStep(core, step);
+  if (plan.breaksClients) endConnections(core, timestampMicros);
+  core.report(hostLine('info', 'Database updated'));
+  return plan.breaksClients;
+}
+
+function checkPermission(
+  core: DatabaseCore,
+  { policy, token }: UpdatePermission,
+  breaksClients: boolean,
+  { hash, loaded }: ProgramUpdate,
+): void {
+  if (policy === 'compatible') {
+    if (!breaksClients) return;
+    const text =
+      'Migration plan contains a client-breaking change which is disallowed under current policy';
+    throw failed('migration.breaksClients', text);
+  }
+  if (token === migrationToken(hash, core.identity, core.program.hash, loaded.hash)) return;
+  throw failed('migration.token', 'Token provided is invalid or does not match expected hash');
+}
+
+function prepare(
+  { store, report }: DatabaseCore,
+  catalog: Catalog,
+  defaults: ReadonlyMap<number, readonly Uint8Array[]>,
+): Migration {
+  try {
+    return store.prepareMigration(catalog, defaults);
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    report(hostLine('error', `Database update failed: ${error.message}`));
+    throw failed('migration.failed', error.message);
+  }
+}
+
+function reportStep(core: DatabaseCore, step: MigrationStep): void {
+  const text = logLineOf(step);
+  if (text !== undefined) core.report(hostLine('info', text));
+}
+
+/** A breaking change ends every connection; the new program says goodbye. */
+function endConnections(core: DatabaseCore, timestampMicros: bigint): void {
+  core.connections.clear();
+  for (const client of connectedClients(core)) {
+    disconnectClient(core, { ...client, timestampMicros });
+  }
+}
+
+function inputsOf(core: DatabaseCore, timestampMicros: bigint): CommitInputs {
+  return {
+    reducer: '',
+    caller: core.owner,
+    connectionId: 0n,
+    timestampMicros,
+    seed: noBytes,
+    args: noBytes,
+  };
+}
+
+function failed(code: RefusalBody['code'], detail: string): Refusal {
+  return refusal(code, `Failed to create or update the database: ${detail}`);
+}
+
+function refusal(code: RefusalBody['code'], message: string): Refusal {
+  return new Refusal({ code, message });
+}

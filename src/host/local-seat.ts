@@ -1,0 +1,102 @@
+import type { Clock } from '../database/clock.ts';
+import type { Database } from '../database/database.ts';
+import type { Entropy } from '../database/entropy.ts';
+import type { ProgramLoader } from '../database/program.ts';
+import type { ProgramHash } from '../database/program-hash.ts';
+import type { Progress } from '../database/progress.ts';
+import type { StopReason, TicketedRequest } from '../database/turn.ts';
+import type { Disk } from '../log/disk.ts';
+import { assembleDatabase } from './assemble.ts';
+import { Board } from './board.ts';
+import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
+import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
+
+export interface LocalSeatOptions {
+  readonly identity: bigint;
+  readonly ownerIdentity: bigint;
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  /** Makes the loader of an actor; `progress` is to be told while it evaluates. */
+  readonly loaderFor: (progress: Progress) => ProgramLoader;
+  readonly hash: ProgramHash;
+  readonly statementMillisMax: number;
+}
+
+/**
+ * A seat in the caller's thread, for tests and for the registry. Everything works as on a worker,
+ * except that nothing can end a call that runs away.
+ */
+export class LocalSeat implements Seat {
+  readonly #options: LocalSeatOptions;
+  readonly #events: SeatEvents;
+  readonly #board = new Board();
+  /** What was asked of the actor before it served happens once it does. */
+  #opening: Promise<Database | undefined>;
+  #database: Database | undefined;
+  #hasEnded = false;
+
+  constructor(options: LocalSeatOptions, { mode, lastTicket }: SeatStart, events: SeatEvents) {
+    this.#options = options;
+    this.#events = events;
+    this.#board.startAfter(lastTicket);
+    this.#opening = this.#open(mode);
+  }
+
+  submit(requests: readonly TicketedRequest[]): void {
+    for (const request of requests) this.#database?.submit(request);
+  }
+
+  async close(): Promise<void> {
+    const database = await this.#opening;
+    await database?.close();
+    this.#hasEnded = true;
+  }
+
+  kill({ cause, message }: Kill): void {
+    this.#end({ cause, message, running: undefined });
+  }
+
+  async #open(mode: SeatStart['mode']): Promise<Database | undefined> {
+    const { clock, loaderFor } = this.#options;
+    const events = this.#events;
+    const board = this.#board;
+    // The owner of a seat knows it only after the constructor has returned.
+    await nextTurn();
+    try {
+      const database = await assembleDatabase(mode, {
+        ...this.#options,
+        progress: board,
+        loader: loaderFor(board),
+        nextTurn,
+        report: (line) => events.lines([{ micros: clock.nowMicros(), line }]),
+        warn: (message) => events.warn(message),
+        owner: {
+          handOver: (turn) => events.handOver(turn),
+          durable: (write, offset) => {
+            events.durable(write, offset);
+            if (this.#database !== undefined) events.memory(this.#database.memory());
+          },
+          stopped: (reason: StopReason) => this.#end(endOfService(reason)),
+        },
+      });
+      this.#database = database;
+      events.opened({ description: database.description, offset: database.offset });
+      return database;
+    } catch (error) {
+      this.#end(endOfStart(error));
+      return undefined;
+    }
+  }
+
+  #end(end: PlainEnd): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#events.ended({ ...end, reached: (ticket) => this.#board.reached(ticket) });
+  }
+}
+
+/** Lets messages, finished syncs and timers have their chance. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

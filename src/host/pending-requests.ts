@@ -1,0 +1,179 @@
+import { unreachable } from '../assert.ts';
+import type { Clock } from '../database/clock.ts';
+import { stoppedRefusal } from '../database/database.ts';
+import { Refusal, type RefusalBody } from '../database/outcome.ts';
+import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../database/turn.ts';
+import { limits } from '../limits.ts';
+import type { SeatEnd } from './seat.ts';
+
+/** A request whose outcome was not handed over yet, and the promise that it owes. */
+export interface Pending {
+  readonly ticketed: TicketedRequest;
+  /** True: its outcome waits until it is durable. */
+  readonly isConfirmed: boolean;
+  readonly resolve: (reply: DatabaseReply) => void;
+  readonly reject: (refusal: Refusal) => void;
+  wasSubmitted: boolean;
+  /** Actors that ended while they had it. */
+  deaths: number;
+}
+
+/** A request that was there when this many actors ended is suspected, and not run again. */
+const deathsMax = 3;
+
+/** The requests that an actor has or will get, in the order of their tickets. */
+export class PendingRequests {
+  readonly #clock: Clock;
+  readonly #byTicket = new Map<number, Pending>();
+  /** Requests that no actor has. */
+  #unsubmitted: Pending[] = [];
+  #lastTicket = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  get size(): number {
+    return this.#byTicket.size;
+  }
+
+  get lastTicket(): number {
+    return this.#lastTicket;
+  }
+
+  /** Accepts a request: gives it its ticket and its timestamp. */
+  add(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
+    return new Promise((resolve, reject) => {
+      this.#lastTicket += 1;
+      const ticketed = {
+        ticket: this.#lastTicket,
+        request,
+        acceptedMicros: this.#clock.nowMicros(),
+      };
+      const pending = {
+        ticketed,
+        isConfirmed,
+        resolve,
+        reject,
+        wasSubmitted: false,
+        deaths: 0,
+      };
+      this.#byTicket.set(ticketed.ticket, pending);
+      this.#unsubmitted.push(pending);
+    });
+  }
+
+  /** What the actor gets now. */
+  submit(): TicketedRequest[] {
+    const requests = this.#unsubmitted;
+    this.#unsubmitted = [];
+    return requests.map((pending) => {
+      pending.wasSubmitted = true;
+      return pending.ticketed;
+    });
+  }
+
+  /** Takes a request out, because its outcome is here. */
+  take(ticket: number): Pending | undefined {
+    const pending = this.#byTicket.get(ticket);
+    this.#byTicket.delete(ticket);
+    return pending;
+  }
+
+  /**
+   * An actor ended. The request it was running gets its outcome; those that it may have written are
+   * lost, nobody knows; the others are kept, to be submitted to the next actor in the same order.
+   */
+  actorEnded(end: SeatEnd): void {
+    const kept: Pending[] = [];
+    for (const pending of this.#byTicket.values()) {
+      if (!this.#settleAfter(pending, end)) kept.push(pending);
+    }
+    this.#byTicket.clear();
+    for (const pending of kept) {
+      pending.wasSubmitted = false;
+      this.#byTicket.set(pending.ticketed.ticket, pending);
+    }
+    this.#unsubmitted = kept;
+  }
+
+  rejectAll(refusal: Refusal): void {
+    for (const pending of this.#byTicket.values()) pending.reject(refusal);
+    this.#byTicket.clear();
+    this.#unsubmitted = [];
+  }
+
+  #settleAfter(pending: Pending, end: SeatEnd): boolean {
+    if (!pending.wasSubmitted) return false;
+    const { ticket, request } = pending.ticketed;
+    if (ticket === end.running) settleRunning(pending, end);
+    else if (request.kind === 'update') pending.reject(lostUpdate());
+    else if (end.reached(ticket)) pending.reject(lostRequest());
+    else {
+      pending.deaths += 1;
+      if (pending.deaths < deathsMax) return false;
+      pending.reject(suspectRefusal());
+    }
+    return true;
+  }
+}
+
+/** The outcome of the request that an actor ended with; it never committed. */
+function settleRunning(pending: Pending, end: SeatEnd): void {
+  const { request } = pending.ticketed;
+  if (end.cause !== 'budget' && end.cause !== 'died') {
+    pending.reject(refusal('database.stopped', 'The request failed by a fault of the service.'));
+    return;
+  }
+  const { message } = end;
+  switch (request.kind) {
+    case 'call': {
+      const error = { code: 'reducer.overBudget', message } as const;
+      pending.resolve({ kind: 'called', outcome: { kind: 'aborted', error, micros: 0 } });
+      return;
+    }
+    case 'query': {
+      const error = { code: 'sql.overBudget', message } as const;
+      pending.resolve({ kind: 'queried', outcome: { kind: 'failed', error, micros: 0 } });
+      return;
+    }
+    case 'connect':
+      pending.resolve({ kind: 'connected', refusal: message });
+      return;
+    case 'disconnect':
+      pending.resolve({ kind: 'disconnected' });
+      return;
+    case 'update':
+      pending.reject(lostUpdate());
+      return;
+    case 'program':
+      pending.reject(stoppedRefusal());
+      return;
+    default:
+      unreachable(request);
+  }
+}
+
+function lostRequest(): Refusal {
+  const text = 'The database crashed; it is not known whether the request happened.';
+  return refusal('database.lost', text);
+}
+
+export function lostUpdate(): Refusal {
+  const text = 'database crashed while waiting for transaction confirmation';
+  return refusal('database.lost', `Database update failed: ${text}`);
+}
+
+function suspectRefusal(): Refusal {
+  const text = `The database crashed ${deathsMax} times with this request waiting; it was not run.`;
+  return refusal('database.stopped', text);
+}
+
+function refusal(code: RefusalBody['code'], message: string): Refusal {
+  return new Refusal({ code, message });
+}
+
+/** How many requests may be accepted beside those waiting. */
+export function hasRoom(waiting: number): boolean {
+  return waiting < limits.callQueueMax;
+}

@@ -1,0 +1,88 @@
+import type { DatabaseDescription } from '../database/description.ts';
+import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
+import type { ProgramSource } from '../database/program.ts';
+import type { TicketedRequest, TurnReport } from '../database/turn.ts';
+import type { ModuleLogLine } from '../module/runner.ts';
+
+/**
+ * Where an actor sits: `local-seat.ts` in the caller's thread, `worker-seat.ts` on a thread of its
+ * own. A seat holds one actor from its start to its end; `supervised-database.ts` takes a new seat
+ * when an actor ended before its time.
+ */
+export interface Seat {
+  /** Only after `opened`. Requests are run in this order. */
+  submit(requests: readonly TicketedRequest[]): void;
+  /** Finishes what was submitted, makes it durable; resolves when the seat is empty. */
+  close(): Promise<void>;
+  /** Ends the actor at once, wherever it is; `ended` follows. */
+  kill(end: Kill): void;
+}
+
+/** Takes a seat; everything that happens on it is told to `events`. */
+export type SeatTaker = (start: SeatStart, events: SeatEvents) => Seat;
+
+export interface SeatStart {
+  readonly mode: SeatMode;
+  /** Requests up to this ticket belong to earlier actors of the same database. */
+  readonly lastTicket: number;
+}
+
+export type SeatMode =
+  | {
+      readonly kind: 'open';
+      /** True: the `client_disconnected` of the first connection left over does not run. */
+      readonly skipFirstDisconnect: boolean;
+    }
+  | { readonly kind: 'create'; readonly program: ProgramSource; readonly createdMicros: bigint };
+
+export interface SeatEvents {
+  /** The actor serves. All commits up to `offset` are durable. */
+  opened(opening: SeatOpening): void;
+  handOver(turn: TurnReport): void;
+  durable(write: number, offset: CommitOffset): void;
+  /** Lines of the module's log. */
+  lines(lines: readonly StampedLine[]): void;
+  /** For the operator: what recovery cut off, in full sentences. */
+  warn(message: string): void;
+  memory(memory: SeatMemory): void;
+  /** The actor is gone without `close`; the last event. */
+  ended(end: SeatEnd): void;
+}
+
+export interface SeatOpening {
+  readonly description: DatabaseDescription;
+  readonly offset: CommitOffset;
+}
+
+export interface SeatMemory {
+  readonly rowBytes: number;
+  readonly indexBytes: number;
+}
+
+export interface StampedLine {
+  /** Microseconds since the Unix epoch. */
+  readonly micros: bigint;
+  readonly line: ModuleLogLine;
+}
+
+/** Why an actor is ended from outside. */
+export interface Kill {
+  readonly cause: 'budget' | 'closed';
+  readonly message: string;
+}
+
+export interface SeatEnd {
+  /**
+   * `refused`: it could not start, and would not the next time. `log`: the disk failed. `sync`: the
+   * disk failed in a way after which its content is unknown. `bug`: an assertion. `died`: the thread
+   * is gone, for want of memory or by a fault of the platform.
+   */
+  readonly cause: 'refused' | 'log' | 'sync' | 'bug' | 'died' | Kill['cause'];
+  readonly message: string;
+  /** What a seat that could not start says to the caller who wanted it. */
+  readonly body?: RefusalBody;
+  /** What the actor was doing; its ticket when it ran a request. */
+  readonly running: number | undefined;
+  /** True when the records of this ticket were written, or were just being written. */
+  readonly reached: (ticket: number) => boolean;
+}

@@ -1,0 +1,44 @@
+import { AssertionError } from '../assert.ts';
+import { Refusal } from '../database/outcome.ts';
+import type { StopReason } from '../database/turn.ts';
+import { DiskError } from '../log/disk.ts';
+import { LogBrokenError } from '../log/log-error.ts';
+import type { SeatEnd } from './seat.ts';
+
+/** The part of an end that crosses threads. */
+export type PlainEnd = Pick<SeatEnd, 'cause' | 'message' | 'body' | 'running'>;
+
+/** Why an actor did not start, sorted by whether another start could help. */
+export function endOfStart(error: unknown): PlainEnd {
+  const message = messageChain(error);
+  if (error instanceof Refusal) {
+    return { cause: 'refused', message, body: error.body, running: undefined };
+  }
+  if (error instanceof AssertionError) return { cause: 'bug', message, running: undefined };
+  if (error instanceof DiskError || error instanceof LogBrokenError) {
+    return { cause: diskCause(error), message, running: undefined };
+  }
+  return { cause: 'refused', message, running: undefined };
+}
+
+/** Why an actor stopped while it served. */
+export function endOfService({ error, running }: StopReason): PlainEnd {
+  const message = messageChain(error);
+  const isDisk = error instanceof DiskError || error instanceof LogBrokenError;
+  return { cause: isDisk ? diskCause(error) : 'bug', message, running };
+}
+
+/** After a failed sync nobody knows what the disk holds, whatever it says when it is read. */
+function diskCause(error: Error): 'log' | 'sync' {
+  const disk = error instanceof DiskError ? error : error.cause;
+  return disk instanceof DiskError && disk.operation.startsWith('sync') ? 'sync' : 'log';
+}
+
+/** The messages of an error and its causes; one that repeats the one before is left out. */
+function messageChain(error: unknown): string {
+  const messages: string[] = [];
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (!messages.some((message) => message.includes(at.message))) messages.push(at.message);
+  }
+  return messages.length === 0 ? String(error) : messages.join(': ');
+}

@@ -1,0 +1,379 @@
+import { assert } from '../assert.ts';
+import { overloaded } from '../database/call-queue.ts';
+import type { Clock } from '../database/clock.ts';
+import { stoppedRefusal } from '../database/database.ts';
+import type { DatabaseDescription } from '../database/description.ts';
+import {
+  type Caller,
+  type CallOutcome,
+  type CallRequest,
+  Refusal,
+  type SqlOutcome,
+  type SqlRequest,
+} from '../database/outcome.ts';
+import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
+import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
+import type { DatabaseReply, DatabaseRequest, TurnReport } from '../database/turn.ts';
+import { checkTokenPresence } from '../database/update-program.ts';
+import { limits } from '../limits.ts';
+import { planMigration } from '../schema/migration-plan.ts';
+import { commitOffset } from '../store/commit-offset.ts';
+import type {
+  ConnectOutcome,
+  DatabaseHandle,
+  DatabaseStatistics,
+  PlanOutcome,
+  UpdateOutcome,
+} from './database-handle.ts';
+import { Outbox } from './outbox.ts';
+import { lostUpdate, type Pending, PendingRequests } from './pending-requests.ts';
+import type {
+  Seat,
+  SeatEnd,
+  SeatEvents,
+  SeatMode,
+  SeatOpening,
+  SeatTaker,
+  StampedLine,
+} from './seat.ts';
+
+export interface SupervisionOptions {
+  readonly identity: bigint;
+  readonly clock: Clock;
+  readonly hash: ProgramHash;
+  readonly takeSeat: SeatTaker;
+  /** Loads a program aside and returns its description; rejects with `Refusal`. */
+  readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
+  readonly lines: (lines: readonly StampedLine[]) => void;
+  /** For the operator: restarts and failures, one sentence each. */
+  readonly report: (level: 'info' | 'warn' | 'error', message: string) => void;
+}
+
+/** Starts that came to nothing, one after another, before a database is broken. */
+const failuresMax = 3;
+
+/**
+ * Keeps one database running and speaks for it:
+ *
+ * ```
+ *  starting ──opened──▶ serving ──ended──▶ starting      what was not written is run again
+ *  starting ──ended, too often or for good──▶ broken     every request is refused with the reason
+ *  starting, serving ──close──▶ stopped
+ * ```
+ *
+ * A request is in `#pending` until the actor hands its outcome over, then in `#outbox` while it
+ * waits to be durable. Both are on this side, so the end of an actor loses neither.
+ */
+export class SupervisedDatabase implements DatabaseHandle {
+  readonly #options: SupervisionOptions;
+  readonly #pending: PendingRequests;
+  readonly #outbox = new Outbox();
+  readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
+  #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
+  #closing: Promise<void> | undefined;
+  #seat: Seat;
+  #description: DatabaseDescription | undefined;
+  /** Why it is broken. */
+  #fault: Refusal | undefined;
+  #whenStarted: { resolve: () => void; reject: (refusal: Refusal) => void }[] = [];
+  #whenIdle: (() => void)[] = [];
+  #failures = 0;
+  /** Write of the present actor that the last turn came with. */
+  #lastWrite = 0;
+  #isFlushing = false;
+  #offset = commitOffset(0);
+  #durableOffset = commitOffset(0);
+  #memory = { rowBytes: 0, indexBytes: 0 };
+
+  /** Takes the first seat. `create` makes the database; its failure is final. */
+  constructor(options: SupervisionOptions, mode: SeatMode) {
+    this.#options = options;
+    this.#pending = new PendingRequests(options.clock);
+    this.#seat = this.#takeSeat(mode);
+  }
+
+  async describe(): Promise<DatabaseDescription> {
+    await this.started();
+    assert(this.#description !== undefined, 'a database that serves is described');
+    return this.#description;
+  }
+
+  async call(call: CallRequest): Promise<CallOutcome> {
+    const reply = await this.#request({ kind: 'call', call }, call.confirmed);
+    assert(reply.kind === 'called', 'a call is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async query(query: SqlRequest): Promise<SqlOutcome> {
+    const reply = await this.#request({ kind: 'query', query }, query.confirmed);
+    assert(reply.kind === 'queried', 'a query is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome> {
+    const reply = await this.#request({ kind: 'connect', caller, connectionId }, false);
+    assert(reply.kind === 'connected', 'a connection is answered by its outcome');
+    if (reply.refusal !== undefined) return { kind: 'refused', message: reply.refusal };
+    return { kind: 'connected' };
+  }
+
+  async disconnect(connectionId: bigint): Promise<void> {
+    await this.#request({ kind: 'disconnect', connectionId }, false);
+  }
+
+  async program(): Promise<ProgramSource> {
+    const reply = await this.#request({ kind: 'program' }, false);
+    assert(reply.kind === 'program', 'asking for the program gives the program');
+    return reply.program;
+  }
+
+  async plan(program: ProgramSource): Promise<PlanOutcome> {
+    const next = definitionOf(await this.#options.examine(program));
+    const { definition, programHash } = await this.describe();
+    const { hash, identity } = this.#options;
+    const nextHash = hashHex(hash(program.bytes));
+    const token = migrationToken(hash, identity, programHash, nextHash);
+    if (nextHash === programHash)
+      return { kind: 'automatic', text: '', breaksClients: false, token };
+    const plan = planMigration(definition, next);
+    if (plan.kind === 'manual') return plan;
+    return { kind: 'automatic', text: plan.text, breaksClients: plan.breaksClients, token };
+  }
+
+  async update(
+    program: ProgramSource,
+    permission: UpdatePermission,
+    confirmMillis: number,
+  ): Promise<UpdateOutcome> {
+    checkTokenPresence(permission);
+    const { programHash } = await this.describe();
+    if (hashHex(this.#options.hash(program.bytes)) === programHash)
+      return { endsConnections: false };
+    await this.#options.examine(program);
+    const reply = await this.#request({ kind: 'update', program, permission }, false);
+    assert(reply.kind === 'updated', 'an update is answered by its outcome');
+    await this.#untilDurable(confirmMillis);
+    return { endsConnections: reply.endsConnections };
+  }
+
+  statistics(): DatabaseStatistics {
+    return {
+      state: this.#state,
+      offset: this.#offset,
+      durableOffset: this.#durableOffset,
+      ...this.#counts,
+      ...this.#memory,
+    };
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#fault !== undefined) return;
+    const deadline = setTimeout(() => {
+      this.#seat.kill({ cause: 'closed', message: 'The service stopped.' });
+    }, limits.shutdownMillisMax);
+    try {
+      if (this.#state === 'starting') await this.started().catch(() => undefined);
+      if (this.#pending.size > 0) await new Promise<void>((idle) => this.#whenIdle.push(idle));
+      if (this.#state === 'serving') await this.#seat.close();
+    } finally {
+      clearTimeout(deadline);
+      this.#finish('stopped', stoppedRefusal());
+    }
+  }
+
+  /** Resolves once the present start succeeded; rejects when there will be none. */
+  async started(): Promise<void> {
+    if (this.#state === 'serving') return;
+    if (this.#fault !== undefined) throw this.#fault;
+    await new Promise<void>((resolve, reject) => this.#whenStarted.push({ resolve, reject }));
+  }
+
+  /** Accepts a request, or refuses it at once. */
+  async #request(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
+    if (this.#fault !== undefined) throw this.#fault;
+    if (this.#closing !== undefined) throw stoppedRefusal();
+    if (this.#pending.size + this.#outbox.size >= limits.callQueueMax) throw overloaded();
+    const reply = this.#pending.add(request, isConfirmed);
+    this.#flushSoon();
+    const settled = await reply;
+    if (settled.kind === 'refused') throw new Refusal(settled.body);
+    return settled;
+  }
+
+  /** Requests of one tick go to the actor together. */
+  #flushSoon(): void {
+    if (this.#isFlushing || this.#state !== 'serving') return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (this.#state !== 'serving') return;
+    const requests = this.#pending.submit();
+    if (requests.length > 0) this.#seat.submit(requests);
+  }
+
+  /** Waits for all that was handed over so far. */
+  #untilDurable(millisMax: number): Promise<void> {
+    const { promise, resolve, reject } = withResolvers();
+    const timer = setTimeout(() => {
+      const text = 'timeout waiting for transaction confirmation';
+      const message = `Database update failed: ${text}`;
+      reject(new Refusal({ code: 'durability.timeout', message }));
+    }, millisMax);
+    this.#outbox.hold({
+      write: this.#lastWrite,
+      offset: this.#offset,
+      release: resolve,
+      fail: () => reject(lostUpdate()),
+    });
+    return promise.finally(() => clearTimeout(timer));
+  }
+
+  #takeSeat(mode: SeatMode): Seat {
+    let isPast = false;
+    const guard =
+      <Args extends unknown[]>(handle: (...args: Args) => void) =>
+      (...args: Args): void => {
+        if (!isPast) handle(...args);
+      };
+    const events: SeatEvents = {
+      opened: guard((opening) => this.#opened(opening)),
+      handOver: guard((turn) => this.#handOver(turn)),
+      durable: guard((write, offset) => {
+        this.#durableOffset = offset;
+        this.#outbox.durable(write);
+      }),
+      lines: this.#options.lines,
+      warn: (message) => this.#options.report('warn', message),
+      memory: guard((memory) => {
+        this.#memory = memory;
+      }),
+      ended: guard((end) => {
+        isPast = true;
+        this.#ended(end, mode);
+      }),
+    };
+    return this.#options.takeSeat({ mode, lastTicket: this.#pending.lastTicket }, events);
+  }
+
+  #opened({ description, offset }: SeatOpening): void {
+    this.#description = description;
+    this.#offset = offset;
+    this.#durableOffset = offset;
+    this.#lastWrite = 0;
+    this.#outbox.reopened(offset);
+    this.#state = 'serving';
+    const waiting = this.#whenStarted;
+    this.#whenStarted = [];
+    for (const { resolve } of waiting) resolve();
+    this.#flush();
+  }
+
+  #handOver(turn: TurnReport): void {
+    this.#failures = 0;
+    this.#offset = turn.offset;
+    this.#lastWrite = turn.write;
+    for (const { ticket, reply } of turn.results) {
+      const pending = this.#pending.take(ticket);
+      assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
+      this.#note(reply);
+      if (pending.isConfirmed) this.#hold(pending, reply, turn);
+      else pending.resolve(reply);
+    }
+    this.#tellIdle();
+  }
+
+  #hold({ resolve, reject }: Pending, reply: DatabaseReply, { write, offset }: TurnReport): void {
+    this.#outbox.hold({
+      write,
+      offset,
+      release: () => resolve(reply),
+      fail: () => reject(lostReply()),
+    });
+  }
+
+  #note(reply: DatabaseReply): void {
+    if (reply.kind === 'updated') this.#description = reply.description;
+    if (reply.kind === 'queried') this.#counts.queries += 1;
+    if (reply.kind !== 'called') return;
+    if (reply.outcome.kind === 'committed') this.#counts.callsCommitted += 1;
+    else this.#counts.callsAborted += 1;
+  }
+
+  #tellIdle(): void {
+    if (this.#pending.size > 0) return;
+    const waiting = this.#whenIdle;
+    this.#whenIdle = [];
+    for (const idle of waiting) idle();
+  }
+
+  /** Decides what follows when an actor ended before its time. */
+  #ended(end: SeatEnd, mode: SeatMode): void {
+    const wasServing = this.#state === 'serving';
+    this.#pending.actorEnded(end);
+    if (end.running === undefined || !wasServing) this.#failures += 1;
+    const isFinal =
+      end.cause === 'refused' ||
+      end.cause === 'sync' ||
+      (mode.kind === 'create' && !wasServing) ||
+      this.#failures >= failuresMax;
+    if (this.#closing !== undefined) {
+      this.#finish('stopped', stoppedRefusal());
+    } else if (isFinal) {
+      this.#options.report('error', `does not serve any more: ${end.message}`);
+      this.#finish('broken', brokenRefusal(end));
+    } else {
+      this.#options.report('warn', `is opened again: ${end.message}`);
+      this.#counts.restarts += 1;
+      this.#state = 'starting';
+      const skipFirstDisconnect = !wasServing && end.running !== undefined;
+      this.#seat = this.#takeSeat({ kind: 'open', skipFirstDisconnect });
+    }
+    this.#tellIdle();
+  }
+
+  #finish(state: 'broken' | 'stopped', fault: Refusal): void {
+    this.#state = state;
+    this.#fault = fault;
+    this.#pending.rejectAll(fault);
+    this.#outbox.failAll();
+    const waiting = this.#whenStarted;
+    this.#whenStarted = [];
+    for (const { reject } of waiting) reject(fault);
+    this.#tellIdle();
+  }
+}
+
+function brokenRefusal(end: SeatEnd): Refusal {
+  if (end.body !== undefined) return new Refusal(end.body);
+  const message = `error starting database: ${end.message}`;
+  return new Refusal({ code: 'database.broken', message });
+}
+
+function lostReply(): Refusal {
+  const message = 'The request was done, but the database lost it before it was durable.';
+  return new Refusal({ code: 'database.lost', message });
+}
+
+function withResolvers(): {
+  promise: Promise<void>;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+} {
+  let resolve: () => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<void>((onDone, onError) => {
+    resolve = onDone;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}

@@ -1,0 +1,69 @@
+import type { CommitOffset } from '../database/outcome.ts';
+import type { ProgramSource } from '../database/program.ts';
+import type { DatabaseReply } from '../database/turn.ts';
+import type { LinkedProgram } from '../module/runner.ts';
+import type { SeatEnd, SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
+
+/**
+ * What a worker is started with. It either holds one database until it ends, or examines one program
+ * and ends.
+ */
+export interface WorkerStart {
+  readonly task:
+    | { readonly kind: 'serve'; readonly mode: SeatMode }
+    | { readonly kind: 'examine'; readonly program: ProgramSource };
+  readonly identity: bigint;
+  readonly owner: bigint;
+  /** Directory of the log; `undefined` = in this worker's memory. */
+  readonly directory: string | undefined;
+  /** See `board.ts`. */
+  readonly board: SharedArrayBuffer;
+}
+
+/** Gateway to worker. */
+export type ToWorker =
+  | { readonly kind: 'requests'; readonly batch: Batch }
+  | { readonly kind: 'linked'; readonly id: number; readonly outcome: LinkOutcome }
+  | { readonly kind: 'close' };
+
+/** Worker to gateway. */
+export type FromWorker =
+  /** Asks the gateway, which has the linker, to link a program. */
+  | { readonly kind: 'link'; readonly id: number; readonly bytes: Uint8Array }
+  | { readonly kind: 'opened'; readonly opening: SeatOpening }
+  | { readonly kind: 'turn'; readonly batch: Batch }
+  | { readonly kind: 'durable'; readonly write: number; readonly offset: CommitOffset }
+  | { readonly kind: 'lines'; readonly lines: readonly StampedLine[] }
+  | { readonly kind: 'memory'; readonly memory: SeatMemory }
+  | { readonly kind: 'warn'; readonly message: string }
+  | { readonly kind: 'examined'; readonly described: Uint8Array }
+  /** The actor ended by itself, or could not start; the worker ends next. */
+  | {
+      readonly kind: 'ended';
+      readonly end: Pick<SeatEnd, 'cause' | 'message' | 'body' | 'running'>;
+    }
+  /** All is finished and durable; the worker ends next. */
+  | { readonly kind: 'closed' };
+
+export type LinkOutcome =
+  | { readonly kind: 'linked'; readonly program: LinkedProgram }
+  | { readonly kind: 'failed'; readonly message: string };
+
+/**
+ * Requests, or the outcomes of a turn. They are one buffer that is handed over, not copied: reading
+ * it costs a fraction of what the platform's own copying of small objects costs. What is rare inside
+ * is JSON text. Programs and large results go beside it, each in a buffer of its own.
+ */
+export interface Batch {
+  readonly bytes: Uint8Array;
+  readonly blobs: readonly Uint8Array[];
+  /** Few and deeply structured, so copied. */
+  readonly updates: readonly UpdatedReply[];
+}
+
+export type UpdatedReply = Extract<DatabaseReply, { kind: 'updated' }>;
+
+/** The buffers of a batch that change hands with it. */
+export function buffersOf(batch: Batch): ArrayBuffer[] {
+  return [batch.bytes, ...batch.blobs].map(({ buffer }) => buffer as ArrayBuffer);
+}

@@ -1,0 +1,175 @@
+import { assert, unreachable } from '../assert.ts';
+import type { Caller } from '../database/outcome.ts';
+import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import type { Batch } from './worker-messages.ts';
+
+/**
+ * A batch of requests on its way to a worker, one buffer:
+ *
+ * ```
+ * count u32, then each:
+ *   ticket f64 · acceptedMicros i64 · kind u8 · the fields of the kind
+ * caller:
+ *   number u32 among the batch's callers; a new number is followed by
+ *   identity u256 · isOwner bool · jwtPayload string
+ * ```
+ */
+
+const requestKinds = ['call', 'query', 'connect', 'disconnect', 'program', 'update'] as const;
+
+export function encodeRequests(requests: readonly TicketedRequest[]): Batch {
+  return new RequestEncoder().encode(requests);
+}
+
+export function decodeRequests(batch: Batch): TicketedRequest[] {
+  return new RequestDecoder(batch).decode();
+}
+
+class RequestEncoder {
+  readonly #writer = new BinaryWriter(1024);
+  readonly #callers = new Map<Caller, number>();
+  readonly #blobs: Uint8Array[] = [];
+
+  encode(requests: readonly TicketedRequest[]): Batch {
+    const writer = this.#writer;
+    writer.u32(requests.length);
+    for (const { ticket, request, acceptedMicros } of requests) {
+      writer.f64(ticket);
+      writer.i64(acceptedMicros);
+      writer.u8(requestKinds.indexOf(request.kind));
+      this.#request(request);
+    }
+    return { bytes: writer.finish(), blobs: this.#blobs, updates: [] };
+  }
+
+  #request(request: DatabaseRequest): void {
+    const writer = this.#writer;
+    switch (request.kind) {
+      case 'call': {
+        const { caller, connection, confirmed, reducer, schemaVersion, args } = request.call;
+        this.#caller(caller);
+        this.#connection(connection, confirmed);
+        writer.string(reducer);
+        writer.f64(schemaVersion);
+        writer.bool('fault' in args);
+        if ('fault' in args) writer.string(args.fault);
+        else writer.bytes(args);
+        return;
+      }
+      case 'query': {
+        const { caller, connection, confirmed, sql } = request.query;
+        this.#caller(caller);
+        this.#connection(connection, confirmed);
+        writer.string(sql);
+        return;
+      }
+      case 'connect':
+        this.#caller(request.caller);
+        writer.u128(request.connectionId);
+        return;
+      case 'disconnect':
+        writer.u128(request.connectionId);
+        return;
+      case 'program':
+        return;
+      case 'update':
+        writer.string(JSON.stringify([request.program.kind, request.permission]));
+        this.#blobs.push(request.program.bytes.slice());
+        return;
+      default:
+        unreachable(request);
+    }
+  }
+
+  #connection({ kind, id }: { kind: 'open' | 'temporary'; id: bigint }, confirmed: boolean): void {
+    this.#writer.bool(kind === 'open');
+    this.#writer.u128(id);
+    this.#writer.bool(confirmed);
+  }
+
+  #caller(caller: Caller): void {
+    const known = this.#callers.get(caller);
+    const number = known ?? this.#callers.size;
+    this.#writer.u32(number);
+    if (known !== undefined) return;
+    this.#callers.set(caller, number);
+    this.#writer.u256(caller.identity);
+    this.#writer.bool(caller.isOwner);
+    this.#writer.string(caller.jwtPayload);
+  }
+}
+
+class RequestDecoder {
+  readonly #reader: BinaryReader;
+  readonly #blobs: readonly Uint8Array[];
+  readonly #callers: Caller[] = [];
+  #nextBlob = 0;
+
+  constructor({ bytes, blobs }: Batch) {
+    this.#reader = new BinaryReader(bytes);
+    this.#blobs = blobs;
+  }
+
+  decode(): TicketedRequest[] {
+    const reader = this.#reader;
+    const count = reader.u32();
+    const requests: TicketedRequest[] = [];
+    for (let at = 0; at < count; at++) {
+      const ticket = reader.f64();
+      const acceptedMicros = reader.i64();
+      requests.push({ ticket, acceptedMicros, request: this.#request(requestKinds[reader.u8()]) });
+    }
+    return requests;
+  }
+
+  #request(kind: (typeof requestKinds)[number] | undefined): DatabaseRequest {
+    const reader = this.#reader;
+    assert(kind !== undefined, 'a request of a known kind');
+    switch (kind) {
+      case 'call': {
+        const asked = this.#asked();
+        const reducer = reader.string();
+        const schemaVersion = reader.f64();
+        const args = reader.bool() ? { fault: reader.string() } : reader.bytes();
+        return { kind, call: { ...asked, reducer, schemaVersion, args } };
+      }
+      case 'query':
+        return { kind, query: { ...this.#asked(), sql: reader.string() } };
+      case 'connect':
+        return { kind, caller: this.#caller(), connectionId: reader.u128() };
+      case 'disconnect':
+        return { kind, connectionId: reader.u128() };
+      case 'program':
+        return { kind };
+      case 'update': {
+        const [programKind, permission] = JSON.parse(reader.string());
+        const bytes = this.#blobs[this.#nextBlob++] ?? new Uint8Array(0);
+        return { kind, program: { kind: programKind, bytes }, permission };
+      }
+      default:
+        return unreachable(kind);
+    }
+  }
+
+  #asked() {
+    const caller = this.#caller();
+    const kind = this.#reader.bool() ? ('open' as const) : ('temporary' as const);
+    const connection = { kind, id: this.#reader.u128() };
+    return { caller, connection, confirmed: this.#reader.bool() };
+  }
+
+  #caller(): Caller {
+    const reader = this.#reader;
+    const number = reader.u32();
+    if (number === this.#callers.length) {
+      const identity = reader.u256();
+      const isOwner = reader.bool();
+      this.#callers.push({ identity, isOwner, jwtPayload: reader.string() });
+    }
+    const caller = this.#callers[number];
+    assert(caller !== undefined, 'a request names a caller of its batch');
+    return caller;
+  }
+}
