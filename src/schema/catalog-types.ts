@@ -20,6 +20,8 @@ export class CatalogTypes {
   /** Returns what turns a type of `typespace` into a catalog's; call it once per typespace. */
   importerOf(typespace: Typespace): (type: AlgebraicType) => AlgebraicType {
     const recursive = recursiveRefs(typespace);
+    // Only types that are whole can be compared with; those of this typespace are told by their refs.
+    const known = { types: [...this.#types] };
     const written = new Map<number, AlgebraicType>();
     const moved = new Map<number, number>();
     const waiting: { readonly from: number; readonly to: number }[] = [];
@@ -39,9 +41,9 @@ export class CatalogTypes {
       return result;
     };
     const move = (ref: number): number => {
-      const known = moved.get(ref) ?? this.#indexOfEqual(ref, typespace);
-      const to = known ?? this.#types.length;
-      if (known === undefined) {
+      const found = moved.get(ref) ?? indexOfEqual(known, { ref, typespace });
+      const to = found ?? this.#types.length;
+      if (found === undefined) {
         // Reserves the place: the type may refer to itself.
         this.#types.push({ kind: 'ref', ref: to });
         waiting.push({ from: ref, to });
@@ -58,15 +60,16 @@ export class CatalogTypes {
       return result;
     };
   }
+}
 
-  #indexOfEqual(ref: number, typespace: Typespace): number | undefined {
-    const catalog = { types: this.#types };
-    const index = this.#types.findIndex((type, at) => {
-      const isReserved = type.kind === 'ref' && type.ref === at;
-      return !isReserved && typesEqual(type, { kind: 'ref', ref }, catalog, typespace);
-    });
-    return index < 0 ? undefined : index;
-  }
+function indexOfEqual(
+  known: Typespace,
+  { ref, typespace }: { readonly ref: number; readonly typespace: Typespace },
+): number | undefined {
+  const index = known.types.findIndex((type) => {
+    return typesEqual(type, { kind: 'ref', ref }, known, typespace);
+  });
+  return index < 0 ? undefined : index;
 }
 
 /**

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { moduleOf, named, personModule, ref, text, u32 } from '../../test/schema/module-builder.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import { sum } from '../values/special-types.ts';
+import { catalogOf, emptyCatalog } from './build-catalog.ts';
+import type { Catalog, TableSpec } from './catalog.ts';
+import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
+import { validateModule } from './validate.ts';
+
+const rich = catalogOf(
+  validateModule(
+    moduleOf(
+      [
+        {
+          name: 'allSorts',
+          columns: { id: u32, tree: ref(2), note: text },
+          primaryKey: 'id',
+          autoInc: ['id'],
+          unique: [['note', 'id']],
+          indexes: [{ columns: ['id'], algorithm: 'direct' }],
+          access: 'private',
+        },
+        { name: 'news', columns: { id: u32 }, isEvent: true },
+      ],
+      {
+        typespace: { types: [sum(['leaf', u32], ['fork', { kind: 'array', element: ref(2) }])] },
+        types: [named('Tree', 2)],
+        submodules: [{ namespace: 'n', module: personModule }],
+      },
+    ),
+  ),
+);
+
+describe('the catalog format', () => {
+  it.each([
+    ['the empty catalog', emptyCatalog],
+    ['a catalog with everything', rich],
+  ])('keeps all of %s', (_, catalog) => {
+    expect(decodeCatalog(encodeCatalog(catalog))).toEqual(catalog);
+  });
+
+  it('has this form', () => {
+    const table: TableSpec = {
+      id: 4096,
+      name: 't',
+      sourceName: 'T',
+      kind: 'user',
+      access: 'private',
+      isEvent: true,
+      columns: [{ name: 'a', sourceName: 'A', type: u32 }],
+      primaryKey: 0,
+      indexes: [
+        { id: 4097, name: 'i', sourceName: 'I', algorithm: 'hash', columns: [0], isUnique: true },
+      ],
+      constraints: [{ id: 4098, name: 'c', columns: [0] }],
+      sequences: [
+        { id: 4099, name: 's', column: 0, start: 1n, minValue: -1n, maxValue: 2n, increment: 3n },
+      ],
+    };
+    const bytes = encodeCatalog({ tables: [table], types: [], nextId: 4100 });
+    const hex = `
+      01 04100000 00000000 01000000
+      00100000 01000000 74 01000000 54 06 0000
+      01000000 01000000 61 01000000 41 0b
+      01000000 01100000 01000000 69 01000000 49 01 01 01000000 0000
+      01000000 02100000 01000000 63 01000000 0000
+      01000000 03100000 01000000 73 0000
+      01000000000000000000000000000000 ffffffffffffffffffffffffffffffff
+      02000000000000000000000000000000 03000000000000000000000000000000`;
+    expect(Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')).toBe(
+      hex.replace(/\s/g, ''),
+    );
+  });
+
+  it('refuses another version, and bytes before or after its end', () => {
+    const bytes = encodeCatalog(rich);
+    const other = Uint8Array.from(bytes);
+    other[0] = 2;
+    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 2'));
+    expect(() => decodeCatalog(Uint8Array.of(...bytes, 0))).toThrow('1 bytes after the catalog');
+    for (let length = 0; length < bytes.length; length += 1) {
+      expect(() => decodeCatalog(bytes.subarray(0, length))).toThrow(DecodeError);
+    }
+  });
+});
+
+describe('a catalog that contradicts itself is refused', () => {
+  const [client, ...others] = emptyCatalog.tables;
+  const first = client as TableSpec;
+
+  it.each([
+    ['one table id twice', { tables: [first, first] }, 'id 7 is used twice'],
+    [
+      'one name twice',
+      { tables: [first, { ...first, id: 9, indexes: [], constraints: [] }] },
+      'st_client',
+    ],
+    ['an index id twice', { tables: [withIndexes(first.indexes, first.indexes)] }, 'used twice'],
+    ['a next id of the system', { nextId: 5 }, 'next id 5 is a system id'],
+    ['an id beyond the next', { tables: [{ ...first, id: 5000 }] }, 'id 5000 is beyond'],
+    ['a column that does not exist', { tables: [{ ...first, primaryKey: 2 }] }, 'no column 2'],
+    ['an index without columns', { tables: [emptyIndex()] }, 'has no columns'],
+    ['a column twice', { tables: [twoColumns()] }, 'is there twice'],
+    ['a ref that leads nowhere', { types: [ref(1)] }, 'does not exist'],
+  ] as [string, Partial<Catalog>, string][])('%s', (_, parts, message) => {
+    const decode = () => decodeCatalog(encodeCatalog({ ...emptyCatalog, ...parts }));
+    expect(decode).toThrow(DecodeError);
+    expect(decode).toThrow(message);
+  });
+
+  it('but the same parts are fine alone', () => {
+    expect(others).toHaveLength(2);
+    const catalog = { ...emptyCatalog, tables: others };
+    expect(decodeCatalog(encodeCatalog(catalog))).toEqual(catalog);
+  });
+
+  function withIndexes(...lists: TableSpec['indexes'][]): TableSpec {
+    return { ...first, indexes: lists.flat() };
+  }
+
+  function emptyIndex(): TableSpec {
+    return { ...first, indexes: first.indexes.map((index) => ({ ...index, columns: [] })) };
+  }
+
+  function twoColumns(): TableSpec {
+    const [column] = first.columns;
+    return { ...first, columns: column === undefined ? [] : [column, column] };
+  }
+});

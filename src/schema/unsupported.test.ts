@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { moduleOf, personModule, reducer, ref, u64 } from '../../test/schema/module-builder.ts';
+import { product, scheduleAtType, unitType } from '../values/special-types.ts';
+import type { RawModule } from './raw-module.ts';
+import { unsupportedFeature } from './unsupported.ts';
+import { validateModule } from './validate.ts';
+
+const jobs = {
+  name: 'jobs',
+  columns: { id: u64, at: scheduleAtType },
+  primaryKey: 'id',
+};
+
+const view = {
+  sourceName: 'myView',
+  index: 0,
+  isPublic: true,
+  isAnonymous: true,
+  params: product(),
+  returnType: { kind: 'array' as const, element: ref(0) },
+};
+
+const procedure = {
+  sourceName: 'askIt',
+  params: product(),
+  returnType: unitType,
+  visibility: 'clientCallable' as const,
+};
+
+const schedule = { sourceName: undefined, tableName: 'jobs', atColumn: 1, functionName: 'run' };
+
+describe('a module that declares', () => {
+  it.each([
+    ['views', { views: [view], procedures: [procedure] }, 'view `my_view`: views are'],
+    ['procedures', { procedures: [procedure] }, 'procedure `ask_it`: procedures are'],
+    ['schedules', { schedules: [schedule] }, 'schedule of table `jobs`: scheduled tables are'],
+    ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
+    [
+      'row filters',
+      { rowLevelSecurity: ['SELECT * FROM jobs'] },
+      'row-level security filter `SELECT * FROM jobs`: row-level security filters are',
+    ],
+    [
+      'submodules',
+      { submodules: [{ namespace: 'n', module: personModule }] },
+      'submodule `n`: submodules are',
+    ],
+  ] as [string, Partial<RawModule>, string][])('%s is refused by name', (_, parts, text) => {
+    const raw = moduleOf([jobs], { reducers: [reducer('run', { job: ref(0) })], ...parts });
+    expect(unsupportedFeature(validateModule(raw))).toBe(
+      `module declares the ${text} not supported yet`,
+    );
+  });
+
+  it('tables and reducers is fine', () => {
+    expect(unsupportedFeature(validateModule(personModule))).toBeUndefined();
+  });
+});
