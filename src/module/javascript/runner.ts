@@ -104,6 +104,9 @@ class JavaScriptRunner implements ModuleRunner {
       this.#guest.settle();
       this.#expectLoaded(this.#guest.describe());
       const described = this.#guest.description();
+      if (described.byteLength > limits.programBytesMax) {
+        throw new ProgramError(`the description is larger than ${limits.programBytesMax} bytes`);
+      }
       return new Uint8Array(described).slice();
     } finally {
       this.#log.end();

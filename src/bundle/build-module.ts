@@ -1,0 +1,187 @@
+import { readFileSync } from 'node:fs';
+import { builtinModules } from 'node:module';
+import path from 'node:path';
+import * as esbuild from 'esbuild';
+import { BuildError, renderMessages } from './build-error.ts';
+import { readOwnSource, resolveOwnPackage, sdkSourcePrefix } from './own-package.ts';
+import { findProject, type Project } from './project.ts';
+
+export interface BuildOptions {
+  /** Shown as the version of a development build; defaults to `production`. */
+  readonly mode?: 'production' | 'development';
+}
+
+export interface BuiltModule {
+  /** UTF-8 text of one ES module with its source map inside: what is published. */
+  readonly program: Uint8Array;
+  /** For people, one message each, with place and code frame. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Bundles the TypeScript module at `location` (a project folder or a single file) into one program.
+ *
+ * The output depends on the sources alone: no absolute path, no time. Nothing is lowered or made
+ * smaller; the host does what its engine needs (see `link.ts`). Types are not checked (see
+ * `type-check.ts`). Rejects with `BuildError`, whose text names file, line and column.
+ */
+export async function buildModule(
+  location: string,
+  options: BuildOptions = {},
+): Promise<BuiltModule> {
+  const project = findProject(location);
+  const result = await bundle(project, options.mode ?? 'production');
+  const outputs = Object.values(result.metafile.outputs);
+  const isDefaultExported = outputs.some(({ exports }) => exports.includes('default'));
+  if (!isDefaultExported) {
+    throw new BuildError(
+      `${relativeTo(project, project.entry)}: must export schema as default export, ` +
+        'as in: export default spacetimedb',
+    );
+  }
+  const file = (ending: string) =>
+    result.outputFiles.find((output) => output.path.endsWith(ending))?.text ?? '';
+  const map = portableMap(file('.map'), project);
+  const url = `data:application/json;base64,${Buffer.from(map).toString('base64')}`;
+  const text = `${file('.js')}//# sourceMappingURL=${url}\n`;
+  return {
+    program: new TextEncoder().encode(text),
+    warnings: result.warnings.map((warning) => renderMessages([warning])),
+  };
+}
+
+async function bundle(
+  project: Project,
+  mode: string,
+): Promise<esbuild.BuildResult<{ metafile: true; write: false }>> {
+  try {
+    return await esbuild.build({
+      entryPoints: [project.entry],
+      absWorkingDir: project.root,
+      outfile: path.join(project.root, 'dist/bundle.js'),
+      write: false,
+      metafile: true,
+      bundle: true,
+      format: 'esm',
+      platform: 'browser',
+      target: 'esnext',
+      conditions: ['reducerdb-module', mode, 'import', 'default'],
+      define: { 'process.env.NODE_ENV': JSON.stringify(mode) },
+      // Decorators and the like follow the language, not the settings of whatever encloses a file.
+      tsconfigRaw: {},
+      charset: 'utf8',
+      legalComments: 'none',
+      sourcemap: 'external',
+      sourcesContent: true,
+      logLevel: 'silent',
+      // Our own package says that it has no side effects; an import for its types alone is fine.
+      logOverride: { 'ignored-bare-import': 'silent' },
+      logLimit: 20,
+      external: ['spacetime:sys*'],
+      plugins: [provideOwnPackage(project), refuseNodeModules(project)],
+    });
+  } catch (error) {
+    const { errors } = error as Partial<esbuild.BuildFailure>;
+    if (errors === undefined) throw error;
+    throw new BuildError(renderMessages(errors), { cause: error });
+  }
+}
+
+const ownNamespace = 'reducerdb';
+
+/** Our own package, where the project has none installed, from files beside this one. */
+function provideOwnPackage({ root }: Project): esbuild.Plugin {
+  return {
+    name: 'provide-own-package',
+    setup(build) {
+      build.onResolve({ filter: /^reducerdb($|\/)/ }, async (args) => {
+        if (args.pluginData === resolving) return undefined;
+        const installed = await resolveInstalled(build, args, root);
+        if (installed.errors.length === 0) return installed;
+        const file = resolveOwnPackage(args.path);
+        return file === undefined ? undefined : { path: file, namespace: ownNamespace };
+      });
+      build.onResolve({ filter: /^\./, namespace: ownNamespace }, ({ path: file, importer }) => ({
+        path: path.posix.join(path.posix.dirname(importer), file),
+        namespace: ownNamespace,
+        sideEffects: false,
+      }));
+      build.onLoad({ filter: /.*/, namespace: ownNamespace }, ({ path: file }) => ({
+        contents: readOwnSource(file),
+        loader: file.endsWith('.ts') ? 'ts' : 'js',
+      }));
+    },
+  };
+}
+
+const nodeModules = new Set(builtinModules);
+
+/** The machine's modules do not exist for a module; a package of the same name may. */
+function refuseNodeModules({ root }: Project): esbuild.Plugin {
+  return {
+    name: 'refuse-node-modules',
+    setup(build) {
+      build.onResolve({ filter: /^[a-z_]/ }, async (args) => {
+        if (args.pluginData === resolving) return undefined;
+        if (!args.path.startsWith('node:')) {
+          if (!nodeModules.has(args.path)) return undefined;
+          const installed = await resolveInstalled(build, args, root);
+          if (installed.errors.length === 0) return installed;
+        }
+        const text = `"${args.path}" is not available: modules have no I/O`;
+        return { errors: [{ text, notes: [{ text: whyNoInput }] }] };
+      });
+    },
+  };
+}
+
+const whyNoInput =
+  'a module runs inside the database, without files, network, timers or environment; ' +
+  'what it needs comes in as arguments of a reducer';
+
+/** Marks a question of ours to the bundler, so that we do not answer it ourselves. */
+const resolving = Symbol('resolving');
+
+function resolveInstalled(
+  build: esbuild.PluginBuild,
+  { path: specifier, importer, resolveDir, kind }: esbuild.OnResolveArgs,
+  root: string,
+): Promise<esbuild.ResolveResult> {
+  return build.resolve(specifier, {
+    importer,
+    resolveDir: resolveDir === '' ? root : resolveDir,
+    kind,
+    pluginData: resolving,
+  });
+}
+
+/** Names sources by where they are in the project, and our own by where they are in our package. */
+function portableMap(json: string, project: Project): string {
+  const map = JSON.parse(json) as { sources: string[] };
+  const outputFolder = path.join(project.root, 'dist');
+  map.sources = map.sources.map((source) => {
+    if (source.startsWith(`${ownNamespace}:`)) {
+      return sdkSourcePrefix + source.slice(ownNamespace.length + 1);
+    }
+    const file = relativeTo(project, path.resolve(outputFolder, source));
+    const inPackage = /(?:^|\/)node_modules\/reducerdb\/(?:dist\/|src\/)?(.*)$/.exec(file)?.[1];
+    return inPackage === undefined ? file : sdkSourcePrefix + inPackage;
+  });
+  return JSON.stringify(map);
+}
+
+function relativeTo({ root }: Project, file: string): string {
+  return path.relative(root, file).split(path.sep).join('/');
+}
+
+/** Text of the entry's `package.json` name, for messages; undefined if there is none. */
+export function moduleNameOf(location: string): string | undefined {
+  const { root } = findProject(location);
+  try {
+    const text = readFileSync(path.join(root, 'package.json'), 'utf8');
+    const { name } = JSON.parse(text) as { name?: unknown };
+    return typeof name === 'string' ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}

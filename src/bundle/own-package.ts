@@ -1,0 +1,35 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Sources of our own package are named like this in a program's source map. */
+export const sdkSourcePrefix = 'reducerdb/';
+
+/**
+ * What a module may import from us. The root entry starts a service, which a module cannot; inside a
+ * module it stands for the values, the part of it that is safe there.
+ */
+const guestEntries: Readonly<Record<string, string>> = {
+  reducerdb: 'values/index',
+  'reducerdb/values': 'values/index',
+  'reducerdb/server': 'server/index',
+  'reducerdb/sdk': 'server/index',
+};
+
+/** Folder that holds the rooms: `dist` of a built package, `src` when run from source. */
+const roomsFolder = fileURLToPath(new URL('..', import.meta.url));
+
+const extension = path.extname(fileURLToPath(import.meta.url));
+
+/** File for a specifier, relative to the rooms; `undefined` when a module may not import it. */
+export function resolveOwnPackage(specifier: string): string | undefined {
+  const entry = guestEntries[specifier];
+  if (entry === undefined) return undefined;
+  const file = `${entry}${extension}`;
+  return existsSync(path.join(roomsFolder, file)) ? file : undefined;
+}
+
+/** Text of a file that `resolveOwnPackage` named, or of one that such a file imports. */
+export function readOwnSource(file: string): string {
+  return readFileSync(path.join(roomsFolder, file), 'utf8');
+}
