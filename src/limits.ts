@@ -18,6 +18,8 @@ export const limits = {
   emptyElementCountMax: 65_536,
   /** Parts (primitives, products, sums, arrays) of one type with its references written out. */
   typePartsMax: 65_536,
+  /** Nodes of one type written out without refs, which can double with every ref. */
+  typeNodeCountMax: 65_536,
   /** Variants of one sum: the tag is one byte. */
   variantCountMax: 256,
   /** Columns of one table. */

@@ -1,5 +1,5 @@
+import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
-import { littleEndianBytes } from './identity.ts';
 
 // Constructors run for every row that is read: no lookup of a global in them.
 const { asUintN } = BigInt;

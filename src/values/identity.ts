@@ -1,3 +1,4 @@
+import { littleEndianBytes } from './binary-writer.ts';
 import { bigintFromHex, bigintToHex } from './hex.ts';
 
 // Constructors run for every row that is read: no lookup of a global in them.
@@ -64,13 +65,6 @@ export function identityToHex(identity: bigint): string {
 /** The identity written as 64 hexadecimal digits of any case with an optional `0x`. */
 export function identityFromHex(text: string): bigint | undefined {
   return bigintFromHex(text, hexDigits);
-}
-
-/** The low `byteCount` bytes of `value`, least significant first. */
-export function littleEndianBytes(value: bigint, byteCount: number): Uint8Array {
-  return Uint8Array.from({ length: byteCount }, (_, index) =>
-    Number((value >> BigInt(8 * index)) & 0xffn),
-  );
 }
 
 function parse(text: string): bigint {

@@ -67,7 +67,8 @@ function located<Result>(root: JsonValue, read: () => Result): Result {
     return read();
   } catch (error) {
     if (!(error instanceof Misfit)) throw error;
-    const path = error.steps.length === 0 ? '' : `${error.steps.join('')}: `;
+    const steps = error.steps.join('');
+    const path = steps === '' ? '' : `${steps}: `;
     const position = positionText(root, error.positions, error.edge);
     throw new JsonError(path + error.message + position);
   }
@@ -340,7 +341,7 @@ function readInteger256(kind: 'i256' | 'u256', json: JsonValue): bigint {
   if (typeof json !== 'string') {
     throw new Misfit(`invalid type: ${describe(json)}, expected ${kind} as a hex string`);
   }
-  const [, sign, digits] = /^([+-]?)0[x]0*([0-9a-fA-F]{0,64})$/.exec(json) ?? [];
+  const [, sign, digits] = /^([+-]?)0x0*([0-9a-fA-F]{0,64})$/.exec(json) ?? [];
   const isHex = digits !== undefined && !/0x$/.test(json) && (sign !== '-' || kind === 'i256');
   const magnitude = isHex ? BigInt(`0x0${digits}`) : undefined;
   const { min, max } = integerRange[kind];

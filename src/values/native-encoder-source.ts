@@ -27,7 +27,7 @@ export function encoderSource(type: AlgebraicType, typespace: Typespace): string
   return [
     '"use strict";',
     'const { asTypeError, checkEmptyElements, fail, failDepth, failTag } = h;',
-    'const { inside, isArray, isBytes, writeWide } = h;',
+    'const { inside, isArray, isBytes, writeFloat32, writeFloat64, writeWide } = h;',
     ...source.functions,
     'return function (w, v) {',
     `  try { ${root}(w, v, 0); } catch (error) { throw asTypeError(error, name); }`,
@@ -342,8 +342,8 @@ function storeText(kind: Exclude<ScalarKind, 'string'>, view: string, at: string
     case 'u256':
       return `writeWide(${view}, ${at}, ${value}, 4);`;
     case 'f32':
-      return `${view}.setFloat32(${at}, ${value}, true);`;
+      return `writeFloat32(${view}, ${at}, ${value});`;
     case 'f64':
-      return `${view}.setFloat64(${at}, ${value}, true);`;
+      return `writeFloat64(${view}, ${at}, ${value});`;
   }
 }

@@ -14,6 +14,7 @@ import {
   unknownTag,
 } from './binary-reader.ts';
 import { type BinaryWriter, writeWide } from './binary-writer.ts';
+import { writeFloat32, writeFloat64 } from './float-bits.ts';
 import {
   asTypeError,
   checkEmptyElements,
@@ -76,5 +77,7 @@ const helpers = {
   readU256,
   tooDeep,
   unknownTag,
+  writeFloat32,
+  writeFloat64,
   writeWide,
 };

@@ -26,42 +26,112 @@ export function resolveType(
 }
 
 /**
- * The same type with every ref replaced by what it refers to. A ref used twice yields the same object
- * twice, so the result is never larger than the typespace. Throws `InvalidTypeError` on recursion.
+ * Throws `InvalidTypeError` unless every codec can handle `type`: its refs lead somewhere, recursion
+ * passes through a sum or an array, no sum has more variants than a tag can tell, and written out
+ * without refs it is neither too deep nor too large. Types of a module are checked once, at the door.
  */
-export function inlineRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
-  const done = new Map<number, AlgebraicType>();
-  const open = new Set<number>();
-  const inlineNamed = (items: readonly NamedType[], depth: number): NamedType[] =>
-    items.map((item) => ({ name: item.name, type: inline(item.type, depth) }));
-  const inline = (current: AlgebraicType, depth: number): AlgebraicType => {
-    if (depth > limits.nestingDepthMax) throw new InvalidTypeError('type is nested too deeply');
+export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypespace): void {
+  const done = new Map<number, Extent>();
+  /** Refs around the current type, with the depth that each stands at. */
+  const open = new Map<number, number>();
+  const extentOf = (current: AlgebraicType, depth: number, boxDepth: number): Extent => {
+    if (depth > limits.nestingDepthMax) throw tooDeep();
     switch (current.kind) {
       case 'ref':
-        return inlineRef(current.ref, depth);
+        return refExtent(current.ref, depth, boxDepth);
       case 'product':
-        return { kind: 'product', elements: inlineNamed(current.elements, depth + 1) };
+        return sumOfExtents(
+          current.elements.map((item) => extentOf(item.type, depth + 1, boxDepth)),
+        );
       case 'sum':
-        return { kind: 'sum', variants: inlineNamed(current.variants, depth + 1) };
+        if (current.variants.length > limits.variantCountMax) {
+          throw new InvalidTypeError(`a sum has more than ${limits.variantCountMax} variants`);
+        }
+        return sumOfExtents(current.variants.map((item) => extentOf(item.type, depth + 1, depth)));
       case 'array':
-        return { kind: 'array', element: inline(current.element, depth + 1) };
+        return sumOfExtents([extentOf(current.element, depth + 1, depth)]);
+      default:
+        return { height: 0, nodes: 1 };
+    }
+  };
+  const refExtent = (ref: number, depth: number, boxDepth: number): Extent => {
+    const openedAt = open.get(ref);
+    if (openedAt !== undefined) {
+      if (boxDepth < openedAt) throw new InvalidTypeError(`type &${ref} contains itself`);
+      return { height: 0, nodes: 1 };
+    }
+    let extent = done.get(ref);
+    if (extent === undefined) {
+      const target = typespace.types[ref];
+      if (target === undefined) throw new InvalidTypeError(`type &${ref} does not exist`);
+      open.set(ref, depth);
+      extent = extentOf(target, depth, boxDepth);
+      open.delete(ref);
+      done.set(ref, extent);
+    }
+    if (depth + extent.height > limits.nestingDepthMax) throw tooDeep();
+    return extent;
+  };
+  extentOf(type, 0, -1);
+}
+
+/** Levels and nodes of a type that is written out without refs. */
+interface Extent {
+  readonly height: number;
+  readonly nodes: number;
+}
+
+function sumOfExtents(parts: readonly Extent[]): Extent {
+  let height = 0;
+  let nodes = 1;
+  for (const part of parts) {
+    height = Math.max(height, part.height + 1);
+    nodes += part.nodes;
+  }
+  if (nodes > limits.typeNodeCountMax) throw new InvalidTypeError('the type is too large');
+  return { height, nodes };
+}
+
+function tooDeep(): InvalidTypeError {
+  return new InvalidTypeError(`the type is nested deeper than ${limits.nestingDepthMax} levels`);
+}
+
+/**
+ * The same type with every ref replaced by what it refers to. Throws `InvalidTypeError` on recursion,
+ * and on whatever `checkType` refuses.
+ */
+export function inlineRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
+  checkType(type, typespace);
+  // A ref used twice yields the same object twice: what is compiled per type is compiled once.
+  const done = new Map<number, AlgebraicType>();
+  const open = new Set<number>();
+  const inlineNamed = (items: readonly NamedType[]): NamedType[] =>
+    items.map((item) => ({ name: item.name, type: inline(item.type) }));
+  const inline = (current: AlgebraicType): AlgebraicType => {
+    switch (current.kind) {
+      case 'ref':
+        return inlineRef(current.ref);
+      case 'product':
+        return { kind: 'product', elements: inlineNamed(current.elements) };
+      case 'sum':
+        return { kind: 'sum', variants: inlineNamed(current.variants) };
+      case 'array':
+        return { kind: 'array', element: inline(current.element) };
       default:
         return current;
     }
   };
-  const inlineRef = (ref: number, depth: number): AlgebraicType => {
+  const inlineRef = (ref: number): AlgebraicType => {
     const known = done.get(ref);
     if (known !== undefined) return known;
     if (open.has(ref)) throw new InvalidTypeError(`type &${ref} is recursive`);
-    const target = typespace.types[ref];
-    if (target === undefined) throw new InvalidTypeError(`type &${ref} does not exist`);
     open.add(ref);
-    const result = inline(target, depth);
+    const result = inline(resolveType({ kind: 'ref', ref }, typespace));
     open.delete(ref);
     done.set(ref, result);
     return result;
   };
-  return inline(type, 0);
+  return inline(type);
 }
 
 /** Structural equality: element and variant names count, refs are followed on both sides. */

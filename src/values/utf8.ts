@@ -3,6 +3,7 @@
  * written through a `DataView`, because in a hardened realm a store into a typed array can be twenty
  * times slower. Texts are made of UTF-16 units; a surrogate without its partner is written as U+FFFD.
  */
+import { isHardenedRealm } from './hardened-realm.ts';
 
 const replacement = 0xfffd;
 
@@ -23,9 +24,15 @@ export function utf8Length(text: string): number {
   return byteCount;
 }
 
-/** Writes `text` at `at` and returns the offset behind it. There must be room for 3 bytes a unit. */
-export function writeUtf8(text: string, view: DataView, at: number): number {
+/**
+ * Writes `text` at `at` of `bytes`, of which `view` is a view, and returns the offset behind it. There
+ * must be room for 3 bytes a unit.
+ */
+export function writeUtf8(text: string, bytes: Uint8Array, view: DataView, at: number): number {
   const length = text.length;
+  if (length > longTextBytes && encoder !== void 0) {
+    return at + encoder.encodeInto(text, bytes.subarray(at)).written;
+  }
   let end = at;
   for (let index = 0; index < length; index += 1) {
     const unit = text.charCodeAt(index);
@@ -73,46 +80,52 @@ function writeUtf8From(text: string, from: number, view: DataView, at: number): 
 
 /** The text in `bytes[start, end)`, or `undefined` if that is not UTF-8. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number): string | undefined {
-  if (end - start > longTextBytes && fatalDecoder !== undefined) {
-    try {
-      return fatalDecoder.decode(bytes.subarray(start, end));
-    } catch {
-      return undefined;
-    }
+  if (end - start > longTextBytes && fatalDecoder !== void 0) {
+    return decodeLongText(bytes.subarray(start, end));
   }
   let text = '';
   let at = start;
-  for (; at + 4 <= end; at += 4) {
-    const a = bytes[at] as number;
-    const b = bytes[at + 1] as number;
-    const c = bytes[at + 2] as number;
-    const d = bytes[at + 3] as number;
-    if ((a | b | c | d) >= 0x80) return readUtf8From(text, bytes, at, end);
-    text += fromCharCode(a, b, c, d);
-  }
-  for (; at < end; at += 1) {
-    const a = bytes[at] as number;
-    if (a >= 0x80) return readUtf8From(text, bytes, at, end);
-    text += fromCharCode(a);
+  while (at < end) {
+    const lead = bytes[at] as number;
+    if (lead < 0x80) {
+      const next = at + asciiStep;
+      if (next <= end) {
+        const b = bytes[at + 1] as number;
+        const c = bytes[at + 2] as number;
+        const d = bytes[at + 3] as number;
+        const e = bytes[at + 4] as number;
+        const f = bytes[at + 5] as number;
+        const g = bytes[at + 6] as number;
+        const h = bytes[at + 7] as number;
+        if ((b | c | d | e | f | g | h) < 0x80) {
+          text += fromCharCode(lead, b, c, d, e, f, g, h);
+          at = next;
+          continue;
+        }
+      }
+      text += fromCharCode(lead);
+      at += 1;
+      continue;
+    }
+    const width = utf8Width(bytes, at, end);
+    if (width === 0) return void 0;
+    const point = codePointAt(bytes, at, width);
+    if (point < 0x10000) text += fromCharCode(point);
+    else text += fromCharCode(0xd7c0 + (point >> 10), 0xdc00 + (point & 0x3ff));
+    at += width;
   }
   return text;
 }
 
-function readUtf8From(
-  before: string,
-  bytes: Uint8Array,
-  start: number,
-  end: number,
-): string | undefined {
-  let text = before;
-  let at = start;
-  while (at < end) {
-    const width = utf8Width(bytes, at, end);
-    if (width === 0) return void 0;
-    text += fromCodePoint(codePointAt(bytes, at, width));
-    at += width;
+/** Characters that are read at once while they are ASCII. */
+const asciiStep = 8;
+
+function decodeLongText(bytes: Uint8Array): string | undefined {
+  try {
+    return fatalDecoder?.decode(bytes);
+  } catch {
+    return undefined;
   }
-  return text;
 }
 
 /** True if `bytes[start, end)` is UTF-8. */
@@ -172,10 +185,12 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/** Beyond this the call into the platform's decoder costs less than the loop. */
+/** Beyond this the call into the platform's codec costs less than the loop. */
 const longTextBytes = 64;
-const { fromCharCode, fromCodePoint } = String;
-const fatalDecoder =
-  typeof TextDecoder === 'function'
-    ? new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-    : undefined;
+const { fromCharCode } = String;
+// What a hardened realm has under these names, if anything, is not the platform's.
+const hasPlatform = !isHardenedRealm && typeof TextDecoder === 'function';
+const fatalDecoder = hasPlatform
+  ? new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  : undefined;
+const encoder = hasPlatform ? new TextEncoder() : undefined;
