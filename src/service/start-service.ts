@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { HostTokens } from '../auth/host-tokens.ts';
-import { keyFilesIn, loadKeys } from '../auth/keys.ts';
+import { KeyError, keyFilesIn, loadKeys } from '../auth/keys.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
@@ -11,7 +11,7 @@ import { limits } from '../limits.ts';
 import { McpServer } from '../mcp/server.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
-import { lockDirectory } from '../node/directory-lock.ts';
+import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import {
   ConfigurationError,
@@ -54,8 +54,14 @@ export async function startService(given: Partial<ServiceConfiguration> = {}): P
     return await assemble(configuration, log, releases);
   } catch (error) {
     for (const release of releases.reverse()) await release();
-    throw error;
+    throw startError(error);
   }
+}
+
+/** What an operator can mend is told apart from what is a bug. */
+function startError(error: unknown): unknown {
+  const isExpected = error instanceof DirectoryLockedError || error instanceof KeyError;
+  return isExpected ? new ConfigurationError(error.message, { cause: error }) : error;
 }
 
 /** Builds one of each; `releases` undoes in reverse order what was done when a later step fails. */
@@ -67,7 +73,8 @@ async function assemble(
   const { dataDirectory } = configuration;
   if (dataDirectory !== undefined) {
     mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
-    releases.push(lockDirectory(dataDirectory));
+    const lock = lockDirectory(dataDirectory);
+    releases.push(() => lock.release());
   }
   const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
   const tokens = new HostTokens(keys, configuration.issuer);
