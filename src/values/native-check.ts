@@ -71,9 +71,14 @@ export function nativeName(item: NamedType, index: number): string {
   return item.name ?? String(index);
 }
 
-/** True for a `Uint8Array` of any realm. */
-export function isBytes(value: unknown): value is Uint8Array {
-  return isView(value) && (value as { BYTES_PER_ELEMENT?: unknown }).BYTES_PER_ELEMENT === 1;
+/** The bytes to write: a `Uint8Array` of any realm, or a list of integers from 0 to 255. */
+export function bytesOf(value: unknown): Uint8Array | undefined {
+  if (isView(value) && (value as { BYTES_PER_ELEMENT?: unknown }).BYTES_PER_ELEMENT === 1) {
+    return value as Uint8Array;
+  }
+  if (!isArray(value)) return void 0;
+  const isByte = (item: unknown) => typeof item === 'number' && (item & 255) === item;
+  return value.every(isByte) ? Uint8Array.from(value) : void 0;
 }
 
 function misfitText(demand: Demand, value: unknown): string {
@@ -136,3 +141,4 @@ const phrases: Readonly<Record<Demand, string>> = {
 };
 
 const { isView } = ArrayBuffer;
+const { isArray } = Array;

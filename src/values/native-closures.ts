@@ -9,12 +9,12 @@ import { type IntegerKind, integerRange } from './integer-range.ts';
 import { fixedSizeOf } from './layout.ts';
 import {
   asTypeError,
+  bytesOf,
   checkEmptyElements,
   fail,
   failDepth,
   failTag,
   inside,
-  isBytes,
   nativeName,
   stepText,
 } from './native-check.ts';
@@ -157,8 +157,9 @@ function variantChooser(type: Extract<AlgebraicType, { kind: 'sum' }>): VariantC
 function arrayWriter(element: AlgebraicType, typespace: Typespace): Write {
   if (element.kind === 'u8') {
     return (writer, value) => {
-      if (!isBytes(value)) fail('', 'bytes', value);
-      writer.bytes(value);
+      const bytes = bytesOf(value);
+      if (bytes === undefined) fail('', 'bytes', value);
+      writer.bytes(bytes);
     };
   }
   const write = writerOf(element, typespace);

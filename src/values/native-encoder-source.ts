@@ -27,7 +27,7 @@ export function encoderSource(type: AlgebraicType, typespace: Typespace): string
   return [
     '"use strict";',
     'const { asTypeError, checkEmptyElements, fail, failDepth, failTag } = h;',
-    'const { inside, isArray, isBytes, writeFloat32, writeFloat64, writeWide } = h;',
+    'const { inside, isArray, bytesOf, writeFloat32, writeFloat64, writeWide } = h;',
     ...source.functions,
     'return function (w, v) {',
     `  try { ${root}(w, v, 0); } catch (error) { throw asTypeError(error, name); }`,
@@ -204,9 +204,11 @@ class EncoderSource {
   #array(element: AlgebraicType, place: Place): void {
     if (element.kind === 'u8') {
       this.#flush();
+      const bytes = this.#name();
       this.#lines.push(
-        `if (!isBytes(${place.value})) fail(${place.path}, "bytes", ${place.value});`,
-        `w.bytes(${place.value});`,
+        `const ${bytes} = bytesOf(${place.value});`,
+        `if (${bytes} === void 0) fail(${place.path}, "bytes", ${place.value});`,
+        `w.bytes(${bytes});`,
       );
       return;
     }

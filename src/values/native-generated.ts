@@ -17,12 +17,12 @@ import { type BinaryWriter, writeWide } from './binary-writer.ts';
 import { writeFloat32, writeFloat64 } from './float-bits.ts';
 import {
   asTypeError,
+  bytesOf,
   checkEmptyElements,
   fail,
   failDepth,
   failTag,
   inside,
-  isBytes,
 } from './native-check.ts';
 import { nativeClasses } from './native-classes.ts';
 import { decoderSource } from './native-decoder-source.ts';
@@ -63,6 +63,7 @@ function evaluate(source: string): Factory | undefined {
 const helpers = {
   ...nativeClasses,
   asTypeError,
+  bytesOf,
   checkEmptyElements,
   fail,
   failDepth,
@@ -70,7 +71,6 @@ const helpers = {
   inside,
   invalidBool,
   isArray: Array.isArray,
-  isBytes,
   readI128,
   readI256,
   readU128,

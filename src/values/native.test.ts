@@ -142,6 +142,7 @@ for (const { name, encoderOf, decoderOf } of implementations) {
     it('map arrays to arrays and bytes to Uint8Array', () => {
       expectBothWays(bytesType, Uint8Array.of(1, 255), '02000000 01ff');
       expect(encode(bytesType, Buffer.from([1, 255]))).toBe('0200000001ff');
+      expect(encode(bytesType, [1, 255])).toBe('0200000001ff');
       const list = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', element });
       expectBothWays(list({ kind: 'u16' }), [1, 2], '02000000 0100 0200');
       expectBothWays(list(unitType), [{}, {}], '02000000');
@@ -253,7 +254,7 @@ for (const { name, encoderOf, decoderOf } of implementations) {
         "hero: the number 0 is not a variant: expected a tag out of 'Red', 'Green'",
       );
       expect(refusal({ kind: 'u64' }, 1)).toBe('hero: expected a bigint (u64), got the number 1');
-      expect(refusal(bytesType, [1])).toBe('hero: expected a Uint8Array, got an array');
+      expect(refusal(bytesType, [256])).toBe('hero: expected a Uint8Array, got an array');
       expect(refusal({ kind: 'bool' }, 1)).toBe('hero: expected a boolean, got the number 1');
     });
 

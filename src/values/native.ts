@@ -6,7 +6,7 @@
  * | bool, string | boolean, string |
  * | i8 … u32, f32, f64 | number |
  * | i64 … u256 | bigint |
- * | array of u8; other arrays | `Uint8Array`; array |
+ * | array of u8; other arrays | `Uint8Array` (a list of numbers is taken too); array |
  * | product | object by element name (a nameless one goes by its position); unit is `{}` |
  * | option of T | T, or `undefined` for none (`null` is taken too) |
  * | result of T, E | `{ ok: T }` or `{ err: E }` |
