@@ -40,8 +40,8 @@ export function pascalCase(name: string): string {
 }
 
 /**
- * Splits at `_`, `-` and spaces, which are dropped, and wherever `startsWord` says so. Looks at whole
- * grapheme clusters, so that a letter keeps its combining marks.
+ * Splits at `_`, `-` and spaces, which are dropped, and wherever `startsWord` says so. Looks at
+ * whole grapheme clusters, so that a letter keeps its combining marks.
  */
 export function splitWords(name: string): string[] {
   const words: string[] = [];

@@ -13,11 +13,12 @@ import { checkCatalog } from './check-catalog.ts';
 import { readColumns, readList, readTag } from './decode-raw-parts.ts';
 
 /**
- * A catalog as the commit log keeps it. Integers are little-endian, `string` is a u32 byte count and
- * UTF-8, `list` a u32 count and the items, a type is written as in the value format.
+ * A catalog as the commit log keeps it. Integers are little-endian, `string` is a u32 byte count
+ * and UTF-8, `list` a u32 count and the items, a type is written as in the value format.
  *
  *     catalog     version:u8=1  next-id:u32  types:list<type>  tables:list<table>
- *     table       id:u32  name:string  source-name:string  flags:u8  primary-key:u16 (0xffff = none)
+ *     table       id:u32  name:string  source-name:string  flags:u8
+ *                 primary-key:u16 (0xffff = none)
  *                 columns:list<column>  indexes:list<index>
  *                 constraints:list<constraint>  sequences:list<sequence>
  *     flags       1 system table, 2 private, 4 event table

@@ -2,9 +2,9 @@ import type { AlgebraicType, NamedType, Typespace } from '../values/type.ts';
 import { typesEqual } from '../values/typespace.ts';
 
 /**
- * Writes column types out of a module's typespace for a catalog: refs are replaced by what they refer
- * to, except on recursive types, which move into the catalog's own list. That list only grows, so a
- * ref that a table of an earlier catalog holds stays right.
+ * Writes column types out of a module's typespace for a catalog: refs are replaced by what they
+ * refer to, except on recursive types, which move into the catalog's own list. That list only
+ * grows, so a ref that a table of an earlier catalog holds stays right.
  */
 export class CatalogTypes {
   readonly #types: AlgebraicType[];
@@ -20,7 +20,7 @@ export class CatalogTypes {
   /** Returns what turns a type of `typespace` into a catalog's; call it once per typespace. */
   importerOf(typespace: Typespace): (type: AlgebraicType) => AlgebraicType {
     const recursive = recursiveRefs(typespace);
-    // Only types that are whole can be compared with; those of this typespace are told by their refs.
+    // Only whole types can be compared with; those of this typespace are told by their refs.
     const known = { types: [...this.#types] };
     const written = new Map<number, AlgebraicType>();
     const moved = new Map<number, number>();

@@ -2,9 +2,9 @@ import type { AlgebraicType } from '../values/type.ts';
 import type { IndexAlgorithm } from './definition.ts';
 
 /**
- * The physical schema of one database: what the store is built from and what the log records when it
- * changes. Unlike a definition it has ids, it includes the system tables, and its column types hold
- * no refs except inside a recursive type, where they index `types`.
+ * The physical schema of one database: what the store is built from and what the log records when
+ * it changes. Unlike a definition it has ids, it includes the system tables, and its column types
+ * hold no refs except inside a recursive type, where they index `types`.
  */
 export interface Catalog {
   readonly tables: readonly TableSpec[];

@@ -30,7 +30,7 @@ export function readOption<Item>(
   return readTag(r, ['some', 'none'], 'option') === 'some' ? read(r) : undefined;
 }
 
-/** Reads a tag byte and returns its variant, given in tag order. `name` is the sum's, for errors. */
+/** Reads a tag byte and returns its variant, given in tag order. `name` is the sum's. */
 export function readTag<Variant>(
   r: BinaryReader,
   variants: readonly Variant[],

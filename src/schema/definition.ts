@@ -1,8 +1,8 @@
 import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
 
 /**
- * A module's definition after validation: canonical names everywhere, the module's own spelling kept
- * beside each as `sourceName`, functions numbered by position. Made by `validate.ts` alone.
+ * A module's definition after validation: canonical names everywhere, the module's own spelling
+ * kept beside each as `sourceName`, functions numbered by position. Made by `validate.ts` alone.
  */
 export interface ModuleDefinition {
   /** Format the module described itself in. */

@@ -2,9 +2,9 @@ import type { AlgebraicType, ProductType } from '../values/type.ts';
 import { typeToJson } from '../values/type-codec.ts';
 
 /**
- * Pieces of JSON text in the shape that definitions have on the wire: sums as an object with one key,
- * options as `some` or `none`, bytes as hex, integers of any width as plain numbers. A piece is text,
- * so key order is exactly what is written and no integer passes through a float.
+ * Pieces of JSON text in the shape that definitions have on the wire: sums as an object with one
+ * key, options as `some` or `none`, bytes as hex, integers of any width as plain numbers. A piece
+ * is text, so key order is exactly what is written and no integer passes through a float.
  */
 export type Json = string;
 

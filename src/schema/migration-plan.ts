@@ -47,8 +47,8 @@ export function planMigration(old: ModuleDefinition, next: ModuleDefinition): Mi
 }
 
 /**
- * The encoded values that existing rows get, by table id: one for each column that a plan adds to the
- * table, in column order. `catalog` is the one the plan leads to.
+ * The encoded values that existing rows get, by table id: one for each column that a plan adds to
+ * the table, in column order. `catalog` is the one the plan leads to.
  */
 export function addedDefaults(
   steps: readonly MigrationStep[],

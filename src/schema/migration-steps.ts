@@ -7,8 +7,8 @@ import type {
 import type { FullTable } from './flatten.ts';
 
 /**
- * One change of a database's schema. Names are full canonical names; the steps of a plan come in the
- * order in which they are carried out. A changed index or sequence is removed and added.
+ * One change of a database's schema. Names are full canonical names; the steps of a plan come in
+ * the order in which they are carried out. A changed index or sequence is removed and added.
  */
 export type MigrationStep =
   | ({ readonly kind: 'removeIndex' } & IndexChange)

@@ -131,11 +131,12 @@ describe('the text of a plan', () => {
   });
 
   it('has colours on demand', () => {
+    const warning = '!!! Warning: All clients will be disconnected due to breaking schema changes';
     const colourful = planText(stepsBetween(moduleOf([base]), moduleOf([])), 'ansi');
     expect(colourful.split('\n').slice(3)).toEqual([
       '',
       '▸ \u001b[31mRemoved\u001b[0m table: \u001b[36mt\u001b[0m',
-      '\u001b[37;41m!!! Warning: All clients will be disconnected due to breaking schema changes\u001b[0m',
+      `\u001b[37;41m${warning}\u001b[0m`,
       '',
     ]);
     expect(colourful.startsWith(`\u001b[34m${rule}\u001b[0m\n`)).toBe(true);

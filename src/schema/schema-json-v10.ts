@@ -18,8 +18,8 @@ import { viewRowOf } from './view-rows.ts';
 
 /**
  * Sections in a fixed order, most of them left out when empty. Entities are listed by the module's
- * own spelling; `ExplicitNames` gives the canonical one of each, so that no reader needs to know the
- * naming policy.
+ * own spelling; `ExplicitNames` gives the canonical one of each, so that no reader needs to know
+ * the naming policy.
  */
 export function schemaJsonV10(definition: ModuleDefinition): Json {
   const sections = [

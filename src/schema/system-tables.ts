@@ -4,8 +4,8 @@ import type { ColumnSpec, TableSpec } from './catalog.ts';
 
 /**
  * Tables that every database has. Those below hold rows of their own and are part of each catalog.
- * The other system tables describe the catalog and the module: they are computed when read, and only
- * their names are reserved here. Identities in them are plain integers.
+ * The other system tables describe the catalog and the module: they are computed when read, and
+ * only their names are reserved here. Identities in them are plain integers.
  */
 export const systemTables: readonly TableSpec[] = [
   systemTable({

@@ -7,8 +7,8 @@ import type { Problems } from './problems.ts';
 /**
  * What types a client can be generated for. A ref that the module lists under a name is a
  * *definition*; a type anywhere else is a *use* and must be a primitive, a special type, a list or
- * choice of uses, or a ref. Types may be recursive only through a definition, and never by a product
- * that holds itself outright, since no value of it could end.
+ * choice of uses, or a ref. Types may be recursive only through a definition, and never by a
+ * product that holds itself outright, since no value of it could end.
  *
  * All walks are bounded in depth and visit a ref once: a small hostile module must cost little.
  */
@@ -151,7 +151,7 @@ interface TypeSize {
   readonly depth: number;
 }
 
-/** A product or sum is described by a variant, its payload, a list in that, and the list's items. */
+/** A product or sum is described by a variant, its payload, a list in that, and its items. */
 const listedLevels = 4;
 
 const onePart: TypeSize = { parts: 1, depth: 1 };
@@ -173,8 +173,9 @@ function partsOf(type: AlgebraicType): readonly NamedType[] {
 }
 
 /**
- * Refs whose values could never end: products that lead to themselves through fields alone. Found by
- * taking away, again and again, what rests on nothing that is left; a chain of any length is fine.
+ * Refs whose values could never end: products that lead to themselves through fields alone. Found
+ * by taking away, again and again, what rests on nothing that is left; a chain of any length is
+ * fine.
  */
 function endlessRefs(typespace: Typespace): number[] {
   const isInRange = (ref: number) => ref < typespace.types.length;

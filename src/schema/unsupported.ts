@@ -2,8 +2,8 @@ import type { ModuleDefinition } from './definition.ts';
 
 /**
  * Names the first thing that a module declares and that is not served yet, as a text for whoever
- * publishes it; `undefined` when all of the module can be served. The definition carries these things
- * already, so that tools can show them.
+ * publishes it; `undefined` when all of the module can be served. The definition carries these
+ * things already, so that tools can show them.
  */
 export function unsupportedFeature(definition: ModuleDefinition): string | undefined {
   const { views, procedures, tables, httpHandlers, httpRoutes, rowLevelSecurity } = definition;

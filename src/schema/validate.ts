@@ -10,8 +10,8 @@ import { validateTypes } from './validate-types.ts';
 import { validateViews } from './validate-views.ts';
 
 /**
- * Checks a module's description and gives every entity its canonical name. Throws `DefinitionErrors`
- * with everything that is wrong, not only the first thing.
+ * Checks a module's description and gives every entity its canonical name. Throws
+ * `DefinitionErrors` with everything that is wrong, not only the first thing.
  */
 export function validateModule(raw: RawModule): ModuleDefinition {
   const problems = new Problems();

@@ -1,0 +1,241 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { personModule } from '../../test/schema/module-builder.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
+import { catalogOf } from './build-catalog.ts';
+import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
+import { decodeRawModule } from './decode-raw-module.ts';
+import { encodeRawModuleV10 } from './encode-raw-module.ts';
+import { planMigration } from './migration-plan.ts';
+import { DefinitionErrors } from './problems.ts';
+import { emptyRawModule, type RawModule, type RawTable } from './raw-module.ts';
+import { schemaJson } from './schema-json.ts';
+import { validateModule } from './validate.ts';
+
+const u16 = fc.nat({ max: 0xffff });
+const u32 = fc.nat({ max: 0xffff_ffff });
+const i128 = fc.bigInt({ min: -(2n ** 127n), max: 2n ** 127n - 1n });
+const name = fc.string({ unit: 'grapheme', maxLength: 8 });
+const optional = <Item>(item: fc.Arbitrary<Item>) => fc.option(item, { nil: undefined });
+const list = <Item>(item: fc.Arbitrary<Item>) => fc.array(item, { maxLength: 3 });
+
+const scalarKinds = ['string', 'bool', 'u8', 'i128', 'u256', 'f32', 'f64'] as const;
+const { type, product } = fc.letrec<{
+  type: AlgebraicType;
+  part: NamedType;
+  product: ProductType;
+}>((tie) => ({
+  type: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom(...scalarKinds).map((kind): AlgebraicType => ({ kind })),
+    u32.map((ref): AlgebraicType => ({ kind: 'ref', ref })),
+    tie('type').map((element): AlgebraicType => ({ kind: 'array', element })),
+    list(tie('part')).map((variants): AlgebraicType => ({ kind: 'sum', variants })),
+    tie('product'),
+  ),
+  part: fc.record({ name: optional(name), type: tie('type') }),
+  product: list(tie('part')).map((elements): ProductType => ({ kind: 'product', elements })),
+}));
+
+const index = fc.oneof(
+  fc.record({
+    sourceName: optional(name),
+    accessorName: optional(name),
+    algorithm: fc.constantFrom('btree' as const, 'hash' as const),
+    columns: list(u16),
+  }),
+  fc.record({
+    sourceName: optional(name),
+    accessorName: optional(name),
+    algorithm: fc.constant('direct' as const),
+    columns: u16.map((column) => [column]),
+  }),
+);
+
+const table: fc.Arbitrary<RawTable> = fc.record({
+  sourceName: name,
+  rowTypeRef: u32,
+  primaryKey: list(u16),
+  indexes: list(index),
+  constraints: list(fc.record({ sourceName: optional(name), columns: list(u16) })),
+  sequences: list(
+    fc.record({
+      sourceName: optional(name),
+      column: u16,
+      start: optional(i128),
+      minValue: optional(i128),
+      maxValue: optional(i128),
+      increment: i128,
+    }),
+  ),
+  tableType: fc.constantFrom('system', 'user'),
+  access: fc.constantFrom('public', 'private'),
+  defaultValues: list(fc.record({ column: u16, value: fc.uint8Array({ maxLength: 9 }) })),
+  isEvent: fc.boolean(),
+});
+
+const visibility = fc.constantFrom('private' as const, 'clientCallable' as const);
+
+const { module } = fc.letrec<{ module: RawModule }>((tie) => ({
+  module: fc.record({
+    version: fc.constant(10 as const),
+    typespace: fc.record({ types: list(type) }),
+    types: list(
+      fc.record({ scope: list(name), sourceName: name, ref: u32, customOrdering: fc.boolean() }),
+    ),
+    tables: list(table),
+    reducers: list(
+      fc.record({
+        sourceName: name,
+        params: product,
+        visibility,
+        okReturnType: type,
+        errReturnType: type,
+      }),
+    ),
+    procedures: list(
+      fc.record({ sourceName: name, params: product, returnType: type, visibility }),
+    ),
+    views: list(
+      fc.record({
+        sourceName: name,
+        index: u32,
+        isPublic: fc.boolean(),
+        isAnonymous: fc.boolean(),
+        params: product,
+        returnType: type,
+      }),
+    ),
+    schedules: list(
+      fc.record({
+        sourceName: optional(name),
+        tableName: name,
+        atColumn: u16,
+        functionName: name,
+      }),
+    ),
+    lifecycleReducers: list(
+      fc.record({
+        event: fc.constantFrom('init' as const, 'onConnect' as const, 'onDisconnect' as const),
+        functionName: name,
+      }),
+    ),
+    rowLevelSecurity: list(name),
+    caseConversion: fc.constantFrom('none' as const, 'snakeCase' as const),
+    explicitNames: list(
+      fc.record({
+        kind: fc.constantFrom('table' as const, 'function' as const, 'index' as const),
+        sourceName: name,
+        canonicalName: name,
+      }),
+    ),
+    httpHandlers: list(name),
+    httpRoutes: list(
+      fc.record({
+        handler: name,
+        method: optional(fc.constantFrom('GET', 'PATCH', 'PURGE', '')),
+        path: name,
+      }),
+    ),
+    viewPrimaryKeys: list(fc.record({ viewName: name, columns: list(name) })),
+    submodules: fc.oneof(
+      { maxDepth: 2 },
+      fc.constant([]),
+      list(fc.record({ namespace: name, module: tie('module') })),
+    ),
+    strayDefaultTables: fc.constant([]),
+  }),
+}));
+
+describe('raw modules', () => {
+  it('survive being written and read', () => {
+    fc.assert(
+      fc.property(module, (raw) => {
+        const bytes = encodeRawModuleV10(raw);
+        expect(decodeRawModule(bytes)).toEqual(raw);
+        expect(encodeRawModuleV10(decodeRawModule(bytes))).toEqual(bytes);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('are refused with DecodeError and nothing else when the bytes are random', () => {
+    const envelope = fc.constantFrom([], [0], [1], [2], [2, 1, 0, 0, 0]);
+    fc.assert(
+      fc.property(envelope, fc.uint8Array({ maxLength: 200 }), (head, tail) => {
+        decodeOrRefuse(Uint8Array.of(...head, ...tail));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('that are damaged in one place are refused by the reader or by the rules, or are fine', () => {
+    const bytes = encodeRawModuleV10(personModule);
+    const place = fc.nat({ max: bytes.length - 1 });
+    fc.assert(
+      fc.property(place, fc.nat({ max: 255 }), (at, byte) => {
+        const damaged = Uint8Array.from(bytes);
+        damaged[at] = byte;
+        const raw = decodeOrRefuse(damaged);
+        if (raw !== undefined) useOrRefuse(raw);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('of any content never break the rules in any other way than DefinitionErrors', () => {
+    fc.assert(fc.property(module, useOrRefuse), { numRuns: 300 });
+  });
+
+  it('are never taken for longer than their bytes', () => {
+    expect(() => decodeRawModule(Uint8Array.of(2, 1, 0, 0, 0, 8, 255, 255, 255, 255))).toThrow(
+      DecodeError,
+    );
+  });
+});
+
+describe('catalogs', () => {
+  it('are refused with DecodeError and nothing else when their bytes are damaged', () => {
+    const bytes = encodeCatalog(catalogOf(validateModule(personModule)));
+    const place = fc.nat({ max: bytes.length - 1 });
+    fc.assert(
+      fc.property(place, fc.nat({ max: 255 }), (at, byte) => {
+        const damaged = Uint8Array.from(bytes);
+        damaged[at] = byte;
+        try {
+          const catalog = decodeCatalog(damaged);
+          expect(decodeCatalog(encodeCatalog(catalog))).toEqual(catalog);
+        } catch (error) {
+          if (!(error instanceof DecodeError)) throw error;
+        }
+      }),
+      { numRuns: 3000 },
+    );
+  });
+});
+
+function decodeOrRefuse(bytes: Uint8Array): RawModule | undefined {
+  try {
+    return decodeRawModule(bytes);
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined;
+    throw error;
+  }
+}
+
+/** Does with a module all that a publish does. */
+function useOrRefuse(raw: RawModule): void {
+  try {
+    const definition = validateModule(raw);
+    JSON.parse(schemaJson(definition, 9));
+    JSON.parse(schemaJson(definition, 10));
+    const catalog = catalogOf(definition);
+    expect(decodeCatalog(encodeCatalog(catalog))).toEqual(catalog);
+    expect(catalogOf(definition, catalog)).toEqual(catalog);
+    expect(planMigration(definition, definition)).toMatchObject({ kind: 'automatic', steps: [] });
+    planMigration(validateModule(emptyRawModule), definition);
+  } catch (error) {
+    if (!(error instanceof DefinitionErrors)) throw error;
+  }
+}
