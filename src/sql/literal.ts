@@ -1,5 +1,6 @@
+import { BinaryWriter } from '../values/binary-writer.ts';
 import { connectionIdFromHex } from '../values/connection-id.ts';
-import { encodeValue } from '../values/encode.ts';
+import { encoderOf } from '../values/encode.ts';
 import { fromHex } from '../values/hex.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { specialKindOf } from '../values/special-types.ts';
@@ -29,8 +30,14 @@ export function isComparable(type: AlgebraicType): boolean {
  */
 export function encodeLiteralText(text: string, type: AlgebraicType): Uint8Array | undefined {
   const value = literalValue(text, type);
-  return value === undefined ? undefined : encodeValue(type, value);
+  if (value === undefined) return undefined;
+  literalWriter.reset();
+  encoderOf(type)(literalWriter, value);
+  return literalWriter.finish();
 }
+
+/** Used again for every literal; its contents are copied out at once. */
+const literalWriter = new BinaryWriter();
 
 function literalValue(text: string, type: AlgebraicType): Value | undefined {
   switch (specialKindOf(type)) {
@@ -110,6 +117,7 @@ const integerDigitsMax = 78;
 
 /** Sign, digits, fraction and exponent, if the exact value is an integer. */
 function exactInteger(text: string): bigint | undefined {
+  if (/^\d{1,15}$/.test(text)) return BigInt(text);
   const match = decimal.exec(text);
   if (match === null) return undefined;
   const [, sign, whole = '', fraction = '', exponentText = '0'] = match;
