@@ -1,0 +1,94 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buildModule } from '../../src/bundle/build-module.ts';
+import type { ServiceConfiguration } from '../../src/service/configuration.ts';
+import { type Service, startService } from '../../src/service/start-service.ts';
+import { root } from './harness.ts';
+
+/** A caller with a token of its own. */
+export interface Person {
+  readonly identity: string;
+  readonly token: string;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Headers;
+}
+
+export interface Ask {
+  readonly as?: Person | undefined;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Record<string, string>;
+}
+
+/** A service in the test's process, on a real port with real files, and callers over real sockets. */
+export class Running {
+  readonly service: Service;
+  readonly folder: string;
+
+  private constructor(service: Service, folder: string) {
+    this.service = service;
+    this.folder = folder;
+  }
+
+  static async start(given: Partial<ServiceConfiguration> = {}): Promise<Running> {
+    const folder = given.dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'reducerdb-running-'));
+    const service = await startService({
+      listen: { host: '127.0.0.1', port: 0 },
+      logLevel: 'silent',
+      ...given,
+      dataDirectory: folder,
+    });
+    return new Running(service, folder);
+  }
+
+  async stop(): Promise<void> {
+    await this.service.stop();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async ask(method: string, where: string, { as, body, headers = {} }: Ask = {}): Promise<Answer> {
+    const all: Record<string, string> = { ...headers };
+    if (as !== undefined) all.authorization = `Bearer ${as.token}`;
+    const init: RequestInit = { method, headers: all };
+    if (body !== undefined) init.body = body;
+    const answer = await fetch(`${this.service.url}${where}`, init);
+    return { status: answer.status, text: await answer.text(), headers: answer.headers };
+  }
+
+  async person(): Promise<Person> {
+    return JSON.parse((await this.ask('POST', '/v1/identity')).text);
+  }
+
+  /** Calls a reducer with JSON arguments. */
+  call(database: string, reducer: string, args: unknown, as?: Person): Promise<Answer> {
+    const body = typeof args === 'string' ? args : JSON.stringify(args);
+    const headers = { 'content-type': 'application/json' };
+    return this.ask('POST', `/v1/database/${database}/call/${reducer}`, { as, body, headers });
+  }
+
+  sql(database: string, statement: string, as?: Person): Promise<Answer> {
+    return this.ask('POST', `/v1/database/${database}/sql`, { as, body: statement });
+  }
+
+  /** Rows of a statement that must succeed, positional. */
+  async rows(database: string, statement: string, as?: Person): Promise<unknown[][]> {
+    const { status, text } = await this.sql(database, statement, as);
+    if (status !== 200) throw new Error(`${statement}: ${status} ${text}`);
+    return JSON.parse(text)[0].rows;
+  }
+
+  async publish(name: string, module: string, as: Person): Promise<Answer> {
+    const body = await program(module);
+    return this.ask('PUT', `/v1/database/${name}?host_type=Js`, { as, body });
+  }
+}
+
+/** Builds one of the module projects of the tests, or an example. */
+export async function program(module: string): Promise<Uint8Array<ArrayBuffer>> {
+  const folder = path.join(root, module.includes('/') ? module : `test/fixtures/modules/${module}`);
+  return new Uint8Array((await buildModule(folder, {})).program);
+}
