@@ -1,7 +1,6 @@
+import { logLevels } from '../protocol/module-abi.ts';
 import { inspect } from './inspect.ts';
 import type { Sys } from './sys.ts';
-
-const levels = { error: 0, warn: 1, info: 2, debug: 3, trace: 4 } as const;
 
 /** What the program finds under `console` from then on: lines of the module's log. */
 export function useHostConsole(sys: Sys): void {
@@ -20,27 +19,27 @@ export function makeConsole(sys: Pick<Sys, 'log' | 'timer_start' | 'timer_end'>)
       write(level, parts);
   const nothing = (): void => {};
   return {
-    error: at(levels.error),
-    warn: at(levels.warn),
-    log: at(levels.info),
-    info: at(levels.info),
-    table: at(levels.info),
-    debug: at(levels.debug),
-    trace: at(levels.trace),
+    error: at(logLevels.error),
+    warn: at(logLevels.warn),
+    log: at(logLevels.info),
+    info: at(logLevels.info),
+    table: at(logLevels.info),
+    debug: at(logLevels.debug),
+    trace: at(logLevels.trace),
     assert(condition?: unknown, ...parts: unknown[]): void {
-      if (!condition) write(levels.error, ['Assertion failed', ...parts]);
+      if (!condition) write(logLevels.error, ['Assertion failed', ...parts]);
     },
     time(label = 'default'): void {
-      if (timers.has(label)) write(levels.warn, [`Timer '${label}' already exists.`]);
+      if (timers.has(label)) write(logLevels.warn, [`Timer '${label}' already exists.`]);
       else timers.set(label, sys.timer_start(label));
     },
     timeLog(label = 'default', ...parts: unknown[]): void {
-      write(levels.info, [label, ...parts]);
+      write(logLevels.info, [label, ...parts]);
     },
     timeEnd(label = 'default'): void {
       const timer = timers.get(label);
       if (timer === undefined) {
-        write(levels.warn, [`Timer '${label}' does not exist.`]);
+        write(logLevels.warn, [`Timer '${label}' does not exist.`]);
         return;
       }
       timers.delete(label);

@@ -1,3 +1,5 @@
+import { type ErrorCode, errorCodes, errorTexts } from '../protocol/module-abi.ts';
+
 /**
  * Thrown by module code to refuse a call: everything the call wrote is undone and the caller gets
  * the message, word for word.
@@ -49,32 +51,32 @@ export class SpacetimeHostError extends Error {
 export const HostError: typeof SpacetimeHostError = SpacetimeHostError;
 export type HostError = SpacetimeHostError;
 
-const texts = {
-  HostCallFailure: [1, 'ABI called by host returned an error'],
-  NotInTransaction: [2, 'ABI call can only be made while in a transaction'],
-  BsatnDecodeError: [3, "Couldn't decode the BSATN to the expected type"],
-  NoSuchTable: [4, 'No such table'],
-  NoSuchIndex: [5, 'No such index'],
-  NoSuchIter: [6, 'The provided row iterator is not valid'],
-  NoSuchConsoleTimer: [7, 'The provided console timer does not exist'],
-  NoSuchBytes: [8, 'The provided bytes source or sink is not valid'],
-  NoSpace: [9, 'The provided sink has no more space left'],
-  BufferTooSmall: [11, 'The provided buffer is not large enough to store the data'],
-  UniqueAlreadyExists: [12, 'Value with given unique identifier already exists'],
-  ScheduleAtDelayTooLong: [13, 'Specified delay in scheduling row was too long'],
-  IndexNotUnique: [14, 'The index was not unique'],
-  NoSuchRow: [15, 'The row was not found, e.g., in an update call'],
-  AutoIncOverflow: [16, 'The auto-increment sequence overflowed'],
-  WouldBlockTransaction: [17, 'Attempted async or blocking op while holding open a transaction'],
-  TransactionNotAnonymous: [18, 'Not in an anonymous transaction. Called by a reducer?'],
-  TransactionIsReadOnly: [19, 'ABI call can only be made while within a mutable transaction'],
-  TransactionIsMut: [20, 'ABI call can only be made while within a read-only transaction'],
-  HttpError: [21, 'The HTTP request failed'],
-} as const satisfies Record<string, readonly [code: number, message: string]>;
+/** Names of the classes in `errors`. Code 10 has no class of its own. */
+export type HostErrorName =
+  | 'HostCallFailure'
+  | 'NotInTransaction'
+  | 'BsatnDecodeError'
+  | 'NoSuchTable'
+  | 'NoSuchIndex'
+  | 'NoSuchIter'
+  | 'NoSuchConsoleTimer'
+  | 'NoSuchBytes'
+  | 'NoSpace'
+  | 'BufferTooSmall'
+  | 'UniqueAlreadyExists'
+  | 'ScheduleAtDelayTooLong'
+  | 'IndexNotUnique'
+  | 'NoSuchRow'
+  | 'AutoIncOverflow'
+  | 'WouldBlockTransaction'
+  | 'TransactionNotAnonymous'
+  | 'TransactionIsReadOnly'
+  | 'TransactionIsMut'
+  | 'HttpError';
 
 export type HostErrorClass = new (message?: string) => SpacetimeHostError;
 
-const byCode: (HostErrorClass | undefined)[] = [];
+const classes = new Map<number, HostErrorClass>();
 
 /**
  * The classes of database errors by name.
@@ -89,34 +91,34 @@ const byCode: (HostErrorClass | undefined)[] = [];
  * }
  * ```
  */
-export const errors: Readonly<Record<keyof typeof texts, HostErrorClass>> = Object.freeze(
-  Object.fromEntries(
-    Object.entries(texts).map(([name, [code, text]]) => {
-      const errorClass = class extends SpacetimeHostError {
-        constructor(message: string = text) {
-          super(message);
-        }
-      };
-      Object.defineProperty(errorClass, 'name', { value: name });
-      nameInstances(errorClass, name);
-      byCode[code] = errorClass;
-      return [name, errorClass];
-    }),
-  ) as Record<keyof typeof texts, HostErrorClass>,
-);
+export const errors: Readonly<Record<HostErrorName, HostErrorClass>> = makeClasses();
 
-const codeOfUniqueViolation = 12;
+function makeClasses(): Readonly<Record<HostErrorName, HostErrorClass>> {
+  const named: Record<string, HostErrorClass> = {};
+  for (const [code, { name, message: text }] of Object.entries(errorTexts)) {
+    if (Number(code) === errorCodes.wrongIndexAlgorithm) continue;
+    const errorClass = class extends SpacetimeHostError {
+      constructor(message: string = text) {
+        super(message);
+      }
+    };
+    Object.defineProperty(errorClass, 'name', { value: name });
+    nameInstances(errorClass, name);
+    classes.set(Number(code), errorClass);
+    named[name] = errorClass;
+  }
+  return Object.freeze(named) as Record<HostErrorName, HostErrorClass>;
+}
 
 /** The error for the result `-code` of a host function. `violation` describes the last one. */
 export function hostError(result: number, violation: () => string): SpacetimeHostError {
   const code = -result;
-  if (code === 10) return new SpacetimeHostError('The Index does not support range scans');
-  if (code === 1) {
+  if (code === errorCodes.hostCallFailure) {
     return new errors.HostCallFailure('cannot call this function during module initialization');
   }
-  const errorClass = byCode[code];
-  const error = errorClass ? new errorClass() : new SpacetimeHostError(`host error ${code}`);
-  if (code === codeOfUniqueViolation) {
+  const { message } = errorTexts[code as ErrorCode] ?? { message: `host error ${code}` };
+  const error = new (classes.get(code) ?? SpacetimeHostError)(message);
+  if (code === errorCodes.uniqueViolation) {
     const { table, index, columns } = JSON.parse(violation() || '{}');
     Object.assign(error, { table, index, columns });
   }

@@ -1,8 +1,8 @@
+import { boundTags, errorCodes } from '../protocol/module-abi.ts';
 import type { BinaryWriter } from '../values/binary-writer.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { Bridge, Encode } from './bridge.ts';
 import { type Bound, Range } from './range.ts';
-import { noSuchRow } from './sys.ts';
 import type { TableIndex } from './table.ts';
 import { checked, lazyEncoder, type Row, type TableAccess } from './table-handle.ts';
 
@@ -187,13 +187,13 @@ class KeyEncoder {
   };
 }
 
-const boundTags = { included: 0, excluded: 1, unbounded: 2 } as const;
-
 function writeBound(writer: BinaryWriter, column: Encode, bound: Bound<unknown>): void {
   writer.u8(boundTags[bound.tag]);
   if (bound.tag !== 'unbounded') column(writer, bound.value);
 }
 
+/** Result of `find` when there is no such row. */
+const noSuchRow = -errorCodes.noSuchRow;
 const everything = new Range<unknown>();
 const missing: AlgebraicType = { kind: 'product', elements: [] };
 const { isArray } = Array;

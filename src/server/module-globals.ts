@@ -5,10 +5,19 @@
 declare global {
   interface Console {
     assert(condition?: unknown, ...data: unknown[]): void;
+    clear(): void;
+    count(label?: string): void;
+    countReset(label?: string): void;
     debug(...data: unknown[]): void;
+    dir(item?: unknown, options?: unknown): void;
+    dirxml(...data: unknown[]): void;
     error(...data: unknown[]): void;
+    group(...data: unknown[]): void;
+    groupCollapsed(...data: unknown[]): void;
+    groupEnd(): void;
     info(...data: unknown[]): void;
     log(...data: unknown[]): void;
+    table(data?: unknown, properties?: string[]): void;
     time(label?: string): void;
     timeEnd(label?: string): void;
     timeLog(label?: string, ...data: unknown[]): void;

@@ -1,3 +1,4 @@
+import { logLevels } from '../protocol/module-abi.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { Bridge } from './bridge.ts';
@@ -112,7 +113,7 @@ function warnOfSharedNames(plan: ModulePlan, namespace: string, sys: Sys): void 
   for (const planned of plan.tables) {
     for (const accessor of sharedNames(planned)) {
       const column = `${namespace}${planned.key}.${accessor}`;
-      sys.log(1, `index accessor ${column} has the name of a method of every table`);
+      sys.log(logLevels.warn, `index accessor ${column} has the name of a method of every table`);
     }
   }
   for (const submodule of plan.submodules) {

@@ -1,3 +1,4 @@
+import { moduleHooksKey } from '../protocol/module-abi.ts';
 import type { Lifecycle } from '../schema/definition.ts';
 import type { RawModule } from '../schema/raw-module.ts';
 import type { Typespace } from '../values/type.ts';
@@ -37,7 +38,7 @@ import type { Sys } from './sys.ts';
 import { type AnyTable, DeclaredTable } from './table.ts';
 
 /** Where the host finds the hooks of a module: on its default export, under this key. */
-const hooksKey: unique symbol = Symbol.for('reducerdb.moduleHooks.v1');
+const hooksKey: unique symbol = Symbol.for(moduleHooksKey);
 
 /** Tables and submodules by accessor. */
 export type SchemaEntries = Readonly<Record<string, AnyTable | SubmoduleNamespace>>;

@@ -53,6 +53,3 @@ export interface Sys {
   /** JSON of `table`, `index` and `columns` of the last unique violation. */
   violation(): string;
 }
-
-/** Result of `find` when there is no such row. */
-export const noSuchRow = -15;
