@@ -23,6 +23,8 @@ export function logLineOf(step: MigrationStep): string | undefined {
     case 'changeColumns':
     case 'addColumns':
       return `Changing columns of table \`${step.table}\``;
+    case 'replaceEventTable':
+      return `Changing schema of event table \`${step.table}\``;
     case 'changePrimaryKey':
       return `Changing primary key for table \`${step.table}\``;
     case 'disconnectClients':

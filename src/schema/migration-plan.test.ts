@@ -346,15 +346,28 @@ describe('columns', () => {
     ]);
   });
 
-  it('of event tables are not changed yet, but may get more at the end', () => {
+  it('of event tables change in any way, since there are no rows to convert', () => {
     const event = (names: Record<string, AlgebraicType>, defaults = {}) => {
       return table({ columns: names, defaults, isEvent: true });
     };
-    expect(reasons(event({ a: u32 }), event({ a: u64 }))).toEqual([
-      'Changing the columns of event table t is not supported yet',
-    ]);
-    const longer = event({ a: u32, b: u32 }, { b: zero });
-    expect(steps(event({ a: u32 }), longer)).toEqual(breaking('addColumns'));
+    const before = event({ a: u32, b: text });
+    expect(steps(before, before)).toEqual(silent());
+    const keyed = (...names: ['a' | 'b', 'a' | 'b']) => {
+      const columns = Object.fromEntries(names.map((name) => [name, u32]));
+      return table({ columns, primaryKey: 'a', isEvent: true });
+    };
+    expect(steps(keyed('a', 'b'), keyed('b', 'a'))).toEqual(
+      breaking('removeIndex', 'replaceEventTable', 'addIndex'),
+    );
+    for (const next of [
+      event({ a: u64, b: text }),
+      event({ a: u32 }),
+      event({ b: text, a: u32 }),
+      event({ a: u32, b: text, c: u32 }),
+      event({ a: u32, b: text, c: u32 }, { c: zero }),
+    ]) {
+      expect(steps(before, next)).toEqual(breaking('replaceEventTable'));
+    }
   });
 });
 

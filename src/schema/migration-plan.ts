@@ -40,11 +40,17 @@ export function planMigration(old: ModuleDefinition, next: ModuleDefinition): Mi
   }
   refusals.push(...refuseViews(old, next), ...refuseRowLevelSecurity(old, next));
   if (refusals.length > 0) return { kind: 'manual', reason: refusals.join('\n') };
-  const breaksClients = steps.some(({ kind }) => kind === 'removeTable' || kind === 'addColumns');
+  const breaksClients = steps.some(({ kind }) => breakingKinds.has(kind));
   if (breaksClients) steps.push({ kind: 'disconnectClients' });
   const ordered = inStepOrder(steps);
   return { kind: 'automatic', steps: ordered, breaksClients, text: planText(ordered, 'plain') };
 }
+
+const breakingKinds: ReadonlySet<MigrationStep['kind']> = new Set([
+  'removeTable',
+  'replaceEventTable',
+  'addColumns',
+]);
 
 /**
  * The encoded values that existing rows get, by table id: one for each column that a plan adds to

@@ -22,6 +22,8 @@ export type MigrationStep =
       readonly table: string;
       readonly columns: readonly ColumnChange[];
     }
+  /** An event table has no rows between transactions, so any change of its columns will do. */
+  | { readonly kind: 'replaceEventTable'; readonly table: string }
   /** Rows are rewritten with the default values appended. */
   | {
       readonly kind: 'addColumns';
@@ -103,6 +105,7 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'removeSequence',
   'removeTable',
   'changeColumns',
+  'replaceEventTable',
   'addColumns',
   'changeIndexSourceName',
   'changeTableSourceName',

@@ -51,6 +51,18 @@ export function planColumns(old: FullTable, next: FullTable): ColumnPlan {
   return { steps, refusals };
 }
 
+/** What would rewrite or endanger rows elsewhere merely replaces a table that has none. */
+export function planEventColumns(old: FullTable, next: FullTable): ColumnPlan {
+  const { steps, refusals } = planColumns(old, next);
+  const names = steps.filter(({ kind }) => kind === 'changeColumnSourceName');
+  const isSame = refusals.length === 0 && names.length === steps.length;
+  if (isSame) return { steps, refusals };
+  return {
+    steps: [...names, { kind: 'replaceEventTable', table: next.table.name }],
+    refusals: [],
+  };
+}
+
 /**
  * True when columns that stay changed places, or when a new one is not at the end. A new column
  * beside a removed one is a renaming, which is refused in words of its own.

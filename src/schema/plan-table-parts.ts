@@ -2,13 +2,14 @@ import { isSameSequence, sequenceShape } from './build-catalog.ts';
 import type { IndexDefinition, TableDefinition } from './definition.ts';
 import type { FullTable } from './flatten.ts';
 import type { MigrationStep } from './migration-steps.ts';
-import { type ColumnPlan, planColumns } from './plan-columns.ts';
+import { type ColumnPlan, planColumns, planEventColumns } from './plan-columns.ts';
 
 /** What becomes of a table that both definitions have. */
 export function planTable(old: FullTable, next: FullTable): ColumnPlan {
   const before = old.table;
   const after = next.table;
-  const columns = planColumns(old, next);
+  const isEvent = before.isEvent && after.isEvent;
+  const columns = isEvent ? planEventColumns(old, next) : planColumns(old, next);
   const steps: MigrationStep[] = [
     ...planAttributes(before, after),
     ...columns.steps,
@@ -18,18 +19,12 @@ export function planTable(old: FullTable, next: FullTable): ColumnPlan {
   ];
   const refusals = [
     ...refuseFlags(before, after),
-    ...refuseColumns(after, columns.refusals),
+    ...columns.refusals,
     ...refuseAccessors(before, after),
     ...refuseConstraints(before, after),
     ...refuseSchedule(before, after),
   ];
   return { steps, refusals };
-}
-
-/** Rows of event tables are not kept, so what would be refused elsewhere merely has to be built. */
-function refuseColumns(table: TableDefinition, refusals: readonly string[]): readonly string[] {
-  if (!table.isEvent || refusals.length === 0) return refusals;
-  return [`Changing the columns of event table ${table.name} is not supported yet`];
 }
 
 function refuseFlags(old: TableDefinition, next: TableDefinition): string[] {
@@ -66,7 +61,8 @@ function refuseConstraints(old: TableDefinition, next: TableDefinition): string[
   return old.constraints
     .filter(({ name, columns }) => {
       const match = next.constraints.find((other) => other.name === name);
-      return match !== undefined && match.columns.join() !== columns.join();
+      if (match === undefined) return false;
+      return columnNames(next, match.columns).join() !== columnNames(old, columns).join();
     })
     .map(({ name }) => `Changing a unique constraint ${name} requires a manual migration`);
 }

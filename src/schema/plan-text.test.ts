@@ -130,6 +130,15 @@ describe('the text of a plan', () => {
     ]);
   });
 
+  it('tells of event tables', () => {
+    const before = moduleOf([{ ...base, isEvent: true }]);
+    const after = moduleOf([{ name: 't', columns: { a: text }, isEvent: true }]);
+    expect(entries(before, after)[0]).toBe('▸ Changed schema of event table t');
+    expect(stepsBetween(before, after).map(logLineOf)[0]).toBe(
+      'Changing schema of event table `t`',
+    );
+  });
+
   it('has colours on demand', () => {
     const warning = '!!! Warning: All clients will be disconnected due to breaking schema changes';
     const colourful = planText(stepsBetween(moduleOf([base]), moduleOf([])), 'ansi');

@@ -60,6 +60,10 @@ function entryOf(step: MigrationStep, paint: Paint): string[] {
           return `    ~ Modified: ${name} (${types})`;
         }),
       ];
+    case 'replaceEventTable': {
+      const table = paint('cyan', step.table);
+      return [`▸ ${paint('yellow', 'Changed')} schema of event table ${table}`];
+    }
     case 'addColumns':
       return describeColumns(step.table, step.columns, paint);
     case 'changeIndexSourceName':
