@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import { CommitLog } from '../log/commit-log.ts';
-import type { Disk } from '../log/disk.ts';
 import { decodeInputs } from '../log/decode-record.ts';
+import type { Disk } from '../log/disk.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
 import type { ModuleLogLine, RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
@@ -175,6 +175,11 @@ function initialize(core: DatabaseCore, loaded: LoadedProgram, createdMicros: bi
 
 const emptyDefinition = validateModule(emptyRawModule);
 
+/** The log is empty: a crash came before the first transaction was durable. */
+export class NoProgramError extends Error {
+  override readonly name = 'NoProgramError';
+}
+
 /** Builds the store from the records of the log; keeps the last program it comes by. */
 class Replay {
   readonly #store: Store;
@@ -199,7 +204,7 @@ class Replay {
   }
 
   program(): ReplayedProgram {
-    if (this.#program === undefined) throw new Error('the log holds no program');
+    if (this.#program === undefined) throw new NoProgramError('the log holds no program');
     return this.#program;
   }
 

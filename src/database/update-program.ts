@@ -1,6 +1,6 @@
 import type { CommitInputs, SchemaChange } from '../log/record.ts';
-import type { Catalog } from '../schema/catalog.ts';
 import { catalogOf } from '../schema/build-catalog.ts';
+import type { Catalog } from '../schema/catalog.ts';
 import { encodeCatalog } from '../schema/catalog-codec.ts';
 import { logLineOf } from '../schema/migration-log.ts';
 import { addedDefaults, planMigration } from '../schema/migration-plan.ts';

@@ -1,7 +1,9 @@
+import { unreachable } from '../assert.ts';
 import type { Database } from '../database/database.ts';
 import {
   createDatabase,
   type DatabaseOptions,
+  NoProgramError,
   openDatabase,
 } from '../database/open-database.ts';
 import { examineProgram, type ProgramSource } from '../database/program.ts';
@@ -14,9 +16,26 @@ export async function assembleDatabase(
   mode: SeatMode,
   options: DatabaseOptions,
 ): Promise<Database> {
-  if (mode.kind === 'create') return createDatabase(options, mode.program, mode.createdMicros);
+  switch (mode.kind) {
+    case 'create':
+      return createDatabase(options, mode.program, mode.createdMicros);
+    case 'open':
+      return open(options, mode.skipFirstDisconnect);
+    case 'openOrCreate':
+      try {
+        if (options.disk.list().length > 0) return await open(options, false);
+      } catch (error) {
+        if (!(error instanceof NoProgramError)) throw error;
+      }
+      return createDatabase(options, mode.program, mode.createdMicros);
+    default:
+      return unreachable(mode);
+  }
+}
+
+async function open(options: DatabaseOptions, skipFirstDisconnect: boolean): Promise<Database> {
   const database = await openDatabase(options);
-  await database.disconnectLeftovers(options.clock.nowMicros(), mode.skipFirstDisconnect);
+  await database.disconnectLeftovers(options.clock.nowMicros(), skipFirstDisconnect);
   return database;
 }
 

@@ -1,4 +1,7 @@
-import type { Caller } from '../database/outcome.ts';
+import { unreachable } from '../assert.ts';
+import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
+import { completeBudget } from './budget.ts';
+import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
 import type { HostOptions } from './host-options.ts';
 import type {
@@ -11,6 +14,14 @@ import type {
   PublishOutcome,
   PublishRequest,
 } from './host-types.ts';
+import { localPlacement } from './local-placement.ts';
+import { nameFault, parseTarget } from './names.ts';
+import { openRegistry } from './open-registry.ts';
+import { requireOwner } from './ownership.ts';
+import { Publisher } from './publish.ts';
+import type { RegisteredDatabase, Registry } from './registry.ts';
+import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
+import { workerPlacement } from './worker-placement.ts';
 
 /**
  * Many databases in one process: their names, owners, programs and the threads they run on.
@@ -28,43 +39,203 @@ import type {
  * | `name.taken` | the whole sentence |
  * | all others | the whole text of the answer |
  */
-export declare class Host {
-  /** Opens the registry and starts every database; those that cannot start are `broken`. */
-  static open(options: HostOptions): Promise<Host>;
+export class Host {
+  readonly #registry: Registry;
+  readonly #running: RunningDatabases;
+  readonly #publisher: Publisher;
+
+  private constructor(registry: Registry, running: RunningDatabases, publisher: Publisher) {
+    this.#registry = registry;
+    this.#running = running;
+    this.#publisher = publisher;
+  }
+
+  /**
+   * Opens the registry and starts every database; requests to one wait until it serves. One that
+   * cannot start is `broken`, the others do not notice.
+   */
+  static async open(options: HostOptions): Promise<Host> {
+    const files = new DatabaseFiles(options.directory);
+    await files.makeRegistry();
+    const registry = await openRegistry(options, files);
+    const placed = { ...options, budget: completeBudget(options.budget) };
+    const placement =
+      options.placement === 'local' ? localPlacement(placed) : workerPlacement(placed);
+    const running = new RunningDatabases({ ...options, files, placement });
+    const publisher = new Publisher({ ...options, registry, running });
+    await running.startAll(registry.databases);
+    return new Host(registry, running, publisher);
+  }
+
   /** Lets accepted work finish, makes it durable and ends every worker. */
-  close(): Promise<void>;
+  async close(): Promise<void> {
+    await this.#publisher.finish();
+    await this.#running.close();
+    await this.#registry.close();
+  }
 
   /** The identity behind a target, whether or not there is a database. */
-  resolve(target: string): bigint;
+  resolve(target: string): bigint {
+    const parsed = parseTarget(target);
+    switch (parsed.kind) {
+      case 'identity':
+        return parsed.identity;
+      case 'name': {
+        const identity = this.#registry.name(parsed.name)?.database;
+        if (identity === undefined) throw refusal('name.unknown', `\`${target}\` not found`);
+        return identity;
+      }
+      case 'invalid':
+        throw refusal('name.invalid', `Invalid URL: ${parsed.fault}`);
+      default:
+        return unreachable(parsed);
+    }
+  }
+
   /** The database behind a target. */
-  database(target: string): HostedDatabase;
+  database(target: string): HostedDatabase {
+    const record = this.#record(target);
+    return { ...record, handle: this.#entry(record).handle };
+  }
+
   /** The caller as that database sees it: owner or not. */
-  callerFor(caller: HostCaller, database: DatabaseRecord): Caller;
+  callerFor(caller: HostCaller, database: DatabaseRecord): Caller {
+    const { identity, payload: jwtPayload } = caller;
+    return { identity, isOwner: identity === database.owner, jwtPayload };
+  }
+
   /** In the order of registration. */
-  namesOf(identity: bigint): readonly string[];
+  namesOf(identity: bigint): readonly string[] {
+    return this.#registry.namesOf(identity).map(({ name }) => name);
+  }
+
   /** Identities in the order of creation. */
-  databasesOwnedBy(owner: bigint): readonly bigint[];
+  databasesOwnedBy(owner: bigint): readonly bigint[] {
+    const databases = [...this.#registry.databases];
+    return databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
+  }
 
   /** Creates, updates or (with `clear`) resets a database. Goes on when the caller goes away. */
-  publish(request: PublishRequest): Promise<PublishOutcome>;
+  publish(request: PublishRequest): Promise<PublishOutcome> {
+    return this.#publisher.publish(request);
+  }
+
   /** What publishing would do; action `update database`. */
-  planPublish(caller: HostCaller, target: string, program: ProgramSource): Promise<PlanOutcome>;
+  async planPublish(
+    caller: HostCaller,
+    target: string,
+    program: ProgramSource,
+  ): Promise<PlanOutcome> {
+    const database = this.database(target);
+    requireOwner(caller, database, 'update database');
+    return database.handle.plan(program);
+  }
+
   /** Drops all rows and starts again from `program`, or from the current one. */
-  reset(
+  async reset(
     caller: HostCaller,
     target: string,
     program: ProgramSource | undefined,
-  ): Promise<PublishOutcome>;
+  ): Promise<PublishOutcome> {
+    const { identity } = this.#record(target);
+    await this.#publisher.reset(caller, identity, program);
+    const name = parseTarget(target).kind === 'name' ? target : undefined;
+    return { kind: 'updated', identity, name };
+  }
+
   /** Deletes the database; its names stay with the deleter. No database there: does nothing. */
-  remove(caller: HostCaller, target: string): Promise<void>;
-  /** A lock keeps a database from being deleted or reset. */
-  setLock(caller: HostCaller, target: string, isLocked: boolean): Promise<void>;
+  async remove(caller: HostCaller, target: string): Promise<void> {
+    await this.#publisher.remove(caller, this.resolve(target));
+  }
+
+  /** A lock keeps a database from being deleted or reset. Action `delete database`. */
+  async setLock(caller: HostCaller, target: string, isLocked: boolean): Promise<void> {
+    await this.#registry.exclusively(async () => {
+      const record = this.#record(target);
+      requireOwner(caller, record, 'delete database');
+      if (record.isLocked !== isLocked) await this.#registry.putDatabase({ ...record, isLocked });
+    });
+  }
+
   /** Returns the database's identity. Action `rename database`. */
-  addName(caller: HostCaller, target: string, name: string): Promise<bigint>;
+  addName(caller: HostCaller, target: string, name: string): Promise<bigint> {
+    return this.#registry.exclusively(async () => {
+      const record = this.#record(target);
+      const fault = nameFault(name);
+      if (fault !== undefined) throw refusal('name.invalid', fault);
+      requireOwner(caller, record, 'rename database');
+      const known = this.#registry.name(name);
+      if (known !== undefined && known.owner !== caller.identity) {
+        throw refusal('name.notYours', name);
+      }
+      if (known?.database !== undefined) {
+        throw refusal('name.taken', `record with the name ${name} already exists`);
+      }
+      await this.#registry.putName(name, caller.identity, record.identity);
+      return record.identity;
+    });
+  }
+
   /** Replaces all names of the database at once. */
-  replaceNames(caller: HostCaller, target: string, names: readonly string[]): Promise<void>;
+  replaceNames(caller: HostCaller, target: string, names: readonly string[]): Promise<void> {
+    return this.#registry.exclusively(async () => {
+      const record = this.#record(target);
+      for (const name of names) {
+        const fault = nameFault(name);
+        if (fault !== undefined) {
+          throw refusal('name.invalid', `Error parsing \`${name}\`: ${fault}`);
+        }
+      }
+      requireOwner(caller, record, 'rename database');
+      this.#requireFree(caller, record.identity, names);
+      await this.#registry.replaceNames(record.identity, caller.identity, [...new Set(names)]);
+    });
+  }
 
   /** Module log of a database, also of one that cannot start. Action `view module logs`. */
-  logs(caller: HostCaller, target: string, request: LogRequest): LogStream;
-  statistics(): HostStatistics;
+  logs(caller: HostCaller, target: string, request: LogRequest): LogStream {
+    const record = this.#record(target);
+    requireOwner(caller, record, 'view module logs');
+    return this.#entry(record).log.read(request);
+  }
+
+  statistics(): HostStatistics {
+    const databases = [...this.#registry.databases].flatMap(({ identity }) => {
+      const running = this.#running.find(identity);
+      return running === undefined ? [] : [{ identity, ...running.handle.statistics() }];
+    });
+    return { databases };
+  }
+
+  #record(target: string): RegisteredDatabase {
+    const record = this.#registry.database(this.resolve(target));
+    if (record === undefined) throw refusal('database.unknown', 'No such database.');
+    return record;
+  }
+
+  /** A database that is being made or removed is registered a moment before or after it runs. */
+  #entry({ identity }: RegisteredDatabase): RunningDatabase {
+    const running = this.#running.find(identity);
+    if (running === undefined) throw refusal('database.unknown', 'No such database.');
+    return running;
+  }
+
+  /** New names are in use nowhere, not even here; old and new ones are the caller's. */
+  #requireFree(caller: HostCaller, identity: bigint, names: readonly string[]): void {
+    const known = names.map((name) => this.#registry.name(name));
+    for (const name of known) {
+      if (name?.database === undefined) continue;
+      const message = `Cannot rename to ${name.name} because it already is in use.`;
+      throw refusal('name.taken', message);
+    }
+    for (const name of [...known, ...this.#registry.namesOf(identity)]) {
+      if (name !== undefined && name.owner !== caller.identity) {
+        throw refusal('name.notYours', name.name);
+      }
+    }
+  }
+}
+
+function refusal(code: RefusalBody['code'], message: string): Refusal {
+  return new Refusal({ code, message });
 }

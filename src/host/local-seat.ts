@@ -8,6 +8,7 @@ import type { StopReason, TicketedRequest } from '../database/turn.ts';
 import type { Disk } from '../log/disk.ts';
 import { assembleDatabase } from './assemble.ts';
 import { Board } from './board.ts';
+import { nextTurn } from './next-turn.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
 
@@ -94,9 +95,4 @@ export class LocalSeat implements Seat {
     this.#hasEnded = true;
     this.#events.ended({ ...end, reached: (ticket) => this.#board.reached(ticket) });
   }
-}
-
-/** Lets messages, finished syncs and timers have their chance. */
-export function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

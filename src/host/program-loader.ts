@@ -11,7 +11,9 @@ export type LinkProgram = (bytes: Uint8Array) => Promise<LinkedProgram>;
 export function programLoader(link: LinkProgram, progress: Progress): ProgramLoader {
   return async ({ kind, bytes }, context) => {
     if (kind === 'wasm') {
-      throw new ProgramError('WebAssembly modules are not supported yet; publish with host_type=Js');
+      throw new ProgramError(
+        'WebAssembly modules are not supported yet; publish with host_type=Js',
+      );
     }
     const linked = await link(bytes);
     progress.loading();

@@ -33,6 +33,12 @@ export type SeatMode =
       /** True: the `client_disconnected` of the first connection left over does not run. */
       readonly skipFirstDisconnect: boolean;
     }
+  /** For a database of which a crash may have left the beginnings; `create` demands that there are none. */
+  | {
+      readonly kind: 'openOrCreate';
+      readonly program: ProgramSource;
+      readonly createdMicros: bigint;
+    }
   | { readonly kind: 'create'; readonly program: ProgramSource; readonly createdMicros: bigint };
 
 export interface SeatEvents {

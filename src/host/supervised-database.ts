@@ -324,7 +324,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const isFinal =
       end.cause === 'refused' ||
       end.cause === 'sync' ||
-      (mode.kind === 'create' && !wasServing) ||
+      (mode.kind !== 'open' && !wasServing) ||
       this.#failures >= failuresMax;
     if (this.#closing !== undefined) {
       this.#finish('stopped', stoppedRefusal());

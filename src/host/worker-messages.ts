@@ -2,7 +2,8 @@ import type { CommitOffset } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { DatabaseReply } from '../database/turn.ts';
 import type { LinkedProgram } from '../module/runner.ts';
-import type { SeatEnd, SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
+import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
+import type { PlainEnd } from './start-end.ts';
 
 /**
  * What a worker is started with. It either holds one database until it ends, or examines one program
@@ -13,7 +14,8 @@ export interface WorkerStart {
     | { readonly kind: 'serve'; readonly mode: SeatMode }
     | { readonly kind: 'examine'; readonly program: ProgramSource };
   readonly identity: bigint;
-  readonly owner: bigint;
+  readonly ownerIdentity: bigint;
+  readonly statementMillisMax: number;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** See `board.ts`. */
@@ -38,10 +40,7 @@ export type FromWorker =
   | { readonly kind: 'warn'; readonly message: string }
   | { readonly kind: 'examined'; readonly described: Uint8Array }
   /** The actor ended by itself, or could not start; the worker ends next. */
-  | {
-      readonly kind: 'ended';
-      readonly end: Pick<SeatEnd, 'cause' | 'message' | 'body' | 'running'>;
-    }
+  | { readonly kind: 'ended'; readonly end: PlainEnd }
   /** All is finished and durable; the worker ends next. */
   | { readonly kind: 'closed' };
 

@@ -1,0 +1,20 @@
+import { limits } from '../limits.ts';
+import type { Budget } from './host-options.ts';
+
+/** The operator's limits, and those of `limits.ts` for what the operator left open. */
+export function completeBudget(budget: Partial<Budget>): Budget {
+  return {
+    callMillisMax: budget.callMillisMax ?? limits.callMillisMax,
+    publishMillisMax: budget.publishMillisMax ?? limits.publishMillisMax,
+    workerHeapMebibytesMax: budget.workerHeapMebibytesMax ?? limits.workerHeapMebibytesMax,
+    callBufferBytesMax: budget.callBufferBytesMax ?? limits.callBufferBytesMax,
+  };
+}
+
+/**
+ * Time of one SQL statement. It ends itself, at less cost than ending the worker, so it must do so
+ * before anybody ends the worker.
+ */
+export function statementMillis({ callMillisMax }: Budget): number {
+  return Math.ceil(callMillisMax * 0.8);
+}

@@ -1,0 +1,104 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { makeDirectoryDurably } from '../node/atomic-file.ts';
+import { syncDirectory } from '../node/disk.ts';
+import { LogFile, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
+import { identityToHex } from '../values/identity.ts';
+
+/**
+ * Where the files of a host are:
+ *
+ * ```
+ * <data>/registry/                                the registry's log
+ * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
+ * <data>/databases/<identity>/module-logs/        its module's log
+ * ```
+ *
+ * Which generation counts is in the registry, so that a reset is one change there. A directory that
+ * the registry does not name is what a crash, or a creation that failed, left behind.
+ */
+export class DatabaseFiles {
+  readonly #root: string | undefined;
+
+  /** `undefined`: there are no files, everything is kept in memory. */
+  constructor(root: string | undefined) {
+    this.#root = root;
+  }
+
+  get registry(): string | undefined {
+    return this.#root === undefined ? undefined : path.join(this.#root, 'registry');
+  }
+
+  /** Makes the registry's directory. Throws when there are databases and no registry of them. */
+  async makeRegistry(): Promise<void> {
+    if (this.#root === undefined || this.registry === undefined) return;
+    const databases = path.join(this.#root, 'databases');
+    const isNew = !existsSync(this.registry) || readdirSync(this.registry).length === 0;
+    if (isNew && existsSync(databases) && readdirSync(databases).length > 0) {
+      throw new Error(`${this.#root} holds databases but no registry of them; restore it first`);
+    }
+    await makeDirectoryDurably(this.registry);
+  }
+
+  /** True when nothing was ever written to the registry. */
+  get isRegistryNew(): boolean {
+    return this.registry === undefined || readdirSync(this.registry).length === 0;
+  }
+
+  logDirectory(identity: bigint, generation: number): string | undefined {
+    const folder = this.#folder(identity);
+    return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
+  }
+
+  async makeLogDirectory(identity: bigint, generation: number): Promise<string | undefined> {
+    const directory = this.logDirectory(identity, generation);
+    if (directory !== undefined) await makeDirectoryDurably(directory);
+    return directory;
+  }
+
+  /** A generation that no directory has, above `current`. */
+  freeGeneration(identity: bigint, current: number): number {
+    return Math.max(current, ...this.#generations(identity)) + 1;
+  }
+
+  /** Removes every generation but one; a crash may leave some, which the next start removes. */
+  async keepGeneration(identity: bigint, kept: number): Promise<void> {
+    for (const generation of this.#generations(identity)) {
+      if (generation !== kept) await this.removeGeneration(identity, generation);
+    }
+  }
+
+  async removeGeneration(identity: bigint, generation: number): Promise<void> {
+    await this.#remove(this.logDirectory(identity, generation));
+  }
+
+  async removeDatabase(identity: bigint): Promise<void> {
+    await this.#remove(this.#folder(identity));
+  }
+
+  openModuleLog(identity: bigint): ModuleLog {
+    const folder = this.#folder(identity);
+    if (folder === undefined) return new MemoryModuleLog();
+    return new LogFile(path.join(folder, 'module-logs'));
+  }
+
+  #folder(identity: bigint): string | undefined {
+    if (this.#root === undefined) return undefined;
+    return path.join(this.#root, 'databases', identityToHex(identity));
+  }
+
+  #generations(identity: bigint): number[] {
+    const folder = this.#folder(identity);
+    if (folder === undefined || !existsSync(folder)) return [];
+    return readdirSync(folder)
+      .map((name) => /^log-(\d+)$/.exec(name)?.[1])
+      .filter((number) => number !== undefined)
+      .map(Number);
+  }
+
+  async #remove(directory: string | undefined): Promise<void> {
+    if (directory === undefined || !existsSync(directory)) return;
+    rmSync(directory, { recursive: true, force: true });
+    await syncDirectory(path.dirname(directory));
+  }
+}

@@ -1,0 +1,45 @@
+import { linkProgram } from '../bundle/link.ts';
+import type { Clock } from '../database/clock.ts';
+import type { Entropy } from '../database/entropy.ts';
+import { noProgress } from '../database/progress.ts';
+import { MachineDisk } from '../node/disk.ts';
+import { MemoryDisk } from '../node/memory-disk.ts';
+import { examineAside } from './assemble.ts';
+import { statementMillis } from './budget.ts';
+import type { Budget } from './host-options.ts';
+import { LocalSeat } from './local-seat.ts';
+import type { Placement } from './placement.ts';
+import { programHash } from './program-hash.ts';
+import { programLoader } from './program-loader.ts';
+
+export interface LocalPlacementOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly budget: Budget;
+}
+
+/** All databases in the caller's thread. What is kept in memory outlives the actor, not the process. */
+export function localPlacement({ clock, entropy, budget }: LocalPlacementOptions): Placement {
+  return {
+    seatsOf({ identity, ownerIdentity, directory }) {
+      const disk = directory === undefined ? new MemoryDisk() : new MachineDisk(directory);
+      const options = {
+        identity,
+        ownerIdentity,
+        disk,
+        clock,
+        entropy,
+        loaderFor: (progress: typeof noProgress) => programLoader(linkProgram, progress),
+        hash: programHash,
+        statementMillisMax: statementMillis(budget),
+      };
+      return (start, events) => new LocalSeat(options, start, events);
+    },
+    examine(program, identity) {
+      const loader = programLoader(linkProgram, noProgress);
+      const progress = noProgress;
+      return examineAside(program, { identity, loader, hash: programHash, progress, clock });
+    },
+    close: () => Promise.resolve(),
+  };
+}

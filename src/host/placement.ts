@@ -1,0 +1,22 @@
+import type { ProgramSource } from '../database/program.ts';
+import type { SeatTaker } from './seat.ts';
+
+/** Decides where databases run: `local-placement.ts` in this thread, `worker-placement.ts` on workers. */
+export interface Placement {
+  /** Seats for the actors of one database, one after another. */
+  seatsOf(place: DatabasePlace): SeatTaker;
+  /**
+   * Loads a program where it can do no harm and returns its description. Rejects with `Refusal`
+   * `program.invalid`.
+   */
+  examine(program: ProgramSource, identity: bigint): Promise<Uint8Array>;
+  /** After all databases are closed. */
+  close(): Promise<void>;
+}
+
+export interface DatabasePlace {
+  readonly identity: bigint;
+  readonly ownerIdentity: bigint;
+  /** Directory of the log, which exists; `undefined` = in memory. */
+  readonly directory: string | undefined;
+}

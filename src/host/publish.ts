@@ -1,0 +1,205 @@
+import { randomUUID } from 'node:crypto';
+import { deriveIdentity } from '../auth/identity.ts';
+import type { Clock } from '../database/clock.ts';
+import { Refusal, type RefusalBody } from '../database/outcome.ts';
+import { hashHex } from '../database/program-hash.ts';
+import type { ProgramSource } from './database-handle.ts';
+import type { Creators, HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
+import { KeyedLock } from './keyed-lock.ts';
+import { parseTarget } from './names.ts';
+import { requireCreator, requireOwner } from './ownership.ts';
+import { programHash } from './program-hash.ts';
+import type { RegisteredDatabase, Registry } from './registry.ts';
+import type { RunningDatabases } from './running-databases.ts';
+
+export interface PublisherOptions {
+  readonly registry: Registry;
+  readonly running: RunningDatabases;
+  readonly creators: Creators;
+  readonly issuer: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Creates, updates, resets and deletes databases. What happens to one database happens in turn.
+ *
+ * A new database is durable before the registry names it, and one that is deleted leaves the registry
+ * before its files go: a crash in between leaves files that nobody reaches, never a name without data
+ * behind it. The name itself is registered first: it is the publisher's whatever becomes of the program.
+ */
+export class Publisher {
+  readonly #options: PublisherOptions;
+  readonly #locks = new KeyedLock<bigint>();
+
+  constructor(options: PublisherOptions) {
+    this.#options = options;
+  }
+
+  async publish(request: PublishRequest): Promise<PublishOutcome> {
+    const { identity, name } = await this.#identityFor(request);
+    const kind = await this.#locks.with(identity, () => this.#publishTo(identity, request));
+    return { kind, identity, name };
+  }
+
+  /** Starts again from `program`, or from the one that runs. */
+  async reset(
+    caller: HostCaller,
+    identity: bigint,
+    program: ProgramSource | undefined,
+  ): Promise<void> {
+    await this.#locks.with(identity, async () => {
+      const record = this.#existing(identity);
+      this.#requireResettable(caller, record);
+      const source = program ?? (await this.#options.running.entry(identity).handle.program());
+      await this.#reset(record, source);
+    });
+  }
+
+  async remove(caller: HostCaller, identity: bigint): Promise<void> {
+    const { registry, running } = this.#options;
+    await this.#locks.with(identity, async () => {
+      const record = registry.database(identity);
+      if (record === undefined) return;
+      requireOwner(caller, record, 'delete database');
+      if (record.isLocked) {
+        const text = 'Database is locked and cannot be deleted. Run `reducerdb unlock` first.';
+        throw refusal('database.locked', text);
+      }
+      await registry.exclusively(() => registry.removeDatabase(identity));
+      await running.remove(identity);
+    });
+  }
+
+  /** Resolves when nothing is being published any more. */
+  finish(): Promise<void> {
+    return this.#locks.idle();
+  }
+
+  async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {
+    const { registry, running } = this.#options;
+    const { caller, program, clear, policy, token, confirmMillis } = request;
+    const record = registry.database(identity);
+    if (record === undefined) {
+      await this.#create(identity, caller.identity, program);
+      return 'created';
+    }
+    if (clear) {
+      this.#requireResettable(caller, record);
+      await this.#reset(record, program);
+      return 'updated';
+    }
+    requireOwner(caller, record, 'update database');
+    await running.entry(identity).handle.update(program, { policy, token }, confirmMillis);
+    return 'updated';
+  }
+
+  /** Which database a target means; registers a name that is new. */
+  async #identityFor({ caller, target, clear }: PublishRequest) {
+    const { creators, registry } = this.#options;
+    if (target === undefined) {
+      if (clear) {
+        const text = 'Clear database requires database name or identity';
+        throw refusal('publish.request', text);
+      }
+      requireCreator(caller, creators);
+      return { identity: this.#newIdentity(), name: undefined };
+    }
+    const parsed = parseTarget(target);
+    switch (parsed.kind) {
+      case 'invalid':
+        throw refusal('name.invalid', `Invalid URL: ${parsed.fault}`);
+      case 'identity':
+        if (registry.database(parsed.identity) === undefined) {
+          this.#requireFree(caller, parsed.identity);
+        }
+        return { identity: parsed.identity, name: undefined };
+      case 'name': {
+        const identity = await this.#identityOfName(caller, parsed.name);
+        return { identity, name: parsed.name };
+      }
+    }
+  }
+
+  #identityOfName(caller: HostCaller, name: string): Promise<bigint> {
+    const { registry } = this.#options;
+    return registry.exclusively(async () => {
+      const known = registry.name(name);
+      const identity = known?.database;
+      if (identity !== undefined && registry.database(identity) !== undefined) return identity;
+      if (known !== undefined && known.owner !== caller.identity) {
+        throw refusal('name.notYours', name);
+      }
+      requireCreator(caller, this.#options.creators);
+      if (identity !== undefined) return identity;
+      const fresh = this.#newIdentity();
+      await registry.putName(name, caller.identity, fresh);
+      return fresh;
+    });
+  }
+
+  /** An identity without a database: not one that somebody else's name stands for. */
+  #requireFree(caller: HostCaller, identity: bigint): void {
+    requireCreator(caller, this.#options.creators);
+    for (const { name, owner } of this.#options.registry.namesOf(identity)) {
+      if (owner !== caller.identity) throw refusal('name.notYours', name);
+    }
+  }
+
+  async #create(identity: bigint, owner: bigint, program: ProgramSource): Promise<void> {
+    await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
+  }
+
+  async #reset(record: RegisteredDatabase, program: ProgramSource): Promise<void> {
+    await this.#make(record, program);
+  }
+
+  /** Makes the next generation of a database, names it in the registry, and lets it be reached. */
+  async #make(
+    before: Pick<RegisteredDatabase, 'identity' | 'owner' | 'isLocked' | 'generation'> &
+      Partial<RegisteredDatabase>,
+    program: ProgramSource,
+  ): Promise<void> {
+    const { registry, running, clock } = this.#options;
+    const { identity, owner, isLocked } = before;
+    const made = await running.create(identity, owner, program, before.generation);
+    try {
+      const record = {
+        identity,
+        owner,
+        hostType: program.kind,
+        initialProgram: hashHex(programHash(program.bytes)),
+        createdMicros: before.createdMicros ?? clock.nowMicros(),
+        isLocked,
+        generation: made.generation,
+      };
+      await registry.exclusively(() => registry.putDatabase(record));
+    } catch (error) {
+      await running.discard(made);
+      throw error;
+    }
+    await running.install(made);
+  }
+
+  #existing(identity: bigint): RegisteredDatabase {
+    const record = this.#options.registry.database(identity);
+    if (record === undefined) throw refusal('database.unknown', 'No such database.');
+    return record;
+  }
+
+  #requireResettable(caller: HostCaller, record: RegisteredDatabase): void {
+    requireOwner(caller, record, 'reset database');
+    if (!record.isLocked) return;
+    const text =
+      'Database is locked and cannot be reset with --delete-data. Run `reducerdb unlock` first.';
+    throw refusal('database.locked', text);
+  }
+
+  /** Made like an anonymous caller's identity, whose token nobody has. */
+  #newIdentity(): bigint {
+    return deriveIdentity(this.#options.issuer, randomUUID());
+  }
+}
+
+function refusal(code: RefusalBody['code'], message: string): Refusal {
+  return new Refusal({ code, message });
+}

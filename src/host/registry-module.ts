@@ -1,0 +1,219 @@
+import { assert, present } from '../assert.ts';
+import type { ModuleRunner, ReducerCall, RunOutcome } from '../module/runner.ts';
+import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
+import { emptyRawModule, type RawTable } from '../schema/raw-module.ts';
+import type { Store } from '../store/store.ts';
+import type { Table } from '../store/table.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { decodeValue } from '../values/decode.ts';
+import { encodeValue } from '../values/encode.ts';
+import { product } from '../values/special-types.ts';
+import type { AlgebraicType, ProductType } from '../values/type.ts';
+import type { Value } from '../values/value.ts';
+
+/**
+ * The module of the registry's database, built into the service: its reducers are plain functions
+ * over the transaction. Tables:
+ *
+ * | table | a row is |
+ * |---|---|
+ * | `database` | a database of this host; `number` counts creations, `generation` the directories |
+ * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
+ */
+export const registryTables = {
+  database: product(
+    ['identity', { kind: 'u256' }],
+    ['owner', { kind: 'u256' }],
+    ['host_type', { kind: 'string' }],
+    ['initial_program', { kind: 'string' }],
+    ['created_micros', { kind: 'i64' }],
+    ['is_locked', { kind: 'bool' }],
+    ['generation', { kind: 'u32' }],
+    ['number', { kind: 'u64' }],
+  ),
+  name: product(
+    ['name', { kind: 'string' }],
+    ['owner', { kind: 'u256' }],
+    ['database', { kind: 'u256' }],
+    ['number', { kind: 'u64' }],
+  ),
+} as const;
+
+/** The parameters of each reducer; a row without its `number` comes as it is to be stored. */
+export const registryReducers = {
+  put_database: product(
+    ['identity', { kind: 'u256' }],
+    ['owner', { kind: 'u256' }],
+    ['host_type', { kind: 'string' }],
+    ['initial_program', { kind: 'string' }],
+    ['created_micros', { kind: 'i64' }],
+    ['is_locked', { kind: 'bool' }],
+    ['generation', { kind: 'u32' }],
+  ),
+  remove_database: product(['identity', { kind: 'u256' }]),
+  put_name: product(
+    ['name', { kind: 'string' }],
+    ['owner', { kind: 'u256' }],
+    ['database', { kind: 'u256' }],
+  ),
+  /** Releases all names of the database, then registers these for it. */
+  replace_names: product(
+    ['database', { kind: 'u256' }],
+    ['owner', { kind: 'u256' }],
+    ['names', { kind: 'array', element: { kind: 'string' } }],
+  ),
+} as const satisfies Record<string, ProductType>;
+
+export type RegistryReducer = keyof typeof registryReducers;
+
+const reducerNames = Object.keys(registryReducers) as RegistryReducer[];
+
+/** The program's bytes: its description, so that a newer service finds an older registry's shape. */
+export function registryProgram(): Uint8Array {
+  const types = [registryTables.database, registryTables.name];
+  const unit: AlgebraicType = product();
+  return encodeRawModuleV10({
+    ...emptyRawModule,
+    caseConversion: 'none',
+    typespace: { types },
+    types: ['Database', 'Name'].map((sourceName, ref) => ({
+      scope: [],
+      sourceName,
+      ref,
+      customOrdering: false,
+    })),
+    tables: [rawTable('database', 0, types), rawTable('name', 1, types)],
+    reducers: reducerNames.map((sourceName) => ({
+      sourceName,
+      params: registryReducers[sourceName],
+      visibility: 'clientCallable' as const,
+      okReturnType: unit,
+      errReturnType: { kind: 'string' as const },
+    })),
+  });
+}
+
+/** Both tables have their key first and a generated `number` last. */
+function rawTable(sourceName: string, rowTypeRef: number, types: readonly ProductType[]): RawTable {
+  const last = (types[rowTypeRef]?.elements.length ?? 0) - 1;
+  return {
+    sourceName,
+    rowTypeRef,
+    primaryKey: [0],
+    indexes: [{ sourceName: undefined, accessorName: undefined, algorithm: 'btree', columns: [0] }],
+    constraints: [{ sourceName: undefined, columns: [0] }],
+    sequences: [
+      {
+        sourceName: undefined,
+        column: last,
+        start: undefined,
+        minValue: undefined,
+        maxValue: undefined,
+        increment: 1n,
+      },
+    ],
+    tableType: 'user',
+    access: 'private',
+    defaultValues: [],
+    isEvent: false,
+  };
+}
+
+/** Runs the registry's reducers. They refuse nothing: the host has checked before it calls. */
+export class RegistryRunner implements ModuleRunner {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  describe(): Uint8Array {
+    return registryProgram();
+  }
+
+  callReducer({ reducerId, args }: ReducerCall, transaction: Transaction): RunOutcome {
+    const name = present(reducerNames[reducerId], 'a reducer of the registry');
+    const values = decodeValue(registryReducers[name], args) as readonly Value[];
+    const tables = new RegistryTables(this.#store, transaction);
+    switch (name) {
+      case 'put_database':
+        tables.put('database', values);
+        break;
+      case 'remove_database':
+        tables.remove('database', values[0]);
+        break;
+      case 'put_name':
+        tables.put('name', values);
+        break;
+      case 'replace_names':
+        replaceNames(tables, values);
+        break;
+    }
+    return { kind: 'returned' };
+  }
+
+  dispose(): void {}
+}
+
+function replaceNames(tables: RegistryTables, [database, owner, names]: readonly Value[]): void {
+  for (const row of tables.rows('name')) {
+    if (row[2] === database) tables.put('name', [row[0] ?? '', row[1] ?? 0n, 0n]);
+  }
+  for (const name of names as readonly string[]) {
+    tables.remove('name', name);
+    tables.put('name', [name, owner ?? 0n, database ?? 0n]);
+  }
+}
+
+type TableName = keyof typeof registryTables;
+
+class RegistryTables {
+  readonly #store: Store;
+  readonly #transaction: Transaction;
+
+  constructor(store: Store, transaction: Transaction) {
+    this.#store = store;
+    this.#transaction = transaction;
+  }
+
+  /** Inserts a row without its `number`, or replaces the one with its key, which keeps its number. */
+  put(name: TableName, values: readonly Value[]): void {
+    const table = this.#table(name);
+    const ref = this.#find(name, values[0]);
+    const number = ref === undefined ? 0n : (this.#read(name, table, ref).at(-1) ?? 0n);
+    if (ref !== undefined) this.#transaction.deleteRef(table, ref);
+    const row = encodeValue(registryTables[name], [...values, number]);
+    const result = this.#transaction.insert(table, row, row.length);
+    assert(result >= 0, `a row of the registry was refused: ${result}`);
+  }
+
+  remove(name: TableName, key: Value | undefined): void {
+    const ref = this.#find(name, key);
+    if (ref !== undefined) this.#transaction.deleteRef(this.#table(name), ref);
+  }
+
+  rows(name: TableName): (readonly Value[])[] {
+    const table = this.#table(name);
+    return [...table.scan()].map((ref) => this.#read(name, table, ref));
+  }
+
+  #find(name: TableName, key: Value | undefined): number | undefined {
+    const table = this.#table(name);
+    const [keyColumn] = registryTables[name].elements;
+    const [index] = table.indexes;
+    if (keyColumn === undefined || index === undefined || key === undefined) return undefined;
+    const bytes = encodeValue(keyColumn.type, key);
+    const ref = table.find(index, bytes, bytes.length);
+    return ref < 0 ? undefined : ref;
+  }
+
+  #read(name: TableName, table: Table, ref: number): readonly Value[] {
+    const offset = table.offsetOf(ref);
+    const bytes = table.pageOf(ref).slice(offset, offset + table.lengthOf(ref));
+    return decodeValue(registryTables[name], bytes) as readonly Value[];
+  }
+
+  #table(name: TableName): Table {
+    return present(this.#store.tableByName(name), `table ${name} of the registry`);
+  }
+}

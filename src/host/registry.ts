@@ -1,0 +1,171 @@
+import { assert } from '../assert.ts';
+import { type Caller, Refusal } from '../database/outcome.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { decoderOf } from '../values/decode.ts';
+import { encodeValue } from '../values/encode.ts';
+import type { Value } from '../values/value.ts';
+import type { DatabaseHandle } from './database-handle.ts';
+import type { DatabaseRecord } from './host-types.ts';
+import { type RegistryReducer, registryReducers, registryTables } from './registry-module.ts';
+import { temporaryConnection } from './temporary-connection.ts';
+
+/** What the registry knows of a database. */
+export interface RegisteredDatabase extends DatabaseRecord {
+  /** Counts the directories that this database has had: each reset makes a new one. */
+  readonly generation: number;
+}
+
+export interface RegisteredName {
+  readonly name: string;
+  readonly owner: bigint;
+  /** `undefined` when the name was released. A database that was deleted keeps its names. */
+  readonly database: bigint | undefined;
+}
+
+/** The registry's own database has this identity, which no derivation gives. */
+export const registryIdentity = 1n;
+
+/**
+ * The host's databases and names, kept in a database of their own. Look-ups are answered from a copy
+ * in memory, which is read anew after each change. A change is durable before it is seen.
+ */
+export class Registry {
+  readonly #handle: DatabaseHandle;
+  #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
+  #names: ReadonlyMap<string, RegisteredName> = new Map();
+  /** The end of the changes that were asked for. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  private constructor(handle: DatabaseHandle) {
+    this.#handle = handle;
+  }
+
+  static async open(handle: DatabaseHandle): Promise<Registry> {
+    const registry = new Registry(handle);
+    await registry.#read();
+    return registry;
+  }
+
+  /** In the order of creation. */
+  get databases(): Iterable<RegisteredDatabase> {
+    return this.#databases.values();
+  }
+
+  database(identity: bigint): RegisteredDatabase | undefined {
+    return this.#databases.get(identity);
+  }
+
+  name(name: string): RegisteredName | undefined {
+    return this.#names.get(name);
+  }
+
+  /** In the order of registration. */
+  namesOf(identity: bigint): RegisteredName[] {
+    return [...this.#names.values()].filter(({ database }) => database === identity);
+  }
+
+  /** Adds the database, or replaces what was known of it. */
+  putDatabase(database: RegisteredDatabase): Promise<void> {
+    const { identity, owner, hostType, initialProgram } = database;
+    const { createdMicros, isLocked, generation } = database;
+    return this.#call('put_database', [
+      identity,
+      owner,
+      hostType,
+      initialProgram,
+      createdMicros,
+      isLocked,
+      generation,
+    ]);
+  }
+
+  removeDatabase(identity: bigint): Promise<void> {
+    return this.#call('remove_database', [identity]);
+  }
+
+  putName(name: string, owner: bigint, database: bigint): Promise<void> {
+    return this.#call('put_name', [name, owner, database]);
+  }
+
+  replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
+    return this.#call('replace_names', [database, owner, names]);
+  }
+
+  /** Runs `work`, which checks and changes, while nobody else's `work` runs. */
+  exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close();
+  }
+
+  async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
+    const { schemaVersion } = await this.#handle.describe();
+    const outcome = await this.#handle.call({
+      caller: registryCaller,
+      connection: temporaryConnection(),
+      reducer,
+      args: encodeValue(registryReducers[reducer], values),
+      schemaVersion,
+      confirmed: true,
+    });
+    if (outcome.kind === 'aborted') {
+      const message = `the registry could not be changed: ${outcome.error.code}`;
+      throw new Refusal({ code: 'database.broken', message });
+    }
+    await this.#read();
+  }
+
+  async #read(): Promise<void> {
+    const databases = await this.#rows('database');
+    const names = await this.#rows('name');
+    this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
+    this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
+  }
+
+  /** The rows of a table, by their `number`, which comes last. */
+  async #rows(table: keyof typeof registryTables): Promise<(readonly Value[])[]> {
+    const outcome = await this.#handle.query({
+      caller: registryCaller,
+      connection: temporaryConnection(),
+      sql: `SELECT * FROM "${table}"`,
+      confirmed: true,
+    });
+    assert(outcome.kind === 'result', 'the registry answers');
+    const decode = decoderOf(registryTables[table]);
+    const reader = new BinaryReader(outcome.rows);
+    const rows: (readonly Value[])[] = [];
+    while (reader.remaining > 0) rows.push(decode(reader) as readonly Value[]);
+    return rows.sort((one, other) => (numberOf(one) < numberOf(other) ? -1 : 1));
+  }
+}
+
+const registryCaller: Caller = { identity: registryIdentity, isOwner: true, jwtPayload: '' };
+
+function numberOf(row: readonly Value[]): bigint {
+  return row.at(-1) as bigint;
+}
+
+function databaseOf(row: readonly Value[]): RegisteredDatabase {
+  return {
+    identity: row[0] as bigint,
+    owner: row[1] as bigint,
+    hostType: row[2] === 'wasm' ? 'wasm' : 'js',
+    initialProgram: row[3] as string,
+    createdMicros: row[4] as bigint,
+    isLocked: row[5] as boolean,
+    generation: row[6] as number,
+  };
+}
+
+function nameOf(row: readonly Value[]): RegisteredName {
+  const database = row[2] as bigint;
+  return {
+    name: row[0] as string,
+    owner: row[1] as bigint,
+    database: database === 0n ? undefined : database,
+  };
+}

@@ -1,0 +1,181 @@
+import { present } from '../assert.ts';
+import type { Clock } from '../database/clock.ts';
+import type { ProgramSource } from '../database/program.ts';
+import { identityToHex } from '../values/identity.ts';
+import type { DatabaseFiles } from './database-files.ts';
+import type { ReportLine } from './host-options.ts';
+import { FollowedLog } from './module-log.ts';
+import type { Placement } from './placement.ts';
+import { programHash } from './program-hash.ts';
+import type { RegisteredDatabase } from './registry.ts';
+import type { SeatMode, StampedLine } from './seat.ts';
+import { SupervisedDatabase } from './supervised-database.ts';
+
+export interface RunningOptions {
+  readonly clock: Clock;
+  readonly files: DatabaseFiles;
+  readonly placement: Placement;
+  readonly report: (line: ReportLine) => void;
+}
+
+/** One database of the host, running or trying to. */
+export interface RunningDatabase {
+  readonly handle: SupervisedDatabase;
+  readonly log: FollowedLog;
+}
+
+/** A database that is being made and that nobody can reach yet. */
+export interface NewDatabase {
+  readonly identity: bigint;
+  readonly generation: number;
+  readonly handle: SupervisedDatabase;
+  /** Lines of the module's log until there is one to write them to. */
+  readonly lines: StampedLine[];
+}
+
+/** Lines of a creation that are kept; a module can write more of them than anyone will read. */
+const creationLinesMax = 1_000;
+
+/** The databases of this host that have a directory, a module log and a handle. */
+export class RunningDatabases {
+  readonly #options: RunningOptions;
+  readonly #byIdentity = new Map<bigint, RunningDatabase>();
+
+  constructor(options: RunningOptions) {
+    this.#options = options;
+  }
+
+  get placement(): Placement {
+    return this.#options.placement;
+  }
+
+  find(identity: bigint): RunningDatabase | undefined {
+    return this.#byIdentity.get(identity);
+  }
+
+  entry(identity: bigint): RunningDatabase {
+    return present(this.find(identity), 'a database that is registered runs');
+  }
+
+  /** Starts the databases that the registry names; does not wait until they serve. */
+  async startAll(databases: Iterable<RegisteredDatabase>): Promise<void> {
+    const { files, report } = this.#options;
+    for (const { identity, owner, generation } of databases) {
+      const log = new FollowedLog(files.openModuleLog(identity));
+      const mode = { kind: 'open', skipFirstDisconnect: false } as const;
+      const append = (lines: readonly StampedLine[]) => log.append(lines);
+      const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
+      this.#byIdentity.set(identity, { handle, log });
+      await files.keepGeneration(identity, generation).catch((error: unknown) => {
+        const message = `Old files of ${nameOf(identity)} stay: ${String(error)}`;
+        report({ level: 'warn', message });
+      });
+    }
+  }
+
+  /**
+   * Makes a database beside the running one, if there is one. Resolves when its first transaction is
+   * durable; rejects, with nothing left, when it cannot be made.
+   */
+  async create(
+    identity: bigint,
+    owner: bigint,
+    program: ProgramSource,
+    after: number,
+  ): Promise<NewDatabase> {
+    const { files, clock } = this.#options;
+    const generation = files.freeGeneration(identity, after);
+    await files.makeLogDirectory(identity, generation);
+    const lines: StampedLine[] = [];
+    let sink = (more: readonly StampedLine[]): void => {
+      lines.push(...more.slice(0, Math.max(0, creationLinesMax - lines.length)));
+    };
+    const mode = { kind: 'create', program, createdMicros: clock.nowMicros() } as const;
+    const handle = this.#supervise({
+      identity,
+      owner,
+      generation,
+      mode,
+      lines: (more) => sink(more),
+    });
+    try {
+      await handle.started();
+    } catch (error) {
+      await this.#drop(identity, generation);
+      throw error;
+    }
+    const created = { identity, generation, handle, lines };
+    sink = (more) => this.#byIdentity.get(identity)?.log.append(more);
+    return created;
+  }
+
+  /** Makes a created database the one that is reached; ends the one before. Its log starts empty. */
+  async install({ identity, generation, handle, lines }: NewDatabase): Promise<void> {
+    const { files } = this.#options;
+    const before = this.#byIdentity.get(identity);
+    const log = before?.log ?? new FollowedLog(files.openModuleLog(identity));
+    log.reset();
+    log.append(lines);
+    this.#byIdentity.set(identity, { handle, log });
+    await before?.handle.close();
+    await files.keepGeneration(identity, generation);
+  }
+
+  /** Ends a created database that will not be installed. */
+  async discard({ identity, generation, handle }: NewDatabase): Promise<void> {
+    await handle.close();
+    await this.#drop(identity, generation);
+  }
+
+  /** Ends a database and removes its files. */
+  async remove(identity: bigint): Promise<void> {
+    const { handle, log } = this.entry(identity);
+    this.#byIdentity.delete(identity);
+    log.close();
+    await handle.close();
+    await this.#options.files.removeDatabase(identity);
+  }
+
+  /** Ends all databases, all at once. */
+  async close(): Promise<void> {
+    const running = [...this.#byIdentity.values()];
+    await Promise.all(running.map(({ handle }) => handle.close()));
+    for (const { log } of running) log.close();
+    await this.#options.placement.close();
+  }
+
+  async #drop(identity: bigint, generation: number): Promise<void> {
+    const { files } = this.#options;
+    if (this.#byIdentity.has(identity)) await files.removeGeneration(identity, generation);
+    else await files.removeDatabase(identity);
+  }
+
+  #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
+    const { clock, files, placement, report } = this.#options;
+    const directory = files.logDirectory(identity, generation);
+    return new SupervisedDatabase(
+      {
+        identity,
+        clock,
+        hash: programHash,
+        takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory }),
+        examine: (program) => placement.examine(program, identity),
+        lines,
+        report: (level, message) => report({ level, message: `${nameOf(identity)} ${message}` }),
+      },
+      mode,
+    );
+  }
+}
+
+interface Supervision {
+  readonly identity: bigint;
+  readonly owner: bigint;
+  readonly generation: number;
+  readonly mode: SeatMode;
+  readonly lines: (lines: readonly StampedLine[]) => void;
+}
+
+function nameOf(identity: bigint): string {
+  return `Database ${identityToHex(identity)}`;
+}

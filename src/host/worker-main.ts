@@ -1,0 +1,168 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { present } from '../assert.ts';
+import type { Database } from '../database/database.ts';
+import type { DatabaseOptions } from '../database/open-database.ts';
+import type { DatabaseOwner } from '../database/turn.ts';
+import type { ModuleLogLine } from '../module/runner.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineDisk } from '../node/disk.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { MemoryDisk } from '../node/memory-disk.ts';
+import { assembleDatabase, examineAside } from './assemble.ts';
+import { Board } from './board.ts';
+import { nextTurn } from './next-turn.ts';
+import { programHash } from './program-hash.ts';
+import { programLoader } from './program-loader.ts';
+import { RemoteLinker } from './remote-linker.ts';
+import type { SeatMode, StampedLine } from './seat.ts';
+import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
+import { buffersOf, type FromWorker, type ToWorker, type WorkerStart } from './worker-messages.ts';
+import { encodeTurn } from './worker-outcomes.ts';
+import { decodeRequests } from './worker-requests.ts';
+
+/**
+ * The thread of one database: takes requests from the gateway, hands back the outcomes of each turn.
+ * It reads no file but its database's, and nothing it does depends on another database.
+ */
+const port = present(parentPort, 'this file runs in a worker');
+const start = workerData as WorkerStart;
+const board = new Board(start.board);
+const clock = new MachineClock();
+const linker = new RemoteLinker((id, bytes) => send({ kind: 'link', id, bytes }));
+const loader = programLoader((bytes) => linker.link(bytes), board);
+
+/** Lines that the gateway does not have yet. They go out with the turn, or when there are many. */
+let lines: StampedLine[] = [];
+let linesSentAt = 0;
+const lineCountMax = 256;
+const lineMillisMax = 50;
+
+/** Lets the actor's own numbers be told at most this often. */
+const memoryMillis = 100;
+let memoryToldAt = 0;
+
+let database: Promise<Database | undefined> | undefined;
+
+port.on('message', (message: ToWorker) => {
+  board.tookMessage();
+  void receive(message);
+});
+switch (start.task.kind) {
+  case 'serve':
+    database = serve(start.task.mode);
+    break;
+  case 'examine':
+    void examine(start.task.program);
+    break;
+}
+
+async function receive(message: ToWorker): Promise<void> {
+  switch (message.kind) {
+    case 'requests': {
+      const open = await database;
+      for (const request of decodeRequests(message.batch)) open?.submit(request);
+      return;
+    }
+    case 'linked':
+      linker.settle(message.id, message.outcome);
+      return;
+    case 'close':
+      await (await database)?.close();
+      sendLines();
+      send({ kind: 'closed' });
+      port.close();
+      return;
+  }
+}
+
+async function serve(mode: SeatMode): Promise<Database | undefined> {
+  try {
+    const open = await assembleDatabase(mode, optionsOf(start));
+    sendLines();
+    tellMemory(open);
+    send({ kind: 'opened', opening: { description: open.description, offset: open.offset } });
+    return open;
+  } catch (error) {
+    end(endOfStart(error));
+    return undefined;
+  }
+}
+
+async function examine(program: Parameters<typeof examineAside>[0]): Promise<void> {
+  const { identity } = start;
+  const hash = programHash;
+  try {
+    const options = { identity, loader, hash, progress: board, clock };
+    send({ kind: 'examined', described: await examineAside(program, options) });
+  } catch (error) {
+    end(endOfStart(error));
+  }
+  port.close();
+}
+
+function optionsOf({ identity, ownerIdentity, directory, statementMillisMax }: WorkerStart) {
+  const options: DatabaseOptions = {
+    identity,
+    ownerIdentity,
+    disk: directory === undefined ? new MemoryDisk() : new MachineDisk(directory),
+    clock,
+    entropy: new MachineEntropy(),
+    statementMillisMax,
+    progress: board,
+    loader,
+    hash: programHash,
+    nextTurn,
+    report: addLine,
+    warn: (message) => send({ kind: 'warn', message }),
+    owner,
+  };
+  return options;
+}
+
+const owner: DatabaseOwner = {
+  handOver(turn) {
+    sendLines();
+    const batch = encodeTurn(turn);
+    port.postMessage({ kind: 'turn', batch } satisfies FromWorker, buffersOf(batch));
+  },
+  durable(write, offset) {
+    send({ kind: 'durable', write, offset });
+    void database?.then((open) => {
+      if (open !== undefined && clock.monotonicMillis() >= memoryToldAt + memoryMillis) {
+        tellMemory(open);
+      }
+    });
+  },
+  stopped: (reason) => end(endOfService(reason)),
+};
+
+function addLine(line: ModuleLogLine): void {
+  lines.push({ micros: clock.nowMicros(), line });
+  const isLate = clock.monotonicMillis() >= linesSentAt + lineMillisMax;
+  if (isLate || lines.length >= lineCountMax) sendLines();
+}
+
+function sendLines(): void {
+  linesSentAt = clock.monotonicMillis();
+  if (lines.length === 0) return;
+  send({ kind: 'lines', lines });
+  lines = [];
+}
+
+function tellMemory(open: Database): void {
+  memoryToldAt = clock.monotonicMillis();
+  const memory = open.memory();
+  board.holds(memory.rowBytes + memory.indexBytes);
+  send({ kind: 'memory', memory });
+}
+
+/** The last message; the gateway then lets the thread go. */
+function end(plain: PlainEnd): void {
+  sendLines();
+  send({ kind: 'ended', end: plain });
+  port.close();
+}
+
+function send(message: FromWorker): void {
+  port.postMessage(message);
+}
