@@ -1,12 +1,9 @@
 import { assert } from '../../src/assert.ts';
 import { CommitLog } from '../../src/log/commit-log.ts';
-import { decodeInputs } from '../../src/log/decode-record.ts';
 import { LogBrokenError } from '../../src/log/log-error.ts';
-import type { CommitInputs, LogRecord } from '../../src/log/record.ts';
-import type { ChangeSet } from '../../src/store/change-set.ts';
-import { commitOffset } from '../../src/store/commit-offset.ts';
 import { Random } from '../../src/testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
+import { appendTo, randomRecord, textOf } from './log-records.ts';
 
 export interface LogCrashOptions {
   readonly seed: number;
@@ -186,9 +183,7 @@ class LogRun {
   #append(log: CommitLog, count: number): void {
     for (let index = 0; index < count; index++) {
       const record = randomRecord(this.#random, log.offset + 1);
-      if (record.kind === 'marks') log.appendMarks(record.sequences);
-      else if (record.kind === 'commit') log.appendCommit(record.changes, record.inputs);
-      else log.appendSchema(record.offset, record.schema, record.changes, record.inputs);
+      appendTo(log, record);
       this.#appended.push(textOf(record));
     }
   }
@@ -205,85 +200,4 @@ async function ticks(count: number): Promise<void> {
 
 function isCommit(text: string): boolean {
   return !text.startsWith('marks');
-}
-
-/** A record of random content with its inputs, as it is appended. */
-export function randomRecord(random: Random, next: number) {
-  const offset = commitOffset(next);
-  const kind = random.below(20);
-  const inputs: CommitInputs = {
-    reducer: random.pick(['transfer', 'add', '', 'größer']),
-    caller: random.bigint(256),
-    connectionId: random.chance(0.3) ? 0n : random.bigint(128),
-    timestampMicros: random.bigint(50),
-    seed: random.bytes(random.pick([0, 32])),
-    args: random.bytes(random.below(40)),
-  };
-  // Many records of one size: what an earlier run left behind then lies just where new ones go.
-  if (kind > 10) return { kind: 'commit' as const, changes: emptyChanges(next), inputs: noInputs };
-  if (kind === 0) return { kind: 'marks' as const, sequences: randomMarks(random), inputs };
-  const changes = randomChanges(random, next);
-  if (kind > 1) return { kind: 'commit' as const, changes, inputs };
-  const schema = {
-    catalog: random.bytes(random.below(200)),
-    definition: random.bytes(random.below(200)),
-    programKind: random.pick(['js', 'wasm'] as const),
-    program: random.bytes(random.below(3000)),
-    defaults: random.chance(0.5) ? [{ tableId: 5, column: 2, value: random.bytes(4) }] : [],
-  };
-  const rows = random.chance(0.5) ? changes : undefined;
-  return { kind: 'schema' as const, offset, schema, changes: rows, inputs };
-}
-
-const noBytes = new Uint8Array(0);
-const noInputs: CommitInputs = {
-  reducer: '',
-  caller: 0n,
-  connectionId: 0n,
-  timestampMicros: 0n,
-  seed: noBytes,
-  args: noBytes,
-};
-
-function emptyChanges(offset: number): ChangeSet {
-  return { offset: commitOffset(offset), tables: [], sequences: [] };
-}
-
-function randomChanges(random: Random, offset: number): ChangeSet {
-  const tables = Array.from({ length: random.below(4) }, () => ({
-    tableId: random.below(100_000),
-    inserts: randomRows(random),
-    deletes: randomRows(random),
-    truncated: random.chance(0.1),
-  }));
-  return { offset: commitOffset(offset), tables, sequences: randomMarks(random) };
-}
-
-function randomRows(random: Random) {
-  const bytes = random.bytes(random.chance(0.03) ? random.below(2500) : random.below(60));
-  return { bytes, count: bytes.length === 0 ? 0 : random.between(1, 300) };
-}
-
-function randomMarks(random: Random) {
-  return Array.from({ length: random.chance(0.3) ? random.below(3) : 0 }, () => ({
-    id: random.below(5000),
-    value: random.bigint(random.pick([8, 63, 64, 256])) - (random.chance(0.5) ? 1n << 62n : 0n),
-  }));
-}
-
-/** All of a record's content as text, to compare what was appended with what was found. */
-export function textOf(record: LogRecord | ReturnType<typeof randomRecord>): string {
-  if (record.kind === 'marks') return `marks ${JSON.stringify(sorted(record.sequences))}`;
-  const { inputs } = record;
-  const decoded = inputs instanceof Uint8Array ? decodeInputs(inputs) : inputs;
-  return `${record.kind} ${JSON.stringify(sorted({ ...record, inputs: decoded }))}`;
-}
-
-function sorted(value: unknown): unknown {
-  if (typeof value === 'bigint') return `${value}n`;
-  if (value instanceof Uint8Array) return [...value].join(',');
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(fields.map(([name, field]) => [name, sorted(field)]));
 }

@@ -1,0 +1,89 @@
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { Random } from '../testing/random.ts';
+import { LogFile, MemoryModuleLog, type ModuleLog } from './log-file.ts';
+
+const root = fs.mkdtempSync(path.join(os.tmpdir(), 'reducerdb-logs-'));
+afterAll(() => fs.rmSync(root, { recursive: true }));
+
+const noon = Date.UTC(2025, 5, 30, 12) * 1000;
+const day = 86_400_000_000;
+let directory = '';
+
+beforeEach(() => {
+  directory = path.join(fs.mkdtempSync(path.join(root, 'data-')), 'module_logs');
+});
+
+describe.each([
+  ['in files', () => new LogFile(directory)],
+  ['in memory', () => new MemoryModuleLog()],
+] satisfies [string, () => ModuleLog][])('a module log %s', (_, make) => {
+  it('[§8] gives the last lines in order', () => {
+    const log = make();
+    expect(log.tail(5)).toBe('');
+    for (let line = 1; line <= 30; line++) log.append(`{"line":${line}}`, noon);
+    expect(log.tail(2)).toBe('{"line":29}\n{"line":30}\n');
+    expect(log.tail(0)).toBe('');
+    expect(log.tail(1000).split('\n')).toHaveLength(31);
+    log.reset();
+    expect(log.tail(5)).toBe('');
+    log.append('again', noon);
+    expect(log.tail(5)).toBe('again\n');
+    log.close();
+  });
+
+  it('finds lines of any length', () => {
+    const log = make();
+    const random = new Random(3);
+    const lines = Array.from(
+      { length: 40 },
+      (_, index) => `${index}${'ü'.repeat(random.pick([0, 3, 1000, 20_000]))}`,
+    );
+    for (const line of lines) log.append(line, noon);
+    for (let count = 1; count <= 40; count++) {
+      expect(log.tail(count)).toBe(`${lines.slice(-count).join('\n')}\n`);
+    }
+    log.close();
+  });
+});
+
+describe('a module log in files', () => {
+  it('[§8] begins a file each UTC day, keeps the old ones and reads the newest only', () => {
+    const log = new LogFile(directory);
+    log.append('a', noon);
+    log.append('b', noon + day);
+    log.append('c', noon + day + 1);
+    expect(fs.readdirSync(directory)).toEqual(['2025-06-30.log', '2025-07-01.log']);
+    expect(log.tail(10)).toBe('b\nc\n');
+    log.append('late', noon);
+    expect(log.tail(10)).toBe('b\nc\nlate\n');
+    log.close();
+    const again = new LogFile(directory);
+    again.append('later', noon);
+    expect(again.tail(10)).toBe('b\nc\nlate\nlater\n');
+    again.close();
+  });
+
+  it('does not continue a line that a crash cut off', () => {
+    fs.mkdirSync(directory);
+    fs.writeFileSync(path.join(directory, '2025-06-30.log'), 'one\ntw');
+    const log = new LogFile(directory);
+    expect(log.tail(1)).toBe('tw\n');
+    log.append('three', noon);
+    expect(log.tail(9)).toBe('one\ntw\nthree\n');
+    log.close();
+  });
+});
+
+describe('a module log in memory', () => {
+  it('keeps the newest lines of a bounded amount', () => {
+    const log = new MemoryModuleLog();
+    for (let line = 0; line < 5000; line++) log.append(`${line} ${'x'.repeat(1000)}`);
+    const lines = log.tail(1_000_000).trimEnd().split('\n');
+    expect(lines.length).toBeLessThan(1100);
+    expect(lines.length).toBeGreaterThan(200);
+    expect(lines.at(-1)?.startsWith('4999 ')).toBe(true);
+  });
+});
