@@ -1,7 +1,14 @@
 import { limits } from '../limits.ts';
 import { readUtf8 } from './utf8.ts';
 
-/** Bytes that are not an encoding of the expected type. */
+/**
+ * Bytes that are not an encoding of the expected type.
+ *
+ * @example
+ * ```ts
+ * decodeValue({ kind: 'u32' }, Uint8Array.of(1)); // throws 'data too short for u32'
+ * ```
+ */
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
@@ -9,6 +16,14 @@ export class DecodeError extends Error {
 /**
  * Reads little-endian values from `bytes[offset, end)`, which stay the caller's and must not change
  * meanwhile. Everything that is not there or not valid throws `DecodeError`.
+ *
+ * @example
+ * ```ts
+ * const reader = new BinaryReader(Uint8Array.of(7, 0, 1));
+ * reader.u16(); // 7
+ * reader.bool(); // true
+ * reader.remaining; // 0
+ * ```
  */
 export class BinaryReader {
   #bytes: Uint8Array;
@@ -58,7 +73,9 @@ export class BinaryReader {
     return this.#view;
   }
 
-  /** Takes `byteCount` bytes and returns the offset of the first. `kind` names them in the error. */
+  /**
+   * Takes `byteCount` bytes and returns the offset of the first. `kind` names them in the error.
+   */
   claim(byteCount: number, kind: string): number {
     const at = this.#offset;
     const next = at + byteCount;
@@ -68,8 +85,8 @@ export class BinaryReader {
   }
 
   /**
-   * Takes `byteCount` bytes that hold `run`, values of these kinds and widths one after another, and
-   * returns the offset of the first. The error names the one that is cut off.
+   * Takes `byteCount` bytes that hold `run`, values of these kinds and widths one after another,
+   * and returns the offset of the first. The error names the one that is cut off.
    */
   claimRun(byteCount: number, run: readonly (readonly [kind: string, bytes: number])[]): number {
     const at = this.#offset;

@@ -2,10 +2,18 @@ import { writeFloat32, writeFloat64 } from './float-bits.ts';
 import { writeUtf8 } from './utf8.ts';
 
 /**
- * Appends little-endian values to a growing buffer. Integers are written modulo their width: whoever
- * writes values of a user checks them first (`encode.ts`, `native.ts`).
+ * Appends little-endian values to a growing buffer. Integers are written modulo their width:
+ * whoever writes values of a user checks them first (`encode.ts`, `native.ts`).
  *
  * A writer is meant to be kept and reused: `reset()`, write, `view()`.
+ *
+ * @example
+ * ```ts
+ * const writer = new BinaryWriter();
+ * writer.u16(7);
+ * writer.string('hi');
+ * writer.finish(); // Uint8Array.of(7, 0, 2, 0, 0, 0, 104, 105)
+ * ```
  */
 export class BinaryWriter {
   #bytes: Uint8Array;
@@ -33,8 +41,8 @@ export class BinaryWriter {
   }
 
   /**
-   * Starts over in `bytes`, which stay the caller's. A writer that outgrows them goes on in a buffer
-   * of its own; `source` then is not `bytes` any more.
+   * Starts over in `bytes`, which stay the caller's. A writer that outgrows them goes on in a
+   * buffer of its own; `source` then is not `bytes` any more.
    */
   adopt(bytes: Uint8Array): void {
     this.#bytes = bytes;

@@ -1,7 +1,7 @@
 /**
  * The order of values: index ranges, SQL comparisons and sorted results all use this one. The same
- * order over decoded and over encoded values. Floats are ordered totally: NaN is above everything and
- * equal to itself, -0 equals +0.
+ * order over decoded and over encoded values. Floats are ordered totally: NaN is above everything
+ * and equal to itself, -0 equals +0.
  */
 import { perType } from './per-type.ts';
 import type { AlgebraicType, Typespace } from './type.ts';
@@ -10,10 +10,25 @@ import type { SumValue, Value } from './value.ts';
 
 export { encodedComparatorOf } from './compare-encoded.ts';
 
-/** Negative: `a` comes first; positive: `b` comes first; 0: equal. */
+/**
+ * Negative: `a` comes first; positive: `b` comes first; 0: equal.
+ *
+ * @example
+ * ```ts
+ * const compare: Comparator = comparatorOf({ kind: 'u8' });
+ * compare(1, 2) < 0; // true
+ * ```
+ */
 export type Comparator = (a: Value, b: Value) => number;
 
-/** The comparator of two values of `type`, which must be such values: nothing is checked. */
+/**
+ * The comparator of two values of `type`, which must be such values: nothing is checked.
+ *
+ * @example
+ * ```ts
+ * ['b', 'a', 'B'].sort(comparatorOf({ kind: 'string' })); // ['B', 'a', 'b']
+ * ```
+ */
 export const comparatorOf: (type: AlgebraicType, typespace?: Typespace) => Comparator = perType(
   (type, typespace) => {
     switch (type.kind) {
@@ -73,8 +88,8 @@ export function compareTexts(a: string, b: string): number {
 }
 
 /**
- * Moves surrogates, which stand for the highest code points, above all other units. The first unit in
- * which two texts differ then decides as their code points do.
+ * Moves surrogates, which stand for the highest code points, above all other units. The first unit
+ * in which two texts differ then decides as their code points do.
  */
 function codePointRank(unit: number): number {
   return unit >= 0xe000 ? unit - 0x800 : unit >= 0xd800 ? unit + 0x2000 : unit;

@@ -10,7 +10,9 @@ export type Decoder = (reader: BinaryReader) => Value;
 
 type DeepDecoder = (reader: BinaryReader, depth: number) => Value;
 
-/** The decoder of `type`, compiled once per type object. It throws `DecodeError` and nothing else. */
+/**
+ * The decoder of `type`, compiled once per type object. It throws `DecodeError` and nothing else.
+ */
 export const decoderOf: (type: AlgebraicType, typespace?: Typespace) => Decoder = perType(
   (type, typespace) => {
     const decode = deepDecoderOf(type, typespace);
@@ -21,7 +23,14 @@ export const decoderOf: (type: AlgebraicType, typespace?: Typespace) => Decoder 
   },
 );
 
-/** The value at the start of `bytes`. Bytes behind it are ignored, as everywhere on the wire. */
+/**
+ * The value at the start of `bytes`. Bytes behind it are ignored, as everywhere on the wire.
+ *
+ * @example
+ * ```ts
+ * decodeValue(product(['id', { kind: 'u16' }]), Uint8Array.of(7, 0)); // [7]
+ * ```
+ */
 export function decodeValue(type: AlgebraicType, bytes: Uint8Array, typespace?: Typespace): Value {
   return decoderOf(type, typespace)(new BinaryReader(bytes));
 }

@@ -12,8 +12,8 @@ export type Encoder = (writer: BinaryWriter, value: Value) => void;
 type DeepEncoder = (writer: BinaryWriter, value: Value, depth: number) => void;
 
 /**
- * The encoder of `type`, compiled once per type object. Asserts that the value is one of the type: the
- * engine's values were checked where they came in.
+ * The encoder of `type`, compiled once per type object. Asserts that the value is one of the type:
+ * the engine's values were checked where they came in.
  */
 export const encoderOf: (type: AlgebraicType, typespace?: Typespace) => Encoder = perType(
   (type, typespace) => {
@@ -22,7 +22,14 @@ export const encoderOf: (type: AlgebraicType, typespace?: Typespace) => Encoder 
   },
 );
 
-/** The encoding of one value, in bytes of its own. */
+/**
+ * The encoding of one value, in bytes of its own.
+ *
+ * @example
+ * ```ts
+ * encodeValue(product(['id', { kind: 'u16' }]), [7]); // Uint8Array.of(7, 0)
+ * ```
+ */
 export function encodeValue(type: AlgebraicType, value: Value, typespace?: Typespace): Uint8Array {
   const writer = new BinaryWriter();
   encoderOf(type, typespace)(writer, value);

@@ -44,8 +44,8 @@ export function writeFloat64Bits(view: DataView, at: number, value: number): voi
   }
   const isNormal = magnitude >= 2 ** -1022;
   const exponent = isNormal ? exponentOf(magnitude) : -1022;
-  // The fraction in units of 2^-20: its whole part goes into the upper word. Below the normal numbers
-  // two steps, because 2^1022 and 2^20 together are beyond the largest power of two.
+  // The fraction in units of 2^-20: its whole part goes into the upper word. Below the normal
+  // numbers two steps, because 2^1022 and 2^20 together are beyond the largest power of two.
   const scaled = magnitude * powerOf2(-exponent) * 2 ** 20 - (isNormal ? 2 ** 20 : 0);
   const upper = floor(scaled);
   const biased = isNormal ? exponent + 1023 : 0;

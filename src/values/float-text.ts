@@ -1,4 +1,6 @@
-/** Floats as the shortest decimal that reads back as the same bits; never mistaken for an integer. */
+/**
+ * Floats as the shortest decimal that reads back as the same bits; never mistaken for an integer.
+ */
 
 /** `1.0`, `-0.0`, `0.1`, `1e+21`; `inf`, `-inf`, `NaN` for what is no number in JSON. */
 export function float64Text(value: number): string {

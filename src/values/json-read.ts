@@ -1,7 +1,7 @@
 /**
- * JSON to values. Two shapes are accepted, mixed at any depth: products as objects by element name or
- * as arrays, sums as one-key objects or as `[tag, payload]`. What is refused, and with which words, is
- * in docs/format/values.md.
+ * JSON to values. Two shapes are accepted, mixed at any depth: products as objects by element name
+ * or as arrays, sums as one-key objects or as `[tag, payload]`. What is refused, and with which
+ * words, is in docs/format/values.md.
  */
 import { limits } from '../limits.ts';
 import { float64Text } from './float-text.ts';
@@ -15,7 +15,16 @@ import type { AlgebraicType, NamedType, ProductType, ScalarKind, Typespace } fro
 import { resolveType } from './typespace.ts';
 import type { Value } from './value.ts';
 
-/** The value of `type` that `json` stands for. Throws `JsonError`. */
+/**
+ * The value of `type` that `json` stands for. Throws `JsonError`.
+ *
+ * @example
+ * ```ts
+ * const type = product(['id', { kind: 'u64' }], ['name', { kind: 'string' }]);
+ * valueFromJson(type, parseJson('{"name":"Ann","id":7}')); // [7n, 'Ann']
+ * valueFromJson(type, parseJson('[7]')); // throws 'invalid length 1'
+ * ```
+ */
 export function valueFromJson(type: AlgebraicType, json: JsonValue, typespace?: Typespace): Value {
   return located(json, () => readerOf(type, typespace)(json, 0));
 }
@@ -319,7 +328,9 @@ function readNarrowInteger(kind: IntegerKind, json: JsonValue): bigint {
   return value;
 }
 
-/** True for integers of at most 64 bits; longer ones are floats to the JSON readers of our peers. */
+/**
+ * True for integers of at most 64 bits; longer ones are floats to the JSON readers of our peers.
+ */
 function fits64(json: JsonNumber): boolean {
   if (!json.isInteger || json.text.length > 20) return false;
   const value = BigInt(json.text);

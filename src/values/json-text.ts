@@ -6,9 +6,25 @@ import { limits } from '../limits.ts';
 import { JsonError } from './json-error.ts';
 import { utf8Length } from './utf8.ts';
 
+/**
+ * What a JSON text may be; told apart by `typeof`, `Array.isArray` and `instanceof`.
+ *
+ * @example
+ * ```ts
+ * const json: JsonValue = parseJson('[1, null]');
+ * Array.isArray(json); // true
+ * ```
+ */
 export type JsonValue = null | boolean | string | JsonNumber | JsonValue[] | JsonObject;
 
-/** A number as it was written: 64-bit integers and longer ones do not fit a JavaScript number. */
+/**
+ * A number as it was written: 64-bit integers and longer ones do not fit a JavaScript number.
+ *
+ * @example
+ * ```ts
+ * parseJson('12345678901234567890'); // new JsonNumber('12345678901234567890')
+ * ```
+ */
 export class JsonNumber {
   readonly text: string;
 
@@ -22,7 +38,14 @@ export class JsonNumber {
   }
 }
 
-/** An object as it was written, duplicates included. */
+/**
+ * An object as it was written, duplicates included.
+ *
+ * @example
+ * ```ts
+ * (parseJson('{"a":"b"}') as JsonObject).get('a'); // 'b'
+ * ```
+ */
 export class JsonObject {
   readonly entries: readonly (readonly [key: string, value: JsonValue])[];
 
@@ -36,7 +59,14 @@ export class JsonObject {
   }
 }
 
-/** Parses one JSON text. Throws `JsonError`, whose message ends with the line and column. */
+/**
+ * Parses one JSON text. Throws `JsonError`, whose message ends with the line and column.
+ *
+ * @example
+ * ```ts
+ * parseJson('["a", null]'); // ['a', null]
+ * ```
+ */
 export function parseJson(text: string): JsonValue {
   const parser = new JsonParser(text);
   const value = parser.value(0);
@@ -46,7 +76,8 @@ export function parseJson(text: string): JsonValue {
 }
 
 /**
- * Where the value at `path` (positions within the containers, outermost first) stands in the text that
+ * Where the value at `path` (positions within the containers, outermost first) stands in the text
+ * that
  * `root` was parsed from: ` at line 1 column 4`, or nothing when `root` is not a parser's result.
  */
 export function positionText(

@@ -10,10 +10,28 @@ import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts'
 import { resolveType } from './typespace.ts';
 import type { Value } from './value.ts';
 
-/** `named`: objects by element name, sums as one-key objects. `positional`: arrays, `[tag, payload]`. */
+/**
+ * `named`: objects by element name, sums as one-key objects. `positional`: arrays, `[tag,
+ * payload]`.
+ *
+ * @example
+ * ```ts
+ * const shape: JsonShape = 'positional';
+ * valueToJson(product(['id', { kind: 'u8' }]), [7], shape); // '[7]'
+ * ```
+ */
 export type JsonShape = 'named' | 'positional';
 
-/** The JSON of a value. NaN and the infinities become `null`. */
+/**
+ * The JSON of a value. NaN and the infinities become `null`.
+ *
+ * @example
+ * ```ts
+ * const type = product(['id', { kind: 'u64' }], ['x', { kind: 'f32' }]);
+ * valueToJson(type, [7n, 1], 'named'); // '{"id":7,"x":1.0}'
+ * valueToJson(type, [7n, 1], 'positional'); // '[7,1.0]'
+ * ```
+ */
 export function valueToJson(
   type: AlgebraicType,
   value: Value,

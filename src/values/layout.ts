@@ -19,7 +19,9 @@ import { isUtf8 } from './utf8.ts';
 /** End offset of the value at `offset`. The bytes must be valid: nothing is checked. */
 export type Skipper = (bytes: Uint8Array, offset: number) => number;
 
-/** End offset of the value at `offset`, which must lie in `bytes[offset, end)`, else `DecodeError`. */
+/**
+ * End offset of the value at `offset`, which must lie in `bytes[offset, end)`, else `DecodeError`.
+ */
 export type Validator = (bytes: Uint8Array, offset: number, end: number) => number;
 
 type DeepValidator = (bytes: Uint8Array, offset: number, end: number, depth: number) => number;

@@ -1,7 +1,7 @@
 /**
- * Source of native decoders: one claim for everything of fixed width up to the next string, array or
- * branch, then the loads into locals, and at the end one object literal, so that all rows of a table
- * share one hidden class:
+ * Source of native decoders: one claim for everything of fixed width up to the next string, array
+ * or branch, then the loads into locals, and at the end one object literal, so that all rows of a
+ * table share one hidden class:
  *
  * ```js
  * const o1 = r.claimRun(5, run1);

@@ -1,6 +1,6 @@
 /**
- * Source of native encoders. Checks come first, then one claim of bytes for everything of fixed width
- * up to the next string, array or branch, then the stores:
+ * Source of native encoders. Checks come first, then one claim of bytes for everything of fixed
+ * width up to the next string, array or branch, then the stores:
  *
  * ```js
  * const v1 = v["id"];
@@ -246,9 +246,8 @@ class EncoderSource {
 
   #checkObject(demand: string, place: Place): void {
     const { value, path } = place;
-    this.#lines.push(
-      `if (typeof ${value} !== "object" || ${value} === null) fail(${path}, "${demand}", ${value});`,
-    );
+    const isNone = `typeof ${value} !== "object" || ${value} === null`;
+    this.#lines.push(`if (${isNone}) fail(${path}, "${demand}", ${value});`);
   }
 
   #checkDepth(place: Place): void {

@@ -1,7 +1,7 @@
 /**
- * The native codecs as generated functions: one straight line of checks and stores per type, which the
- * engine compiles like code written by hand. What the code needs it gets as parameters, so that it
- * reads no global: inside the sandbox every global is a lookup through a proxy.
+ * The native codecs as generated functions: one straight line of checks and stores per type, which
+ * the engine compiles like code written by hand. What the code needs it gets as parameters, so that
+ * it reads no global: inside the sandbox every global is a lookup through a proxy.
  */
 import {
   type BinaryReader,

@@ -3,7 +3,9 @@ import { BinaryWriter } from './binary-writer.ts';
 import { nativeDecoderOf, nativeEncoderOf } from './native.ts';
 import { product, sum, unitType } from './special-types.ts';
 
-/** One measured number; `baseline` is a loop written by hand that does the same, in the same run. */
+/**
+ * One measured number; `baseline` is a loop written by hand that does the same, in the same run.
+ */
 export interface Measurement {
   readonly name: string;
   readonly unit: string;

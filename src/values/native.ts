@@ -10,15 +10,15 @@
  * | product | object by element name (a nameless one goes by its position); unit is `{}` |
  * | option of T | T, or `undefined` for none (`null` is taken too) |
  * | result of T, E | `{ ok: T }` or `{ err: E }` |
- * | other sums, also ScheduleAt | `{ tag: 'Name', value }`; `value` of a unit variant may be left out |
+ * | other sums, also ScheduleAt | `{ tag: 'Name', value }`; a unit variant needs no `value` |
  * | identity, connectionId, timestamp, timeDuration, uuid | the class of that name |
  *
  * An option of an option cannot say `some(none)`: `undefined` is written as the outer none, and a
  * `some(none)` that is read becomes `undefined`.
  *
  * Writing checks every value: what does not fit throws `TypeError` with the path to it, such as
- * `hero.level: 300 is out of range for u8`. Nothing of such a value may be used then; the writer may
- * hold a part of it. Reading throws `DecodeError`.
+ * `hero.level: 300 is out of range for u8`. Nothing of such a value may be used then; the writer
+ * may hold a part of it. Reading throws `DecodeError`.
  */
 import type { BinaryReader } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
@@ -27,12 +27,39 @@ import { generatedDecoderOf, generatedEncoderOf } from './native-generated.ts';
 import { perType } from './per-type.ts';
 import { type AlgebraicType, emptyTypespace, type Typespace } from './type.ts';
 
+/**
+ * Writes a native value; throws `TypeError` if it is none of the type.
+ *
+ * @example
+ * ```ts
+ * const encode: NativeEncoder = nativeEncoderOf({ kind: 'bool' });
+ * encode(new BinaryWriter(), 1); // throws 'value: expected a boolean, got the number 1'
+ * ```
+ */
 export type NativeEncoder = (writer: BinaryWriter, value: unknown) => void;
+/**
+ * Reads a native value; throws `DecodeError`.
+ *
+ * @example
+ * ```ts
+ * const decode: NativeDecoder = nativeDecoderOf({ kind: 'u8' });
+ * decode(new BinaryReader(Uint8Array.of(7))); // 7
+ * ```
+ */
 export type NativeDecoder = (reader: BinaryReader) => unknown;
 
 /**
  * The encoder of native values of `type`, generated once per type object and name. `name` stands at
  * the start of the paths in its errors: the table or reducer, say.
+ *
+ * @example
+ * ```ts
+ * const encode = nativeEncoderOf(product(['level', { kind: 'u8' }]), undefined, 'hero');
+ * const writer = new BinaryWriter();
+ * encode(writer, { level: 7 });
+ * writer.finish(); // Uint8Array.of(7)
+ * encode(writer, { level: 300 }); // throws 'hero.level: 300 is out of range for u8'
+ * ```
  */
 export function nativeEncoderOf(
   type: AlgebraicType,
@@ -50,7 +77,15 @@ export function nativeEncoderOf(
   return encoder;
 }
 
-/** The decoder to native values of `type`, generated once per type object. */
+/**
+ * The decoder to native values of `type`, generated once per type object.
+ *
+ * @example
+ * ```ts
+ * const decode = nativeDecoderOf(product(['level', { kind: 'u8' }]));
+ * decode(new BinaryReader(Uint8Array.of(7))); // { level: 7 }
+ * ```
+ */
 export const nativeDecoderOf: (type: AlgebraicType, typespace?: Typespace) => NativeDecoder =
   perType(
     (type, typespace) => generatedDecoderOf(type, typespace) ?? closureDecoderOf(type, typespace),

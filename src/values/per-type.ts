@@ -2,8 +2,9 @@ import type { AlgebraicType, Typespace } from './type.ts';
 import { emptyTypespace } from './type.ts';
 
 /**
- * Compiles something once per type *object* (and typespace) and keeps it as long as both live. Types
- * are immutable, so identity of the object is enough; equal types of two objects compile twice.
+ * Compiles something once per type *object* (and typespace) and keeps it as long as both live.
+ * Types are immutable, so identity of the object is enough; equal types of two objects compile
+ * twice.
  */
 export function perType<Compiled>(
   compile: (type: AlgebraicType, typespace: Typespace) => Compiled,

@@ -1,7 +1,15 @@
 import { TimeDuration } from './time-duration.ts';
 import { Timestamp } from './timestamp.ts';
 
-/** When something runs: again and again after an interval, or once at a time. */
+/**
+ * When something runs: again and again after an interval, or once at a time.
+ *
+ * @example
+ * ```ts
+ * const when: ScheduleAt = { tag: 'Interval', value: TimeDuration.fromMillis(250) };
+ * when.value.micros; // 250_000n
+ * ```
+ */
 export type ScheduleAt =
   | { readonly tag: 'Interval'; readonly value: TimeDuration }
   | { readonly tag: 'Time'; readonly value: Timestamp };
@@ -11,8 +19,10 @@ export type ScheduleAt =
  *
  * @example
  * ```ts
- * ScheduleAt.interval(5_000_000n); // every five seconds
- * ScheduleAt.time(Timestamp.now().microsSinceUnixEpoch + 60_000_000n); // in a minute
+ * // Every five seconds.
+ * ScheduleAt.interval(5_000_000n).tag; // 'Interval'
+ * // In a minute.
+ * ScheduleAt.time(Timestamp.now().microsSinceUnixEpoch + 60_000_000n).tag; // 'Time'
  * ```
  */
 export const ScheduleAt = {
@@ -29,7 +39,7 @@ export const ScheduleAt = {
  *
  * @example
  * ```ts
- * Interval(1_000_000n).value.millis; // 1000
+ * Interval(1_000_000n).value; // new TimeDuration(1_000_000n)
  * ```
  */
 export function Interval(micros: bigint): Extract<ScheduleAt, { tag: 'Interval' }> {

@@ -1,9 +1,18 @@
 /**
- * Shapes with a meaning of their own. Nothing marks them but their structure: the number and names of
- * the elements and the kinds inside must match exactly, else the type is an ordinary one.
+ * Shapes with a meaning of their own. Nothing marks them but their structure: the number and names
+ * of the elements and the kinds inside must match exactly, else the type is an ordinary one.
  */
 import type { AlgebraicType, NamedType, ProductType, SumType } from './type.ts';
 
+/**
+ * What a type may mean beyond its structure.
+ *
+ * @example
+ * ```ts
+ * const kind: SpecialKind | undefined = specialKindOf(uuidType);
+ * kind; // 'uuid'
+ * ```
+ */
 export type SpecialKind =
   | 'identity'
   | 'connectionId'
@@ -16,30 +25,80 @@ export type SpecialKind =
   | 'unit'
   | 'bytes';
 
-/** Builds a product from `[name, type]` pairs: `product(['id', { kind: 'u32' }])`. */
+/**
+ * Builds a product from `[name, type]` pairs.
+ *
+ * @example
+ * ```ts
+ * typeText(product(['id', { kind: 'u32' }])); // '(id: U32)'
+ * ```
+ */
 export function product(...elements: readonly (readonly [string, AlgebraicType])[]): ProductType {
   return { kind: 'product', elements: named(elements) };
 }
 
-/** Builds a sum from `[name, type]` pairs: `sum(['Red', unitType], ['Custom', { kind: 'u32' }])`. */
+/**
+ * Builds a sum from `[name, type]` pairs.
+ *
+ * @example
+ * ```ts
+ * typeText(sum(['Red', unitType], ['Custom', { kind: 'u32' }])); // '(Red: () | Custom: U32)'
+ * ```
+ */
 export function sum(...variants: readonly (readonly [string, AlgebraicType])[]): SumType {
   return { kind: 'sum', variants: named(variants) };
 }
 
-/** An optional value: `some` is tag 0, `none` is tag 1. */
+/**
+ * An optional value: `some` is tag 0, `none` is tag 1.
+ *
+ * @example
+ * ```ts
+ * typeText(optionType({ kind: 'u32' })); // '(some: U32 | none: ())'
+ * ```
+ */
 export function optionType(inner: AlgebraicType): SumType {
   return sum(['some', inner], ['none', unitType]);
 }
 
-/** An outcome: `ok` is tag 0, `err` is tag 1. */
+/**
+ * An outcome: `ok` is tag 0, `err` is tag 1.
+ *
+ * @example
+ * ```ts
+ * typeText(resultType({ kind: 'u32' }, { kind: 'string' })); // '(ok: U32 | err: String)'
+ * ```
+ */
 export function resultType(ok: AlgebraicType, err: AlgebraicType): SumType {
   return sum(['ok', ok], ['err', err]);
 }
 
-/** The product without elements: one value, no bytes. */
+/**
+ * The product without elements: one value, no bytes.
+ *
+ * @example
+ * ```ts
+ * encodeValue(unitType, []); // Uint8Array.of()
+ * ```
+ */
 export const unitType: AlgebraicType = { kind: 'product', elements: [] };
-/** The sum without variants: it has no values. */
+/**
+ * The sum without variants: it has no values.
+ *
+ * @example
+ * ```ts
+ * decodeValue(neverType, Uint8Array.of(0)); // throws 'unknown tag 0x0'
+ * ```
+ */
 export const neverType: AlgebraicType = { kind: 'sum', variants: [] };
+/**
+ * An array of u8, which codecs hold as one `Uint8Array`.
+ *
+ * @example
+ * ```ts
+ * encodeValue(bytesType, Uint8Array.of(9)); // Uint8Array.of(1, 0, 0, 0, 9)
+ * ```
+ */
 export const bytesType: AlgebraicType = { kind: 'array', element: { kind: 'u8' } };
 
 /** Names of the single element of each special product; also the property of its class. */
@@ -51,11 +110,59 @@ export const specialElements = {
   uuid: { name: '__uuid__', kind: 'u128' },
 } as const;
 
+/**
+ * The type whose native values are `Identity`.
+ *
+ * @example
+ * ```ts
+ * typeText(identityType); // '(__identity__: U256)'
+ * ```
+ */
 export const identityType: AlgebraicType = specialProduct('identity');
+/**
+ * The type whose native values are `ConnectionId`.
+ *
+ * @example
+ * ```ts
+ * typeText(connectionIdType); // '(__connection_id__: U128)'
+ * ```
+ */
 export const connectionIdType: AlgebraicType = specialProduct('connectionId');
+/**
+ * The type whose native values are `Timestamp`.
+ *
+ * @example
+ * ```ts
+ * valueToText(timestampType, [0n]); // '1970-01-01T00:00:00+00:00'
+ * ```
+ */
 export const timestampType: AlgebraicType = specialProduct('timestamp');
+/**
+ * The type whose native values are `TimeDuration`.
+ *
+ * @example
+ * ```ts
+ * valueToText(timeDurationType, [1_500_000n]); // '+1.500000'
+ * ```
+ */
 export const timeDurationType: AlgebraicType = specialProduct('timeDuration');
+/**
+ * The type whose native values are `Uuid`.
+ *
+ * @example
+ * ```ts
+ * typeText(uuidType); // '(__uuid__: U128)'
+ * ```
+ */
 export const uuidType: AlgebraicType = specialProduct('uuid');
+/**
+ * The type whose native values are `ScheduleAt`.
+ *
+ * @example
+ * ```ts
+ * valueToJson(scheduleAtType, { tag: 0, value: [5n] }, 'positional'); // '[0,[5]]'
+ * ```
+ */
 export const scheduleAtType: AlgebraicType = sum(
   ['Interval', timeDurationType],
   ['Time', timestampType],
@@ -63,7 +170,14 @@ export const scheduleAtType: AlgebraicType = sum(
 
 export type SpecialProductKind = keyof typeof specialElements;
 
-/** What `type` means beyond its structure, if anything. Refs are not followed. */
+/**
+ * What `type` means beyond its structure, if anything. Refs are not followed.
+ *
+ * @example
+ * ```ts
+ * specialKindOf(optionType({ kind: 'u8' })); // 'option'
+ * ```
+ */
 export function specialKindOf(type: AlgebraicType): SpecialKind | undefined {
   switch (type.kind) {
     case 'product':

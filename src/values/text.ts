@@ -13,12 +13,27 @@ import { uuidToText } from './uuid.ts';
 import type { SumValue, Value } from './value.ts';
 
 /**
- * `plain`: identities and connection ids as bare hexadecimal, UUIDs bare. `table`: as in the cells of
- * a printed SQL result, with `0x` in front of the first two and quotes around the last.
+ * `plain`: identities and connection ids as bare hexadecimal, UUIDs bare. `table`: as in the cells
+ * of a printed SQL result, with `0x` in front of the first two and quotes around the last.
+ *
+ * @example
+ * ```ts
+ * const style: TextStyle = 'table';
+ * valueToText(uuidType, [0n], undefined, style); // '"00000000-0000-0000-0000-000000000000"'
+ * ```
  */
 export type TextStyle = 'plain' | 'table';
 
-/** The text of a value: `"Ann"`, `0x00ff`, `(id = 1, at = 2025-02-17T10:30:45+00:00)`, `(some = 5)`. */
+/**
+ * The text of a value.
+ *
+ * @example
+ * ```ts
+ * const type = product(['id', { kind: 'u8' }], ['at', timestampType], ['tag', { kind: 'string' }]);
+ * valueToText(type, [1, [0n], 'x']); // '(id = 1, at = 1970-01-01T00:00:00+00:00, tag = "x")'
+ * valueToText(optionType({ kind: 'u8' }), { tag: 0, value: 5 }); // '(some = 5)'
+ * ```
+ */
 export function valueToText(
   type: AlgebraicType,
   value: Value,

@@ -25,7 +25,9 @@ export class Timestamp {
     this.__timestamp_micros_since_unix_epoch__ = micros;
   }
 
-  /** The time by the clock of this process. Modules use the `timestamp` of their context instead. */
+  /**
+   * The time by the clock of this process. Modules use the `timestamp` of their context instead.
+   */
   static now(): Timestamp {
     return new Timestamp(BigInt(Date.now()) * 1000n);
   }
@@ -45,7 +47,9 @@ export class Timestamp {
     return floorDivide(this.__timestamp_micros_since_unix_epoch__, 1000n);
   }
 
-  /** The same instant, rounded down to milliseconds. Throws `RangeError` beyond what `Date` holds. */
+  /**
+   * The same instant, rounded down to milliseconds. Throws `RangeError` beyond what `Date` holds.
+   */
   toDate(): Date {
     const date = new Date(Number(this.toMillis()));
     if (Number.isNaN(date.getTime())) throw new RangeError('the timestamp is beyond a Date');
@@ -93,8 +97,8 @@ export function timestampToText(micros: bigint): string {
 }
 
 /**
- * Microseconds since 1970 of an RFC 3339 text such as `2025-02-17T10:30:45.5Z`, or `undefined` if it
- * is none. Digits of the fraction beyond the sixth are dropped. A blank may stand for the `T`.
+ * Microseconds since 1970 of an RFC 3339 text such as `2025-02-17T10:30:45.5Z`, or `undefined` if
+ * it is none. Digits of the fraction beyond the sixth are dropped. A blank may stand for the `T`.
  */
 export function timestampFromText(text: string): bigint | undefined {
   const match = rfc3339.exec(text);
@@ -104,16 +108,21 @@ export function timestampFromText(text: string): bigint | undefined {
   const isDate = month >= 1 && month <= 12 && day >= 1 && day <= daysOfMonth(year, month);
   const isZone = Number(zoneHour) <= 23 && Number(zoneMinute) <= 59;
   if (!isDate || hour > 23 || minute > 59 || second > 59 || !isZone) return undefined;
-  const zone = (Number(zoneHour) * 60 + Number(zoneMinute)) * (sign === '-' ? -1 : 1);
+  const zoneMinutes = (Number(zoneHour) * 60 + Number(zoneMinute)) * (sign === '-' ? -1 : 1);
   const seconds =
-    daysFromCivil(year, month, day) * secondsPerDay + hour * 3600 + (minute - zone) * 60 + second;
+    daysFromCivil(year, month, day) * secondsPerDay +
+    hour * 3600 +
+    (minute - zoneMinutes) * 60 +
+    second;
   return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
 }
 
 type Six = [number, number, number, number, number, number];
 
-const rfc3339 =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
+const date = /(\d{4})-(\d{2})-(\d{2})/.source;
+const timeOfDay = /(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?/.source;
+const zone = /(?:[Zz]|([+-])(\d{2}):(\d{2}))/.source;
+const rfc3339 = new RegExp(`^${date}[Tt ]${timeOfDay}${zone}$`);
 
 const secondsPerDay = 86_400;
 
@@ -153,8 +162,8 @@ const daysPerEra = 146_097;
 const daysToMarchOfYearZero = 719_468;
 
 /**
- * Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day is
- * the last of its year, and 400 years make an era of constant length.
+ * Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
+ * is the last of its year, and 400 years make an era of constant length.
  */
 function civilFromDays(days: number): { year: number; month: number; day: number } {
   const shifted = days + daysToMarchOfYearZero;

@@ -1,6 +1,6 @@
 /**
- * Types as data. A type description is itself a value, of a type that is written down here once; both
- * of its encodings then come from the codecs of values.
+ * Types as data. A type description is itself a value, of a type that is written down here once;
+ * both of its encodings then come from the codecs of values.
  */
 import { present, unreachable } from '../assert.ts';
 import type { BinaryReader } from './binary-reader.ts';
@@ -23,7 +23,14 @@ export function decodeType(reader: BinaryReader): AlgebraicType {
   return typeFromValue(decoderOf(typeRef, metaTypespace)(reader));
 }
 
-/** `{"Product":{"elements":[{"name":{"some":"id"},"algebraic_type":{"U32":[]}}]}}` */
+/**
+ * `{"Product":{"elements":[{"name":{"some":"id"},"algebraic_type":{"U32":[]}}]}}`
+ *
+ * @example
+ * ```ts
+ * typeToJson({ kind: 'array', element: { kind: 'u8' } }); // '{"Array":{"U8":[]}}'
+ * ```
+ */
 export function typeToJson(type: AlgebraicType): string {
   switch (type.kind) {
     case 'ref':
@@ -39,7 +46,14 @@ export function typeToJson(type: AlgebraicType): string {
   }
 }
 
-/** Throws `JsonError`. Takes every form of JSON that values of such a type may have. */
+/**
+ * Throws `JsonError`. Takes every form of JSON that values of such a type may have.
+ *
+ * @example
+ * ```ts
+ * typeFromJson(parseJson('{"U32":[]}')); // { kind: 'u32' }
+ * ```
+ */
 export function typeFromJson(json: JsonValue): AlgebraicType {
   return typeFromValue(valueFromJson(typeRef, json, metaTypespace));
 }

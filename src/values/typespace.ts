@@ -3,12 +3,26 @@ import { limits } from '../limits.ts';
 import type { AlgebraicType, NamedType, Typespace } from './type.ts';
 import { emptyTypespace } from './type.ts';
 
-/** A type that cannot be used: a dangling or endless ref, or one beyond a limit. */
+/**
+ * A type that cannot be used: a dangling or endless ref, or one beyond a limit.
+ *
+ * @example
+ * ```ts
+ * resolveType({ kind: 'ref', ref: 0 }, emptyTypespace); // throws 'type &0 does not exist'
+ * ```
+ */
 export class InvalidTypeError extends Error {
   override readonly name = 'InvalidTypeError';
 }
 
-/** Follows refs until something else stands there. What is inside is left alone. */
+/**
+ * Follows refs until something else stands there. What is inside is left alone.
+ *
+ * @example
+ * ```ts
+ * resolveType({ kind: 'ref', ref: 0 }, { types: [unitType] }); // unitType
+ * ```
+ */
 export function resolveType(
   type: AlgebraicType,
   typespace: Typespace,
@@ -26,9 +40,10 @@ export function resolveType(
 }
 
 /**
- * Throws `InvalidTypeError` unless every codec can handle `type`: its refs lead somewhere, recursion
- * passes through a sum or an array, no sum has more variants than a tag can tell, and written out
- * without refs it is neither too deep nor too large. Types of a module are checked once, at the door.
+ * Throws `InvalidTypeError` unless every codec can handle `type`: its refs lead somewhere,
+ * recursion passes through a sum or an array, no sum has more variants than a tag can tell, and
+ * written out without refs it is neither too deep nor too large. Types of a module are checked
+ * once, at the door.
  */
 export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypespace): void {
   const done = new Map<number, Extent>();
@@ -97,8 +112,8 @@ function tooDeep(): InvalidTypeError {
 }
 
 /**
- * The same type with every ref replaced by what it refers to. Throws `InvalidTypeError` on recursion,
- * and on whatever `checkType` refuses.
+ * The same type with every ref replaced by what it refers to. Throws `InvalidTypeError` on
+ * recursion, and on whatever `checkType` refuses.
  */
 export function inlineRefs(type: AlgebraicType, typespace: Typespace): AlgebraicType {
   checkType(type, typespace);
@@ -175,6 +190,12 @@ export function typesEqual(
  * The type as people read it: `U32`, `Array<U8>`, `(id: U32, name: String)`,
  * `(some: U32 | none: ())`, `()` for unit, `(|)` for never. A ref reads `&3`, unless a typespace is
  * given; then its target is written in full, and only a recursive ref stays `&3`.
+ *
+ * @example
+ * ```ts
+ * const list: AlgebraicType = { kind: 'array', element: { kind: 'string' } };
+ * typeText(product(['tags', list])); // '(tags: Array<String>)'
+ * ```
  */
 export function typeText(type: AlgebraicType, typespace?: Typespace): string {
   const open = new Set<number>();

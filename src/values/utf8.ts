@@ -1,7 +1,8 @@
 /**
- * UTF-8 without the platform: the sandbox in which modules run need not offer `TextEncoder`. Bytes are
- * written through a `DataView`, because in a hardened realm a store into a typed array can be twenty
- * times slower. Texts are made of UTF-16 units; a surrogate without its partner is written as U+FFFD.
+ * UTF-8 without the platform: the sandbox in which modules run need not offer `TextEncoder`. Bytes
+ * are written through a `DataView`, because in a hardened realm a store into a typed array can be
+ * twenty times slower. Texts are made of UTF-16 units; a surrogate without its partner is written
+ * as U+FFFD.
  */
 import { isHardenedRealm } from './hardened-realm.ts';
 
@@ -25,8 +26,8 @@ export function utf8Length(text: string): number {
 }
 
 /**
- * Writes `text` at `at` of `bytes`, of which `view` is a view, and returns the offset behind it. There
- * must be room for 3 bytes a unit.
+ * Writes `text` at `at` of `bytes`, of which `view` is a view, and returns the offset behind it.
+ * There must be room for 3 bytes a unit.
  */
 export function writeUtf8(text: string, bytes: Uint8Array, view: DataView, at: number): number {
   const length = text.length;

@@ -4,12 +4,20 @@ import type { Timestamp } from './timestamp.ts';
 // Constructors run for every row that is read: no lookup of a global in them.
 const { asUintN } = BigInt;
 
-/** What the version bits of a UUID say; the two extremes have no version of their own. */
+/**
+ * What the version bits of a UUID say; the two extremes have no version of their own.
+ *
+ * @example
+ * ```ts
+ * const version: UuidVersion | undefined = Uuid.NIL.getVersion();
+ * version; // 'Nil'
+ * ```
+ */
 export type UuidVersion = 'Nil' | 'V4' | 'V7' | 'Max';
 
 /**
- * A 128-bit identifier (RFC 9562). The number is that of the 16 bytes of its text, highest first, so
- * numbers, texts and `compareTo` order alike.
+ * A 128-bit identifier (RFC 9562). The number is that of the 16 bytes of its text, highest first,
+ * so numbers, texts and `compareTo` order alike.
  *
  * @example
  * ```ts

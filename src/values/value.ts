@@ -10,9 +10,24 @@
  * | other arrays | array of values |
  * | product | array of values in declared order; unit is `[]` |
  * | sum, also option and result | `SumValue` |
+ *
+ * @example
+ * ```ts
+ * const row: Value = [7n, 'Ann', { tag: 1, value: [] }];
+ * encodeValue(product(['id', { kind: 'u64' }]), row.slice(0, 1)).length; // 8
+ * ```
  */
 export type Value = boolean | string | number | bigint | Uint8Array | readonly Value[] | SumValue;
 
+/**
+ * One chosen variant with its payload.
+ *
+ * @example
+ * ```ts
+ * const none: SumValue = { tag: 1, value: [] };
+ * encodeValue(optionType({ kind: 'u8' }), none); // Uint8Array.of(1)
+ * ```
+ */
 export interface SumValue {
   /** Zero-based index of the variant. */
   readonly tag: number;
