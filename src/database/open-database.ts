@@ -58,7 +58,9 @@ export async function createDatabase(
   });
   const core = coreOf(options, store, log, loaded);
   try {
+    options.progress.loading();
     initialize(core, loaded, createdMicros);
+    options.progress.resting();
     await log.sync();
   } catch (error) {
     loaded.runner.dispose();

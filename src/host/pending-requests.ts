@@ -3,7 +3,6 @@ import type { Clock } from '../database/clock.ts';
 import { stoppedRefusal } from '../database/database.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../database/turn.ts';
-import { limits } from '../limits.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** A request whose outcome was not handed over yet, and the promise that it owes. */
@@ -106,9 +105,9 @@ export class PendingRequests {
   #settleAfter(pending: Pending, end: SeatEnd): boolean {
     if (!pending.wasSubmitted) return false;
     const { ticket, request } = pending.ticketed;
-    if (ticket === end.running) settleRunning(pending, end);
-    else if (request.kind === 'update') pending.reject(lostUpdate());
+    if (request.kind === 'update') pending.reject(lostUpdate());
     else if (end.reached(ticket)) pending.reject(lostRequest());
+    else if (ticket === end.running) settleRunning(pending, end);
     else {
       pending.deaths += 1;
       if (pending.deaths < deathsMax) return false;
@@ -171,9 +170,4 @@ function suspectRefusal(): Refusal {
 
 function refusal(code: RefusalBody['code'], message: string): Refusal {
   return new Refusal({ code, message });
-}
-
-/** How many requests may be accepted beside those waiting. */
-export function hasRoom(waiting: number): boolean {
-  return waiting < limits.callQueueMax;
 }

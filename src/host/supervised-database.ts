@@ -330,7 +330,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#finish('stopped', stoppedRefusal());
     } else if (isFinal) {
       this.#options.report('error', `does not serve any more: ${end.message}`);
-      this.#finish('broken', brokenRefusal(end));
+      this.#finish('broken', brokenRefusal(end, mode));
     } else {
       this.#options.report('warn', `is opened again: ${end.message}`);
       this.#counts.restarts += 1;
@@ -353,8 +353,9 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 }
 
-function brokenRefusal(end: SeatEnd): Refusal {
+function brokenRefusal(end: SeatEnd, mode: SeatMode): Refusal {
   if (end.body !== undefined) return new Refusal(end.body);
+  if (mode.kind === 'create') return new Refusal({ code: 'program.invalid', message: end.message });
   const message = `error starting database: ${end.message}`;
   return new Refusal({ code: 'database.broken', message });
 }

@@ -1,0 +1,148 @@
+import type { Board } from './board.ts';
+import type { Budget } from './host-options.ts';
+import type { Kill } from './seat.ts';
+
+/** A worker as the watchdog sees it. */
+export interface Watched {
+  readonly board: Board;
+  /** False while it owes nothing: then there is nothing to end. */
+  isBusy(): boolean;
+  /** Messages sent to it. */
+  messagesSent(): number;
+  /** Ends it. Called at most once. */
+  kill(end: Kill): void;
+}
+
+/** What was seen of a worker: since when it has been doing the same thing, and at what level. */
+interface Sighting {
+  changes: number;
+  sinceMillis: number;
+  /** Memory of the process when this began; `undefined` = to be taken at the next look. */
+  level: number | undefined;
+  isKilled: boolean;
+}
+
+/** Between two looks, in milliseconds. A look costs a few microseconds for each busy worker. */
+const lookMillis = 50;
+
+/**
+ * Looks at the boards of busy workers and ends those that are over budget: in time, or in memory that
+ * the heap limit of a worker does not see.
+ *
+ * Memory is that of the process, less what the databases say they hold. When it grows by more than one
+ * call may use while calls run, the one that runs longest is ended: buffers do not say whose they are.
+ * Afterwards the level is taken anew, so that one culprit is not followed by the innocent.
+ */
+export class Watchdog {
+  readonly #budget: Budget;
+  readonly #watched = new Map<Watched, Sighting>();
+  #timer: NodeJS.Timeout | undefined;
+  #lastLevel = 0;
+  /** Workers ended for memory that are not gone yet. */
+  readonly #dying = new Set<Watched>();
+
+  constructor(budget: Budget) {
+    this.#budget = budget;
+  }
+
+  /** Starts to look at a worker; `wake` says when it became busy. */
+  add(watched: Watched): void {
+    const changes = watched.board.changes;
+    this.#watched.set(watched, { changes, sinceMillis: now(), level: undefined, isKilled: false });
+    this.wake();
+  }
+
+  remove(watched: Watched): void {
+    this.#watched.delete(watched);
+    if (this.#dying.delete(watched)) this.#retakeLevels();
+  }
+
+  wake(): void {
+    if (this.#timer !== undefined) return;
+    this.#lastLevel = this.#level();
+    for (const sighting of this.#watched.values()) sighting.sinceMillis = now();
+    this.#timer = setInterval(() => this.#look(), lookMillis);
+    this.#timer.unref();
+  }
+
+  #look(): void {
+    const busy = [...this.#watched].filter(([watched]) => watched.isBusy());
+    if (busy.length === 0) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+      return;
+    }
+    for (const [watched, sighting] of busy) this.#sight(watched, sighting);
+    this.#checkMemory(busy);
+  }
+
+  #sight(watched: Watched, sighting: Sighting): void {
+    const { changes } = watched.board;
+    if (changes !== sighting.changes) {
+      sighting.changes = changes;
+      sighting.sinceMillis = now();
+      sighting.level = this.#lastLevel;
+      return;
+    }
+    const message = this.#overTime(watched, now() - sighting.sinceMillis);
+    if (message !== undefined) this.#kill(watched, sighting, message);
+  }
+
+  #overTime({ board, messagesSent }: Watched, millis: number): string | undefined {
+    const { callMillisMax, publishMillisMax } = this.#budget;
+    switch (board.phase) {
+      case 'calling':
+        if (millis <= callMillisMax) return undefined;
+        return `The call ran longer than ${callMillisMax} ms and was stopped.`;
+      case 'loading':
+        if (millis <= publishMillisMax) return undefined;
+        return `The program ran longer than ${publishMillisMax} ms while it was loaded or initialized.`;
+      case 'resting':
+        if (millis <= callMillisMax || board.messagesTaken >= messagesSent()) return undefined;
+        return `The module kept its thread busy for ${callMillisMax} ms outside of any call.`;
+      case 'writing':
+        return undefined;
+    }
+  }
+
+  #checkMemory(busy: readonly [Watched, Sighting][]): void {
+    const level = this.#level();
+    this.#lastLevel = level;
+    if (this.#dying.size > 0) return;
+    let longest: [Watched, Sighting] | undefined;
+    for (const [watched, sighting] of busy) {
+      const { phase } = watched.board;
+      if (sighting.isKilled || (phase !== 'calling' && phase !== 'loading')) continue;
+      sighting.level ??= level;
+      const isOver = level - sighting.level > this.#budget.callBufferBytesMax;
+      const isLongest = longest === undefined || sighting.sinceMillis < longest[1].sinceMillis;
+      if (isOver && isLongest) longest = [watched, sighting];
+    }
+    if (longest === undefined) return;
+    this.#dying.add(longest[0]);
+    const mebibytes = Math.round(this.#budget.callBufferBytesMax / (1024 * 1024));
+    const text = `The call held more than ${mebibytes} MiB of memory and was stopped.`;
+    this.#kill(longest[0], longest[1], text);
+  }
+
+  #kill(watched: Watched, sighting: Sighting, message: string): void {
+    if (sighting.isKilled) return;
+    sighting.isKilled = true;
+    watched.kill({ cause: 'budget', message });
+  }
+
+  #level(): number {
+    let held = 0;
+    for (const { board } of this.#watched.keys()) held += board.heldBytes;
+    return process.memoryUsage.rss() - held;
+  }
+
+  #retakeLevels(): void {
+    this.#lastLevel = this.#level();
+    for (const sighting of this.#watched.values()) sighting.level = undefined;
+  }
+}
+
+function now(): number {
+  return performance.now();
+}

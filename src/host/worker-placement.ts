@@ -1,0 +1,55 @@
+import { availableParallelism } from 'node:os';
+import { linkProgram } from '../bundle/link.ts';
+import { Refusal } from '../database/outcome.ts';
+import type { ProgramSource } from '../database/program.ts';
+import type { Budget } from './host-options.ts';
+import type { Placement } from './placement.ts';
+import type { Seat, SeatEvents, SeatStart } from './seat.ts';
+import { StartGate } from './start-gate.ts';
+import { Watchdog } from './watchdog.ts';
+import { examineOnWorker, WorkerSeat } from './worker-seat.ts';
+
+/** A thread for each database. */
+export function workerPlacement({ budget }: { readonly budget: Budget }): Placement {
+  const watchdog = new Watchdog(budget);
+  const gate = new StartGate(Math.max(2, availableParallelism()));
+  const shared = { budget, watchdog, gate, link: linkProgram };
+  return {
+    seatsOf(place) {
+      const take = (start: SeatStart, events: SeatEvents): Seat =>
+        new WorkerSeat({ ...shared, ...place }, start, events);
+      return place.directory === undefined ? forgetful(take) : take;
+    },
+    async examine(program, identity) {
+      const outcome = await examineOnWorker(program, identity, shared);
+      if (outcome instanceof Uint8Array) return outcome;
+      throw new Refusal(outcome.body ?? { code: 'program.invalid', message: outcome.message });
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/**
+ * A database in memory is gone with its thread. The next actor makes it anew from the program that ran,
+ * empty, as it would be after the service was restarted.
+ */
+function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
+  let program: ProgramSource | undefined;
+  return ({ mode, lastTicket }: SeatStart, events: SeatEvents): Seat => {
+    if (mode.kind !== 'open') program = mode.program;
+    const createdMicros = BigInt(Date.now()) * 1000n;
+    const anew =
+      program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
+    const seat = take({ mode: mode.kind === 'open' ? anew : mode, lastTicket }, events);
+    return {
+      submit(requests) {
+        for (const { request } of requests) {
+          if (request.kind === 'update') program = request.program;
+        }
+        seat.submit(requests);
+      },
+      close: () => seat.close(),
+      kill: (end) => seat.kill(end),
+    };
+  };
+}
