@@ -1,0 +1,33 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+
+interface Figure {
+  readonly name: string;
+  readonly unit: string;
+  readonly value: number;
+}
+
+/** Benchmarks run tiny here, so that none of them rots; `npm run bench` runs them whole. */
+describe('the benchmarks', () => {
+  const files = ['src', 'bench'].flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.bench.ts'))
+      .map((name) => `${folder}/${name}`),
+  );
+
+  it.each(files)('%s gives figures', async (file) => {
+    const { benchmarks } = (await import(path.join(root, file))) as {
+      benchmarks: (scale: number) => Figure[] | Promise<Figure[]>;
+    };
+    const figures = await benchmarks(0.002);
+    expect(figures.length).toBeGreaterThan(0);
+    for (const { name, unit, value } of figures) {
+      expect(`${name} ${unit}`).not.toBe(' ');
+      expect(value).toBeGreaterThan(0);
+    }
+  });
+});
