@@ -100,6 +100,25 @@ describe('a commit log', () => {
   });
 });
 
+describe('a log that is abandoned', () => {
+  it('writes nothing more, and what was not written is gone', async () => {
+    const disk = new SimulatedDisk();
+    const { log } = await openLog(disk);
+    const written = appendRandom(log, 1, 3);
+    const gate = hold(disk);
+    const sync = log.sync();
+    appendRandom(log, 2, 3);
+    expect(log.hasUnwritten).toBe(true);
+    log.abandon();
+    log.abandon();
+    gate();
+    await expect(sync).rejects.toThrow('the log is closed');
+    expect(() => log.write()).toThrow('the log is closed');
+    const again = await openLog(disk.afterKill());
+    expect(again.found).toEqual(written);
+  });
+});
+
 describe('a sync', () => {
   it('[D2] covers what was written before it began, and no more', async () => {
     const disk = new SimulatedDisk();

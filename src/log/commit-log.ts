@@ -17,8 +17,8 @@ export interface LogOptions {
   /** 32 random bits, used when a log is made. */
   readonly salt: number;
   /**
-   * Called during `open` for each record in order. Byte arrays in it are valid during the call only.
-   * An error it throws ends `open` with a `LogDamageError` that names the place.
+   * Called during `open` for each record in order. Byte arrays in it are valid during the call
+   * only. An error it throws ends `open` with a `LogDamageError` that names the place.
    */
   readonly onRecord: (record: LogRecord) => void;
   /** Told in full sentences what recovery cut off. */
@@ -35,8 +35,8 @@ export interface LogOptions {
  * ```
  *
  * `append…` costs no I/O. `write` hands over all that was appended in one piece; after it a killed
- * process loses nothing. `sync` makes it durable; appending and writing may go on while it runs, and
- * what is written after it began waits for the next one. States:
+ * process loses nothing. `sync` makes it durable; appending and writing may go on while it runs,
+ * and what is written after it began waits for the next one. States:
  *
  * ```
  *  open ──▶ open            append…, write, sync
@@ -135,8 +135,8 @@ export class CommitLog {
   }
 
   /**
-   * Appends a change of the schema and the rows of the same transaction as one record, so that after
-   * a crash all of it is there or nothing.
+   * Appends a change of the schema and the rows of the same transaction as one record, so that
+   * after a crash all of it is there or nothing.
    */
   appendSchema(
     offset: CommitOffset,
@@ -180,8 +180,8 @@ export class CommitLog {
   }
 
   /**
-   * Writes, and resolves when all appended before the call is durable. Syncs run one at a time; calls
-   * made while one runs share the next.
+   * Writes, and resolves when all appended before the call is durable. Syncs run one at a time;
+   * calls made while one runs share the next.
    */
   sync(): Promise<void> {
     try {
@@ -232,7 +232,10 @@ export class CommitLog {
   abandon(): void {
     if (this.#state === 'closed') return;
     this.#state = 'closed';
-    this.#closeFiles();
+    const running = this.#running;
+    // A file closed under a running sync could give its number to another file.
+    if (running === undefined) this.#closeFiles();
+    else running.catch(() => undefined).then(() => this.#closeFiles());
   }
 
   #closeFiles(): void {

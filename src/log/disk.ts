@@ -1,6 +1,7 @@
 /**
  * The disk as the log needs it: one directory of flat files. Implemented by `node/disk.ts`, by
- * `node/memory-disk.ts` and, with faults, by `testing/simulated-disk.ts`; one contract suite for all.
+ * `node/memory-disk.ts` and, with faults, by `testing/simulated-disk.ts`; one contract suite for
+ * all.
  *
  * Writing is synchronous (it reaches the operating system's cache); only `sync` makes data durable.
  * A created, renamed or removed entry is durable after `syncDirectory`, not before. Every method

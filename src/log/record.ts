@@ -2,8 +2,8 @@ import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 
 /**
- * One record, as it lies in a segment. Little-endian, a multiple of 8 bytes, at a file position that
- * is a multiple of 8.
+ * One record, as it lies in a segment. Little-endian, a multiple of 8 bytes, at a file position
+ * that is a multiple of 8.
  *
  * ```
  *  0  u32  bytes of the payload, without padding
@@ -15,9 +15,9 @@ import type { CommitOffset } from '../store/commit-offset.ts';
  * 32  …    payload, padded with zeros
  * ```
  *
- * The *log position* counts the bytes of records since the log's birth, across segments, headers and
- * slack not included. Field 16 is the witness of recovery: whatever ends before it was durable once,
- * so it can be missing only through damage, never through a crash.
+ * The *log position* counts the bytes of records since the log's birth, across segments, headers
+ * and slack not included. Field 16 is the witness of recovery: whatever ends before it was durable
+ * once, so it can be missing only through damage, never through a crash.
  */
 export const recordHeaderBytes = 32;
 
@@ -39,7 +39,7 @@ export function recordBytes(payloadBytes: number): number {
 
 /** What was asked for, kept for people and for running the call again; replay does not use it. */
 export interface CommitInputs {
-  /** Canonical name; empty when the change came from SQL (`args` is then the statement) or the host. */
+  /** Canonical name; empty: the change came from SQL (`args` is the statement) or the host. */
   readonly reducer: string;
   readonly caller: bigint;
   /** 0n = none. */
@@ -69,8 +69,8 @@ export interface ColumnDefault {
 }
 
 /**
- * A record as recovery hands it over. Byte arrays are views of the reader's buffer: valid during the
- * call only. `inputs` is for `decodeInputs`.
+ * A record as recovery hands it over. Byte arrays are views of the reader's buffer: valid during
+ * the call only. `inputs` is for `decodeInputs`.
  */
 export type LogRecord =
   | { readonly kind: 'commit'; readonly changes: ChangeSet; readonly inputs: Uint8Array }

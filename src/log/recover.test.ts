@@ -89,7 +89,7 @@ describe('a flipped bit', () => {
     expect(refused).toBeGreaterThan(500);
   });
 
-  it('[P10] in a log whose process was killed loses at most what nothing proves durable', async () => {
+  it('[P10] in a log of a killed process loses at most what nothing proves durable', async () => {
     const { files, appended, witnessedCount } = await story(4, 'killed', 900);
     const lost = new Set<boolean>();
     for (const [name, bytes] of files) {
@@ -180,7 +180,7 @@ describe('the tail of the last segment', () => {
     }
   });
 
-  it('[§5.1] broken, with whole records behind it that were not durable either, is cut', async () => {
+  it('[§5.1] broken, with whole records behind it that were not durable, is cut', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 1 << 20 });
     const durable = appendRandom(log, 1, 3);
@@ -300,7 +300,7 @@ describe('a log that is not what it was', () => {
     expect(result.kind === 'damage' && result.error.reason).toContain('version 2');
   });
 
-  it('that is gone is damage, unless a new one is wanted and nothing is left of an old one', async () => {
+  it('that is gone is damage, unless a new one is wanted and no old one was there', async () => {
     expect((await reopen(new SimulatedDisk())).kind).toBe('damage');
     const remains = new SimulatedDisk([[`${first}.torn-1`, new Uint8Array(3)]]);
     await expect(openLog(remains)).rejects.toThrow('the log is gone');

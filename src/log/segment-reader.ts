@@ -12,8 +12,8 @@ export type RecordReading = 'record' | 'blank' | 'invalid';
 
 /**
  * Reads one segment through a window, front to back. `read` looks at one place; when it answers
- * `record`, the fields below describe the record and `bytes[payloadStart, payloadEnd)` is its payload,
- * until the next call of any method.
+ * `record`, the fields below describe the record and `bytes[payloadStart, payloadEnd)` is its
+ * payload, until the next call of any method.
  */
 export class SegmentReader {
   readonly size: number;

@@ -18,9 +18,9 @@ import { crc32c } from './checksum.ts';
  * 128  …     records, then zeros up to the end of the space reserved
  * ```
  *
- * Its name is `commit-<sequence, 8 digits>-<first offset, 16 digits>.log`: names sort in the order of
- * the log. A segment is made only when the one before has no room, and that one is then cut to its
- * last record.
+ * Its name is `commit-<sequence, 8 digits>-<first offset, 16 digits>.log`: names sort in the order
+ * of the log. A segment is made only when the one before has no room, and that one is then cut to
+ * its last record.
  */
 export const segmentHeaderBytes = 128;
 

@@ -5,9 +5,9 @@ import { syncDirectory } from './disk.ts';
 let written = 0;
 
 /**
- * Replaces the file at `target`, or creates it: after a crash it has the old content or the new, whole.
- * When this resolves the new one is durable. The directory exists. `mode` is for a new file and for a
- * replaced one alike; secrets are 0o600.
+ * Replaces the file at `target`, or creates it: after a crash it has the old content or the new,
+ * whole. When this resolves the new one is durable. The directory exists. `mode` is for a new file
+ * and for a replaced one alike; secrets are 0o600.
  */
 export async function writeFileAtomically(
   target: string,

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
 
 /**
- * A directory of the file system, which exists already. Reads and writes are synchronous: they go to
- * the system's cache and take microseconds. Syncs run on the thread pool and take as long as the
+ * A directory of the file system, which exists already. Reads and writes are synchronous: they go
+ * to the system's cache and take microseconds. Syncs run on the thread pool and take as long as the
  * device needs.
  */
 export class MachineDisk implements Disk {

@@ -16,8 +16,9 @@ const microsPerDay = 86_400_000_000;
 const blockBytes = 64 * 1024;
 
 /**
- * A module log in a directory of its own, one file per UTC day, `YYYY-MM-DD.log`. Old files are kept.
- * Lines reach the operating system at once; they are not synced, so a power cut may take the last.
+ * A module log in a directory of its own, one file per UTC day, `YYYY-MM-DD.log`. Old files are
+ * kept. Lines reach the operating system at once; they are not synced, so a power cut may take the
+ * last.
  */
 export class LogFile implements ModuleLog {
   readonly #directory: string;

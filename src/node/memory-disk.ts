@@ -1,6 +1,6 @@
 import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
 
-/** A disk for databases that are meant to be forgotten: files are buffers, a sync has nothing to do. */
+/** A disk for databases that are meant to be forgotten: files are buffers, a sync does nothing. */
 export class MemoryDisk implements Disk {
   readonly #files = new Map<string, MemoryFile>();
 

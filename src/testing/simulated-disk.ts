@@ -22,8 +22,9 @@ export class PowerCut extends Error {
 
 /**
  * A disk in memory that forgets like a real one. Each file has durable bytes and a list of changes
- * that no sync covers yet; the directory has the same for its entries. `crash` makes the disk that is
- * found after a power cut: each unsynced change, each sector of a write on its own, is there or not.
+ * that no sync covers yet; the directory has the same for its entries. `crash` makes the disk that
+ * is found after a power cut: each unsynced change, each sector of a write on its own, is there or
+ * not.
  *
  * Changes of state are counted as operations, from 1, so that a run can be repeated with the power
  * cut, or an error, at any one of them.
@@ -54,7 +55,7 @@ export class SimulatedDisk implements Disk {
     this.#stopAt = operationNumber;
   }
 
-  /** Makes the `number`-th operation of its kind fail. A failing write does the first half first. */
+  /** Makes the `number`-th operation of its kind fail. A failing write does its first half. */
   failAt(operation: DiskOperation, number: number, code: 'ENOSPC' | 'EIO'): void {
     this.#failures.push({ operation, number, code });
   }
