@@ -105,7 +105,8 @@ class DecoderSource {
     this.#checkDepth(depth);
     const special = specialKindOf(type);
     const { variants } = type;
-    if (special !== 'option' && variants.length > 0 && variants.every(isUnitVariant)) {
+    const isPlain = special === undefined && variants.length > 0;
+    if (isPlain && variants.every(isUnitVariant)) {
       return this.#plainEnum(variants);
     }
     const tag = this.#load('u8');

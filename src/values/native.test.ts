@@ -127,6 +127,7 @@ for (const { name, encoderOf, decoderOf } of implementations) {
       const result = resultType({ kind: 'u32' }, { kind: 'string' });
       expectBothWays(result, { ok: 3 }, '00 03000000');
       expectBothWays(result, { err: 'boom' }, '01 04000000 626f6f6d');
+      expectBothWays(resultType(unitType, unitType), { err: {} }, '01');
       expect(refusal(result, {})).toBe('hero: expected an object { ok } or { err }, got an object');
       expect(refusal(result, { err: 5 })).toBe('hero.err: expected a string, got the number 5');
     });
