@@ -4,89 +4,27 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildModule } from '../src/bundle/build-module.ts';
-import type { ReducerCall, RunOutcome } from '../src/module/runner.ts';
 import { emptyCatalog } from '../src/schema/build-catalog.ts';
 import { decodeRawModule } from '../src/schema/decode-raw-module.ts';
-import type { RawModule } from '../src/schema/raw-module.ts';
-import type { ChangeSet } from '../src/store/change-set.ts';
-import { encodeValue } from '../src/values/encode.ts';
 import type { Value } from '../src/values/value.ts';
-import {
-  calledMicros,
-  loadDescribed,
-  loadProgram,
-  type ModuleUnderTest,
-} from './support/module-under-test.ts';
+import { calledMicros, loadProgram } from './support/module-under-test.ts';
+import { RunningModule } from './support/running-module.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-sdk-'));
 writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A module of `test/types`, built, linked and loaded in its sandbox beside a store. */
-class Running {
-  readonly module: ModuleUnderTest;
-  readonly raw: RawModule;
-  /** What was logged while the module was loaded and described. */
-  readonly loadLines: readonly string[];
-
-  private constructor(module: ModuleUnderTest) {
-    this.module = module;
-    this.raw = decodeRawModule(module.runner.describe());
-    this.loadLines = module.logs.map(({ message }) => message);
-  }
-
-  static async of(name: string): Promise<Running> {
-    return new Running(await loadDescribed(await programOf(name)));
-  }
-
-  /** Runs a reducer; commits when it returned. */
-  run(reducer: string, args: Value[] = [], call: Partial<ReducerCall> = {}) {
-    const { runner, store, logs } = this.module;
-    const reducerId = this.raw.reducers.findIndex(({ sourceName }) => sourceName === reducer);
-    const params = this.raw.reducers[reducerId]?.params ?? { kind: 'product', elements: [] };
-    const bytes = encodeValue(params, args, this.raw.typespace);
-    logs.length = 0;
-    const transaction = store.begin();
-    const outcome: RunOutcome = runner.callReducer(
-      { ...anyCall, reducerId, args: bytes, ...call },
-      transaction,
-    );
-    let changes: ChangeSet | undefined;
-    if (outcome.kind === 'returned') changes = transaction.commit();
-    else transaction.rollback();
-    return { outcome, changes, lines: logs.map(({ message }) => message) };
-  }
-
-  /** The log lines of a reducer that is expected to return. */
-  linesOf(reducer: string, args: Value[] = [], call: Partial<ReducerCall> = {}): string[] {
-    const { outcome, lines } = this.run(reducer, args, call);
-    expect(outcome).toEqual({ kind: 'returned' });
-    return lines;
-  }
-}
-
-async function programOf(name: string): Promise<Uint8Array> {
-  const source = fileURLToPath(new URL(`types/${name}.ts`, import.meta.url));
+/** A module of `test/types`, copied to where it is a project of its own. */
+function fileOf(name: string): string {
   const file = path.join(folder, `${name}.ts`);
-  copyFileSync(source, file);
-  return (await buildModule(file)).program;
+  copyFileSync(fileURLToPath(new URL(`types/${name}.ts`, import.meta.url)), file);
+  return file;
 }
-
-const anyCall: ReducerCall = {
-  reducerId: 0,
-  reducerName: 'reducer_under_test',
-  sender: 0x5e4dn,
-  connectionId: 0xc0n,
-  timestampMicros: calledMicros,
-  args: new Uint8Array(0),
-  seed: Uint8Array.from({ length: 32 }, (_, index) => index * 7),
-  jwtPayload: '',
-};
 
 describe('the handles of tables', () => {
-  let workshop: Running;
+  let workshop: RunningModule;
   beforeAll(async () => {
-    workshop = await Running.of('workshop');
+    workshop = await RunningModule.of(fileOf('workshop'));
     workshop.linesOf('fill');
   });
 
@@ -221,15 +159,15 @@ describe('the handles of tables', () => {
 
 describe('auto-increment', () => {
   it('[T14.5] goes on after an explicit value, collides with it once, and goes on', async () => {
-    const workshop = await Running.of('workshop');
+    const workshop = await RunningModule.of(fileOf('workshop'));
     expect(workshop.linesOf('counting')).toEqual(['1 2 3 5 4 taken 6 7']);
   });
 });
 
 describe('a call', () => {
-  let workshop: Running;
+  let workshop: RunningModule;
   beforeAll(async () => {
-    workshop = await Running.of('workshop');
+    workshop = await RunningModule.of(fileOf('workshop'));
   });
 
   it('[SDK 7] knows its sender, its connection, its time and its token', () => {
@@ -329,7 +267,8 @@ describe('a call', () => {
 
 describe('the complete example', () => {
   it('[14] of the complete example has what its table says', async () => {
-    const { runner } = await loadProgram(await programOf('tavern'), emptyCatalog);
+    const { program } = await buildModule(fileOf('tavern'));
+    const { runner } = await loadProgram(program, emptyCatalog);
     const raw = decodeRawModule(runner.describe());
     expect(
       raw.tables.map(({ sourceName, isEvent, access }) => [sourceName, isEvent, access]),
