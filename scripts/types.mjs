@@ -6,6 +6,7 @@ const projects = [
   'tsconfig.guest.json',
   'tsconfig.node.json',
   'test/types/tsconfig.json',
+  'test/fixtures/tsconfig.json',
   'examples/chat/tsconfig.json',
 ];
 
