@@ -1,7 +1,7 @@
 /**
- * Statements as written: syntax only, no names looked up, no types. What parses as SQL but is not in
- * the dialect is kept as an `Unsupported` node with the text of its refusal, because a syntax error
- * further right is reported first (see `dialect.ts`).
+ * Statements as written: syntax only, no names looked up, no types. What parses as SQL but is not
+ * in the dialect is kept as an `Unsupported` node with the text of its refusal, because a syntax
+ * error further right is reported first (see `dialect.ts`).
  */
 export type Statement =
   | Select

@@ -38,8 +38,8 @@ export function typeJoin(
 }
 
 /**
- * The encoded value of a literal in WHERE, LIMIT or SET of a variable: there the text counts, not the
- * kind. Only TRUE and FALSE have a type of their own.
+ * The encoded value of a literal in WHERE, LIMIT or SET of a variable: there the text counts, not
+ * the kind. Only TRUE and FALSE have a type of their own.
  */
 export function literalBytes(
   literal: Literal,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { sampleCatalog, sampleTables } from '../../test/sql/sample-tables.ts';
 import { encodeValue } from '../values/encode.ts';
 import { identityType } from '../values/special-types.ts';
 import { typeText } from '../values/typespace.ts';
@@ -6,7 +7,6 @@ import { check } from './check.ts';
 import { toDialect } from './dialect.ts';
 import { SqlFailure } from './failure.ts';
 import { parse } from './parse.ts';
-import { sampleCatalog, sampleTables } from './testing/sample-tables.ts';
 import type { TypedStatement } from './typed.ts';
 
 const catalog = sampleCatalog(...sampleTables);
@@ -48,7 +48,9 @@ function mismatch(actual: string, required: string): string {
 
 const every = (condition: string) => `SELECT * FROM every_type WHERE ${condition}`;
 
-/** The constant that a literal becomes beside a column of `every_type`, as hex; else the refusal. */
+/**
+ * The constant that a literal becomes beside a column of `every_type`, as hex; else the refusal.
+ */
 function literal(column: string, text: string): string {
   let statement: TypedStatement;
   try {

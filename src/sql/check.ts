@@ -35,9 +35,9 @@ import { type Rights, rightsOf, type StatementCaller, visibleTable } from './vis
 /**
  * Gives every name and literal of a statement its meaning, on behalf of `caller`.
  *
- * The order is part of the contract: tables are looked up first, and one that the caller may not read
- * does not exist, whatever else is wrong; then names and types; whether the caller may write comes
- * last. Throws `SqlFailure`.
+ * The order is part of the contract: tables are looked up first, and one that the caller may not
+ * read does not exist, whatever else is wrong; then names and types; whether the caller may write
+ * comes last. Throws `SqlFailure`.
  */
 export function check(
   statement: DialectStatement,

@@ -14,8 +14,8 @@ export interface ChosenAccess {
 
 /**
  * Chooses the index that narrows the rows most, by rule: all columns of a unique index fixed, then
- * all columns of any index, then the longest fixed prefix of an ordered index with or without a range
- * on the column behind it, else a full scan.
+ * all columns of any index, then the longest fixed prefix of an ordered index with or without a
+ * range on the column behind it, else a full scan.
  */
 export function chooseAccess(
   conjuncts: readonly Condition[],

@@ -5,8 +5,8 @@ import type { ComparisonOperator } from './ast.ts';
 import type { TypedColumn, TypedComparison, TypedConstant, TypedExpression } from './typed.ts';
 
 /**
- * A condition in the form that planner and filter want: no NOT, constants on the right, chains flat,
- * what is known without a row decided.
+ * A condition in the form that planner and filter want: no NOT, constants on the right, chains
+ * flat, what is known without a row decided.
  */
 export type Condition =
   | { readonly kind: 'always'; readonly value: boolean }
@@ -38,7 +38,8 @@ export interface ColumnToColumn {
 
 /**
  * Brings a typed condition into normal form. Every comparison has exactly one answer for every pair
- * of values (there is no NULL, and NaN has its place in the order), so NOT moves into the operators.
+ * of values (there is no NULL, and NaN has its place in the order), so NOT moves into the
+ * operators.
  */
 export function toCondition(expression: TypedExpression, typespace: Typespace): Condition {
   return normalise(expression, false, typespace);

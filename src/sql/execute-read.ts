@@ -33,7 +33,7 @@ export function runRead(plan: ReadPlan, store: Store, budget: Budget): ReadResul
     default:
       unreachable(plan.output);
   }
-  return { columns, rows: result.view(), rowCount: result.rowCount };
+  return { columns, rows: result.finish(), rowCount: result.rowCount };
 }
 
 function copyRows(plan: ReadPlan, table: Table, budget: Budget, result: ResultRows): void {

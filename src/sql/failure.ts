@@ -39,7 +39,9 @@ export function overBudget(message: string): SqlFailure {
   return new SqlFailure({ code: 'sql.overBudget', message });
 }
 
-/** Two types that should be one. `actual` is what was written, `required` what its place asks for. */
+/**
+ * Two types that should be one. `actual` is what was written, `required` what its place asks for.
+ */
 export function unexpectedType(actual: string, required: string): SqlFailure {
   return invalid(`Unexpected type: (expected) ${actual} != ${required} (inferred)`);
 }

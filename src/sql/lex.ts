@@ -96,7 +96,9 @@ class Lexer {
     this.#push('hex', this.#sql.slice(start + 2, end), start);
   }
 
-  /** `X'…'` is a literal of the dialect; `E'…'` and `N'…'` are read whole in order to be refused. */
+  /**
+   * `X'…'` is a literal of the dialect; `E'…'` and `N'…'` are read whole in order to be refused.
+   */
   #prefixedString(prefix: string, start: number): void {
     const text = this.#quoted("'", start + 1, prefix === 'E' || prefix === 'e');
     if (prefix === 'X' || prefix === 'x') this.#push('hex', text, start);
@@ -126,7 +128,9 @@ class Lexer {
     this.#push('placeholder', this.#sql.slice(start, this.#at), start);
   }
 
-  /** Reads from the opening quote at `open` past the closing one; a doubled quote stands for one. */
+  /**
+   * Reads from the opening quote at `open` past the closing one; a doubled quote stands for one.
+   */
   #quoted(quote: string, open: number, hasEscapes = false): string {
     let text = '';
     let from = open + 1;

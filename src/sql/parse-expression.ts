@@ -8,8 +8,9 @@ import { bareFunctionWords, functionWords, literalTypeWords } from './words.ts';
  * Reads one expression. Loosest first: OR, XOR, AND, NOT, comparisons and the other predicates,
  * operators, one operand.
  *
- * Chains are read in loops, so only brackets (and a NOT on the right of a comparison) cost stack, and
- * those are counted. What the dialect has no meaning for is passed over and becomes `Unsupported`.
+ * Chains are read in loops, so only brackets (and a NOT on the right of a comparison) cost stack,
+ * and those are counted. What the dialect has no meaning for is passed over and becomes
+ * `Unsupported`.
  */
 export function parseExpression(reader: TokenReader): Expression {
   return parseChain(reader, 'or', parseExclusiveOr);

@@ -68,7 +68,9 @@ function compareColumns({ operator, left, right }: ColumnToColumn, shape: RowSha
   };
 }
 
-/** The kinds that most filters are about have code of their own; all others are compared as bytes. */
+/**
+ * The kinds that most filters are about have code of their own; all others are compared as bytes.
+ */
 function compareToValue(
   { operator, column, bytes: value }: ColumnToValue,
   shape: RowShape,

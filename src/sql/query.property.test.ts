@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { runDifferential } from './testing/query-differential.ts';
+import { runDifferential } from '../../test/sql/query-differential.ts';
 
 it('answers like a loop over decoded rows, with indexes and without', () => {
   const compared = runDifferential({ seed: 4_711, tables: 120, statementsPerTable: 40 });

@@ -34,9 +34,9 @@ export class ResultRows {
     }
   }
 
-  /** All rows. The buffer may be larger than they are, so that nothing is copied. */
-  view(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+  /** All rows, in a buffer of exactly their size: it may be handed to another thread. */
+  finish(): Uint8Array {
+    return this.#bytes.slice(0, this.#length);
   }
 
   #grow(room: number): void {
@@ -47,7 +47,8 @@ export class ResultRows {
           'add a LIMIT, name fewer columns or narrow the WHERE clause',
       );
     }
-    const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
+    const wanted = Math.min(this.#bytes.length * 2, limits.sqlResultBytesMax);
+    const grown = new Uint8Array(Math.max(needed, wanted));
     grown.set(this.#bytes.subarray(0, this.#length));
     this.#bytes = grown;
   }

@@ -5,8 +5,8 @@ import { overBudget } from './failure.ts';
 import type { ReadPlan } from './plan.ts';
 
 /**
- * Refuses a read whose estimate exceeds the system variable `row_limit`. It bounds the rows that are
- * looked at, not those that come out; the owner is not asked to pass here.
+ * Refuses a read whose estimate exceeds the system variable `row_limit`. It bounds the rows that
+ * are looked at, not those that come out; the owner is not asked to pass here.
  */
 export function requireWithinRowLimit(plan: ReadPlan, store: Store): void {
   const limit = rowLimitOf(store);

@@ -1,11 +1,11 @@
+import { owner } from '../../test/sql/sample-database.ts';
+import { sampleCatalog } from '../../test/sql/sample-tables.ts';
 import { assert, present } from '../assert.ts';
 import { Store } from '../store/store.ts';
 import { Random } from '../testing/random.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { unlimitedBudget } from './budget.ts';
 import { executeRead, type PreparedStatement, prepare } from './statement.ts';
-import { owner } from './testing/sample-database.ts';
-import { sampleCatalog } from './testing/sample-tables.ts';
 
 /**
  * The cost of statements on a table of a million rows (`scale` 1) of (id u32, room u32, sent i64,

@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { owner, ownerIdentity, SampleDatabase, stranger } from '../../test/sql/sample-database.ts';
+import { everyType } from '../../test/sql/sample-tables.ts';
+import { limits } from '../limits.ts';
 import { identityType } from '../values/special-types.ts';
 import { timeBudget, unlimitedBudget } from './budget.ts';
 import { SqlFailure } from './failure.ts';
-import { prepare } from './statement.ts';
-import { owner, ownerIdentity, SampleDatabase, stranger } from './testing/sample-database.ts';
-import { everyType } from './testing/sample-tables.ts';
+import { ResultRows } from './result-rows.ts';
+import { benchmarks } from './sql.bench.ts';
+import { executeWrite, prepare } from './statement.ts';
 
 let db = new SampleDatabase();
 
@@ -24,7 +27,7 @@ function sorted(sql: string): unknown[] {
 const insertedOnly = (inserted: number) => ({ inserted, deleted: 0, updated: 0 });
 
 describe('SELECT', () => {
-  it('[sql §3.1] gives whole rows, columns in the order asked for, repeats under other names', () => {
+  it('[sql §3.1] gives whole rows, or columns in the order asked for, also twice', () => {
     db.write("INSERT INTO users (id, name) VALUES (1, 'Ann'), (2, 'Bob')");
     expect(sorted('SELECT * FROM users')).toEqual([
       [1, 'Ann'],
@@ -161,6 +164,19 @@ describe('INSERT', () => {
   });
 });
 
+describe('event tables', () => {
+  it('[sql §3.6] are empty after an INSERT, which is in the change set', () => {
+    db = new SampleDatabase([{ name: 'ping', isEvent: true, columns: { a: { kind: 'u32' } } }]);
+    const { store } = db;
+    const prepared = prepare('INSERT INTO ping (a) VALUES (1), (2)', { store, caller: owner });
+    if (prepared.kind !== 'write') throw new Error('an INSERT writes');
+    const transaction = store.begin();
+    expect(executeWrite(prepared, transaction, unlimitedBudget)).toEqual(insertedOnly(2));
+    expect(transaction.commit()?.tables.map(({ inserts }) => inserts.count)).toEqual([2]);
+    expect(db.rows('SELECT * FROM ping')).toEqual([]);
+  });
+});
+
 describe('UPDATE', () => {
   it('[sql §3.3] counts the rows that match; those that become equal collapse', () => {
     fillOne();
@@ -282,6 +298,33 @@ describe('rights and budgets', () => {
     expect(codeOf('SELECT * FROM secret')).toBe('sql.noTable');
     expect(codeOf('DELETE FROM one')).toBe('sql.notAuthorized');
     expect(codeOf('SELECT nope FROM one')).toBe('sql.invalid');
+  });
+
+  it('asks its budget again and again while it looks at rows', () => {
+    const values = Array.from({ length: 3_000 }, (_, at) => `(${at})`).join(', ');
+    db.write(`INSERT INTO one (a) VALUES ${values}`);
+    let asked = 0;
+    db.budget = { check: () => asked++ };
+    db.read('SELECT * FROM one WHERE a > 100000');
+    expect(asked).toBeGreaterThanOrEqual(3);
+    asked = 0;
+    db.write('UPDATE one SET a = 7');
+    expect(asked).toBeGreaterThanOrEqual(5);
+  });
+
+  it('refuses a result beyond its limits', () => {
+    const rows = new ResultRows();
+    for (let row = 0; row < limits.sqlResultRowsMax; row++) rows.endRow();
+    expect(() => rows.endRow()).toThrow('The result has more than 1000000 rows; ');
+    const wide = new ResultRows();
+    const piece = new Uint8Array(limits.sqlResultBytesMax / 2);
+    wide.append(piece, 0, piece.length);
+    wide.append(piece, 0, piece.length);
+    expect(() => wide.append(piece, 0, 1)).toThrow(/^The result has more than 268435456 bytes; /);
+  });
+
+  it('has benchmarks that run', () => {
+    for (const { name, value } of benchmarks(0.001)) expect(value, name).toBeGreaterThan(0);
   });
 
   it('ends a statement that runs out of time', () => {

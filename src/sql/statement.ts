@@ -7,6 +7,7 @@ import { check } from './check.ts';
 import { toDialect } from './dialect.ts';
 import { type ReadResult, runRead } from './execute-read.ts';
 import { runWrite, type WriteResult } from './execute-write.ts';
+import { explain } from './explain.ts';
 import { parse } from './parse.ts';
 import { type Plan, plan, type ReadPlan, type WritePlan } from './plan.ts';
 import { requireWithinRowLimit } from './row-limit.ts';
@@ -73,4 +74,9 @@ export function executeWrite(
   const { store, catalog } = prepared;
   assert(store.catalog === catalog, 'a statement runs against the schema it was made for');
   return runWrite(prepared.plan, store, transaction, budget);
+}
+
+/** How a statement will run, as text for people. */
+export function explainPrepared({ plan: planned, catalog }: PreparedStatement): string {
+  return explain(planned, { types: catalog.types });
 }

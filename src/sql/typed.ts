@@ -11,7 +11,9 @@ export type TypedStatement = TypedSelect | TypedInsert | TypedUpdate | TypedDele
 export interface TypedSelect {
   readonly kind: 'select';
   readonly relations: readonly TypedRelation[];
-  /** Conditions of the joins, `relations[at + 1]` with an earlier one; absent for a cross product. */
+  /**
+   * Conditions of the joins, `relations[at + 1]` with an earlier one; absent for a cross product.
+   */
   readonly joins: readonly (TypedExpression | undefined)[];
   readonly where: TypedExpression | undefined;
   readonly output: Output;

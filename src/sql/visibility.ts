@@ -7,7 +7,9 @@ export interface StatementCaller {
   readonly isOwner: boolean;
 }
 
-/** What a caller may do. A pure function of who they are, so that finer rights have a place to go. */
+/**
+ * What a caller may do. A pure function of who they are, so that finer rights have a place to go.
+ */
 export interface Rights {
   readonly readsPrivateTables: boolean;
   readonly writes: boolean;
@@ -20,9 +22,10 @@ export function rightsOf(caller: StatementCaller): Rights {
 }
 
 /**
- * The table that `name` means to a caller with these rights: canonical names first, then those of the
- * module's source. A table that the caller may not read takes no part in the search, so every name
- * behaves as it would in a database without that table. Throws `SqlFailure` when nothing is left.
+ * The table that `name` means to a caller with these rights: canonical names first, then those of
+ * the module's source. A table that the caller may not read takes no part in the search, so every
+ * name behaves as it would in a database without that table. Throws `SqlFailure` when nothing is
+ * left.
  */
 export function visibleTable(catalog: Catalog, rights: Rights, name: string): TableSpec {
   let bySource: TableSpec | undefined;

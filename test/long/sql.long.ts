@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fuzzParser } from '../../src/sql/testing/fuzz-parser.ts';
-import { runDifferential } from '../../src/sql/testing/query-differential.ts';
+import { fuzzParser } from '../sql/fuzz-parser.ts';
+import { runDifferential } from '../sql/query-differential.ts';
 
 const firstSeed = Date.now() % 1_000_000;
 

@@ -1,5 +1,6 @@
-import type { Random } from '../../testing/random.ts';
-import { comparatorOf } from '../../values/compare.ts';
+import { holds } from '../../src/sql/condition.ts';
+import type { Random } from '../../src/testing/random.ts';
+import { comparatorOf } from '../../src/values/compare.ts';
 import {
   bytesType,
   connectionIdType,
@@ -7,12 +8,11 @@ import {
   optionType,
   timestampType,
   uuidType,
-} from '../../values/special-types.ts';
-import { timestampToText } from '../../values/timestamp.ts';
-import type { AlgebraicType } from '../../values/type.ts';
-import { uuidToText } from '../../values/uuid.ts';
-import type { Value } from '../../values/value.ts';
-import { holds } from '../condition.ts';
+} from '../../src/values/special-types.ts';
+import { timestampToText } from '../../src/values/timestamp.ts';
+import type { AlgebraicType } from '../../src/values/type.ts';
+import { uuidToText } from '../../src/values/uuid.ts';
+import type { Value } from '../../src/values/value.ts';
 import type { SampleTable } from './sample-tables.ts';
 
 /** A column type with values to fill rows, few enough that they meet. */
@@ -32,6 +32,8 @@ export interface RandomColumn extends Domain {
 export interface RandomTable {
   readonly sample: SampleTable;
   readonly columns: readonly RandomColumn[];
+  /** Positions of the columns of each unique index. */
+  readonly uniqueKeys: readonly (readonly number[])[];
 }
 
 /** A condition in SQL and, independently of all SQL code, as a function over decoded rows. */
@@ -111,23 +113,50 @@ const domains: readonly Domain[] = [
   },
 ];
 
-/** Columns of random types, indexed at random; rows are unique by no index. */
+/** Columns of random types, indexed at random. */
 export function randomTable(random: Random): RandomTable {
   const columns = Array.from({ length: random.between(1, 6) }, (_, at) => ({
     ...random.pick(domains),
     name: `c${at}`,
   }));
-  const indexes: string[] = [];
+  const indexes = new Map<string, readonly number[]>();
+  const uniqueKeys: (readonly number[])[] = [];
   for (let left = random.below(4); left > 0; left--) {
     const shuffled = [...columns].sort(() => random.fraction() - 0.5);
     const keyed = shuffled.slice(0, random.between(1, Math.min(3, columns.length)));
     const [first] = keyed;
     const isDirect = keyed.length === 1 && first?.isDirect === true;
     const algorithm = isDirect ? 'direct' : random.chance(0.7) ? 'btree' : 'hash';
-    indexes.push(`${algorithm}:${keyed.map(({ name }) => name).join(',')}`);
+    const names = keyed.map(({ name }) => name).join(',');
+    if (indexes.has(`${algorithm}:${names}`)) continue;
+    const positions = keyed.map((column) => columns.indexOf(column));
+    indexes.set(`${algorithm}:${names}`, positions);
+    if (random.chance(0.2)) uniqueKeys.push(positions);
   }
   const types = Object.fromEntries(columns.map(({ name, type }) => [name, type]));
-  return { sample: { name: 'r', columns: types, indexes: [...new Set(indexes)] }, columns };
+  const texts = [...indexes].map(([text, positions]) =>
+    uniqueKeys.includes(positions) ? `unique:${text}` : text,
+  );
+  return { sample: { name: 'r', columns: types, indexes: texts }, columns, uniqueKeys };
+}
+
+/** True when two of the rows have equal values in all columns of a unique index. */
+export function violatesUnique(
+  { columns, uniqueKeys }: RandomTable,
+  rows: readonly (readonly Value[])[],
+): boolean {
+  return uniqueKeys.some((positions) => {
+    const comparators = positions.map((at) => comparatorOf((columns[at] as RandomColumn).type));
+    const compare = (a: readonly Value[], b: readonly Value[]): number => {
+      for (const [index, at] of positions.entries()) {
+        const sign = comparators[index]?.(a[at] as Value, b[at] as Value) ?? 0;
+        if (sign !== 0) return sign;
+      }
+      return 0;
+    };
+    const sorted = [...rows].sort(compare);
+    return sorted.some((row, at) => at > 0 && compare(sorted[at - 1] as Value[], row) === 0);
+  });
 }
 
 export function randomRow({ columns }: RandomTable, random: Random): readonly Value[] {

@@ -1,8 +1,9 @@
-import { assert, present } from '../../assert.ts';
-import { Random } from '../../testing/random.ts';
-import { encodeValue } from '../../values/encode.ts';
-import type { ProductType } from '../../values/type.ts';
-import type { Value } from '../../values/value.ts';
+import { assert, present } from '../../src/assert.ts';
+import { uniqueViolation } from '../../src/store/transaction.ts';
+import { Random } from '../../src/testing/random.ts';
+import { encodeValue } from '../../src/values/encode.ts';
+import type { ProductType } from '../../src/values/type.ts';
+import type { Value } from '../../src/values/value.ts';
 import {
   type RandomCondition,
   type RandomTable,
@@ -10,6 +11,7 @@ import {
   randomCondition,
   randomRow,
   randomTable,
+  violatesUnique,
 } from './random-queries.ts';
 import { SampleDatabase } from './sample-database.ts';
 
@@ -88,8 +90,11 @@ class TableRun {
     for (let left = count; left > 0; left--) {
       const row = randomRow(this.#table, this.#random);
       const bytes = encodeValue(this.#rowType, row);
-      assert(transaction.insert(table, bytes, bytes.length) === 0, 'the row is inserted');
-      this.#model.set(this.#keyOf(row), row);
+      const next = new Map(this.#model).set(this.#keyOf(row), row);
+      const isRefused = violatesUnique(this.#table, [...next.values()]);
+      const result = transaction.insert(table, bytes, bytes.length);
+      assert(result === (isRefused ? uniqueViolation : 0), `insert gave ${result}`);
+      if (!isRefused) this.#model = next;
     }
     transaction.commit();
     return 0;
@@ -115,8 +120,8 @@ class TableRun {
   #count(condition: RandomCondition): number {
     this.sql = `SELECT COUNT(*) AS n FROM r WHERE ${condition.sql}`;
     const { length } = this.#matching(condition);
-    const [row] = this.#db.rows(this.sql) as readonly (readonly [bigint])[];
-    assert(row?.[0] === BigInt(length), `counted ${row?.[0]} instead of ${length}`);
+    const [row] = this.#db.rows(this.sql);
+    assert(String(row) === String(length), `counted ${row} instead of ${length}`);
     return length;
   }
 
@@ -149,12 +154,18 @@ class TableRun {
     if (assignment === undefined) return 0;
     this.sql = `UPDATE r SET ${assignment.sql} WHERE ${condition.sql}`;
     const matching = this.#matching(condition);
-    const { updated } = this.#db.write(this.sql);
-    assert(updated === matching.length, `updated ${updated} instead of ${matching.length}`);
-    for (const row of matching) this.#model.delete(this.#keyOf(row));
+    const next = new Map(this.#model);
+    for (const row of matching) next.delete(this.#keyOf(row));
     for (const row of matching) {
       const changed = row.with(assignment.column, assignment.value);
-      this.#model.set(this.#keyOf(changed), changed);
+      next.set(this.#keyOf(changed), changed);
+    }
+    if (violatesUnique(this.#table, [...next.values()])) {
+      assert(this.#db.refusal(this.sql).startsWith('IndexError: '), 'a violation is refused');
+    } else {
+      const { updated } = this.#db.write(this.sql);
+      assert(updated === matching.length, `updated ${updated} instead of ${matching.length}`);
+      this.#model = next;
     }
     return this.#compareAll();
   }

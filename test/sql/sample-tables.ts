@@ -4,9 +4,9 @@ import type {
   IndexSpec,
   SequenceSpec,
   TableSpec,
-} from '../../schema/catalog.ts';
-import type { IndexAlgorithm } from '../../schema/definition.ts';
-import { systemTables } from '../../schema/system-tables.ts';
+} from '../../src/schema/catalog.ts';
+import type { IndexAlgorithm } from '../../src/schema/definition.ts';
+import { systemTables } from '../../src/schema/system-tables.ts';
 import {
   bytesType,
   connectionIdType,
@@ -19,8 +19,8 @@ import {
   timestampType,
   unitType,
   uuidType,
-} from '../../values/special-types.ts';
-import type { AlgebraicType } from '../../values/type.ts';
+} from '../../src/values/special-types.ts';
+import type { AlgebraicType } from '../../src/values/type.ts';
 
 /** A table as tests write it down; ids of its parts follow from its own. */
 export interface SampleTable {

@@ -1,15 +1,14 @@
-import { Store } from '../../store/store.ts';
-import { BinaryReader } from '../../values/binary-reader.ts';
-import { decoderOf } from '../../values/decode.ts';
-import type { ProductType } from '../../values/type.ts';
-import type { Value } from '../../values/value.ts';
-import { type Budget, unlimitedBudget } from '../budget.ts';
-import type { ReadResult } from '../execute-read.ts';
-import type { WriteResult } from '../execute-write.ts';
-import { explain } from '../explain.ts';
-import { SqlFailure } from '../failure.ts';
-import { executeRead, executeWrite, prepare } from '../statement.ts';
-import type { StatementCaller } from '../visibility.ts';
+import { type Budget, unlimitedBudget } from '../../src/sql/budget.ts';
+import type { ReadResult } from '../../src/sql/execute-read.ts';
+import type { WriteResult } from '../../src/sql/execute-write.ts';
+import { SqlFailure } from '../../src/sql/failure.ts';
+import { executeRead, executeWrite, explainPrepared, prepare } from '../../src/sql/statement.ts';
+import type { StatementCaller } from '../../src/sql/visibility.ts';
+import { Store } from '../../src/store/store.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { decoderOf } from '../../src/values/decode.ts';
+import type { ProductType } from '../../src/values/type.ts';
+import type { Value } from '../../src/values/value.ts';
 import { type SampleTable, sampleCatalog, sampleTables } from './sample-tables.ts';
 
 export const ownerIdentity =
@@ -75,7 +74,6 @@ export class SampleDatabase {
 
   explain(sql: string): string {
     const { store, useIndexes } = this;
-    const { plan } = prepare(sql, { store, caller: owner, useIndexes });
-    return explain(plan, { types: store.catalog.types });
+    return explainPrepared(prepare(sql, { store, caller: owner, useIndexes }));
   }
 }
