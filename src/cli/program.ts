@@ -15,6 +15,7 @@ import { addRename } from './commands/rename.ts';
 import { addServer } from './commands/server.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
+import { addVerify } from './commands/verify.ts';
 import type { Io } from './io.ts';
 
 const examples = `
@@ -55,6 +56,7 @@ export function makeProgram(io: Io): Command {
     addDelete,
     addLogin,
     addServer,
+    addVerify,
   ];
   for (const add of adders) add(program, io);
   program

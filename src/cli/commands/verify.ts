@@ -1,0 +1,26 @@
+import { existsSync } from 'node:fs';
+import type { Command } from 'commander';
+import { checkDataFolder } from '../../service/check-data.ts';
+import { CliError, type Io } from '../io.ts';
+import { Session } from '../session.ts';
+import { drawTable } from '../sql-table.ts';
+
+export function addVerify(program: Command, io: Io): void {
+  program
+    .command('verify')
+    .description('check the logs of a stopped service, without changing anything')
+    .option('--data-dir <dir>', 'folder of the data')
+    .action((flags: { dataDir?: string }, command: Command) => {
+      const folder = flags.dataDir ?? new Session(io, command).places.dataDirectory;
+      if (!existsSync(folder)) throw new CliError(`There is no data in ${folder}.`);
+      const findings = checkDataFolder(folder);
+      io.out(
+        drawTable({
+          header: ['LOG', 'STATE', 'COMMITS', 'DETAIL'],
+          rows: findings.map(({ log, state, commits, detail }) => [log, state, commits, detail]),
+        }),
+      );
+      const damaged = findings.filter(({ state }) => state === 'damaged').length;
+      if (damaged > 0) throw new CliError(`${damaged} of ${findings.length} logs are damaged.`);
+    });
+}

@@ -1,0 +1,37 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { type LogReport, verifyLog } from '../log/verify.ts';
+import { MachineDisk } from '../node/disk.ts';
+import { registryIdentity } from './registry.ts';
+
+/** One log of a data folder, and what checking it found. */
+export interface VerifiedLog {
+  /** Relative to the data folder. */
+  readonly folder: string;
+  readonly report: LogReport;
+}
+
+/**
+ * Reads every log below a data folder, the registry's first, and checks all that a start would check,
+ * without changing anything. The caller holds the folder's lock, so that nobody writes meanwhile.
+ */
+export function verifyData(root: string): VerifiedLog[] {
+  const logs: { folder: string; identity: bigint }[] = [
+    { folder: 'registry', identity: registryIdentity },
+  ];
+  for (const name of entries(path.join(root, 'databases'))) {
+    const identity = BigInt(`0x${name}`);
+    for (const log of entries(path.join(root, 'databases', name))) {
+      if (!log.startsWith('log-')) continue;
+      logs.push({ folder: path.join('databases', name, log), identity });
+    }
+  }
+  return logs.map(({ folder, identity }) => ({
+    folder,
+    report: verifyLog(new MachineDisk(path.join(root, folder)), identity),
+  }));
+}
+
+function entries(folder: string): string[] {
+  return existsSync(folder) ? readdirSync(folder).sort() : [];
+}
