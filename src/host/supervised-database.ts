@@ -14,7 +14,7 @@ import {
 import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
 import type { DatabaseReply, DatabaseRequest, TurnReport } from '../database/turn.ts';
-import { checkTokenPresence } from '../database/update-program.ts';
+import { checkTokenPresence, rejectionText } from '../database/update-program.ts';
 import { limits } from '../limits.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { commitOffset } from '../store/commit-offset.ts';
@@ -136,7 +136,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (nextHash === programHash)
       return { kind: 'automatic', text: '', breaksClients: false, token };
     const plan = planMigration(definition, next);
-    if (plan.kind === 'manual') return plan;
+    if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
     return { kind: 'automatic', text: plan.text, breaksClients: plan.breaksClients, token };
   }
 
@@ -164,6 +164,12 @@ export class SupervisedDatabase implements DatabaseHandle {
       ...this.#counts,
       ...this.#memory,
     };
+  }
+
+  /** Ends the actor without letting it finish; what is not handed over is gone. */
+  crash(): void {
+    this.#closing ??= Promise.resolve();
+    this.#seat.kill({ cause: 'closed', message: 'The database was ended.' });
   }
 
   close(): Promise<void> {

@@ -43,17 +43,19 @@ let memoryToldAt = 0;
 
 let database: Promise<Database | undefined> | undefined;
 
-port.on('message', (message: ToWorker) => {
-  board.tookMessage();
-  void receive(message);
-});
-switch (start.task.kind) {
-  case 'serve':
-    database = serve(start.task.mode);
-    break;
-  case 'examine':
-    void examine(start.task.program);
-    break;
+function run(): void {
+  port.on('message', (message: ToWorker) => {
+    board.tookMessage();
+    void receive(message);
+  });
+  switch (start.task.kind) {
+    case 'serve':
+      database = serve(start.task.mode);
+      return;
+    case 'examine':
+      void examine(start.task.program);
+      return;
+  }
 }
 
 async function receive(message: ToWorker): Promise<void> {
@@ -166,3 +168,5 @@ function end(plain: PlainEnd): void {
 function send(message: FromWorker): void {
   port.postMessage(message);
 }
+
+run();

@@ -1,0 +1,5 @@
+import { shopOpener } from '../support/shop.ts';
+import { databaseHandleContract } from './database-handle.contract.ts';
+
+databaseHandleContract('local', shopOpener('local'));
+databaseHandleContract('worker', shopOpener('worker'));

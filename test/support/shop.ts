@@ -1,0 +1,197 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type {
+  ArgumentsFault,
+  Caller,
+  CallOutcome,
+  SqlOutcome,
+} from '../../src/database/outcome.ts';
+import type { ProgramSource } from '../../src/database/program.ts';
+import { completeBudget } from '../../src/host/budget.ts';
+import type { Budget } from '../../src/host/host-options.ts';
+import { localPlacement } from '../../src/host/local-placement.ts';
+import type { Placement } from '../../src/host/placement.ts';
+import { programHash } from '../../src/host/program-hash.ts';
+import type { StampedLine } from '../../src/host/seat.ts';
+import { SupervisedDatabase } from '../../src/host/supervised-database.ts';
+import { temporaryConnection } from '../../src/host/temporary-connection.ts';
+import { workerPlacement } from '../../src/host/worker-placement.ts';
+import type { ModuleLogLine } from '../../src/module/runner.ts';
+import { MachineClock } from '../../src/node/clock.ts';
+import { MachineEntropy } from '../../src/node/entropy.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { decoderOf } from '../../src/values/decode.ts';
+import { encodeValue } from '../../src/values/encode.ts';
+import type { Value } from '../../src/values/value.ts';
+import { buildText } from './build-text.ts';
+
+export interface CallSettings {
+  /** Subject of the caller's token; `owner` owns the database. */
+  readonly subject?: string;
+  readonly confirmed?: boolean;
+  readonly schemaVersion?: number;
+  /** An open connection instead of a temporary one. */
+  readonly open?: bigint;
+}
+
+/** A database of the shop module behind a handle, with what a test wants to ask of it. */
+export interface Shop {
+  handle: SupervisedDatabase;
+  build(text: string): Promise<ProgramSource>;
+  caller(subject: string): Caller;
+  call(
+    reducer: string,
+    args?: readonly Value[] | Uint8Array | ArgumentsFault,
+    settings?: CallSettings,
+  ): Promise<CallOutcome>;
+  query(sql: string, settings?: CallSettings): Promise<SqlOutcome>;
+  rows(sql: string, settings?: CallSettings): Promise<Value[]>;
+  /** Texts of all items, by id. */
+  texts(): Promise<Value[]>;
+  lines(): ModuleLogLine[];
+  messages(): string[];
+  reports(): string[];
+  /** Closes the handle, if it is open, and opens the same database again. */
+  reopen(): Promise<void>;
+  /** Leaves the handle without closing it, as a killed process would. */
+  crash(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export type ShopOpener = (text: string) => Promise<Shop>;
+
+/** Opens shops whose databases are on this machine's disk, in this thread or on workers. */
+export function shopOpener(kind: 'local' | 'worker', budget: Partial<Budget> = {}): ShopOpener {
+  const clock = new MachineClock();
+  const entropy = new MachineEntropy();
+  const complete = completeBudget(budget);
+  const placement =
+    kind === 'local'
+      ? localPlacement({ clock, entropy, budget: complete })
+      : workerPlacement({ budget: complete });
+  return (text) => openShop(text, placement);
+}
+
+const identity = 0xdbn;
+const ownerIdentity = 1n;
+
+async function openShop(text: string, placement: Placement): Promise<Shop> {
+  const directory = mkdtempSync(path.join(tmpdir(), 'reducerdb-shop-'));
+  const lines: StampedLine[] = [];
+  const reports: string[] = [];
+  const clock = new MachineClock();
+  const examine = (program: ProgramSource) => placement.examine(program, identity);
+  const supervise = (mode: ConstructorParameters<typeof SupervisedDatabase>[1]) =>
+    new SupervisedDatabase(
+      {
+        identity,
+        clock,
+        hash: programHash,
+        takeSeat: placement.seatsOf({ identity, ownerIdentity, directory }),
+        examine,
+        lines: (more) => lines.push(...more),
+        report: (_, message) => reports.push(message),
+      },
+      mode,
+    );
+  const program = await buildText(text);
+  const handle = supervise({ kind: 'create', program, createdMicros: clock.nowMicros() });
+  const shop = new OpenShop(handle, lines, reports, {
+    again: () => supervise({ kind: 'open', skipFirstDisconnect: false }),
+    end: () => rmSync(directory, { recursive: true }),
+  });
+  await handle.started();
+  return shop;
+}
+
+class OpenShop implements Shop {
+  handle: SupervisedDatabase;
+  readonly #lines: StampedLine[];
+  readonly #reports: string[];
+  readonly #life: { again: () => SupervisedDatabase; end: () => void };
+
+  constructor(
+    handle: SupervisedDatabase,
+    lines: StampedLine[],
+    reports: string[],
+    life: { again: () => SupervisedDatabase; end: () => void },
+  ) {
+    this.handle = handle;
+    this.#lines = lines;
+    this.#reports = reports;
+    this.#life = life;
+  }
+
+  build = buildText;
+
+  caller = (subject: string): Caller => {
+    const isOwner = subject === 'owner';
+    const jwtPayload = JSON.stringify({ iss: 'test', sub: subject });
+    const number = BigInt(subject.length) + 1000n;
+    return { identity: isOwner ? ownerIdentity : number, isOwner, jwtPayload };
+  };
+
+  call = async (
+    reducer: string,
+    args: readonly Value[] | Uint8Array | ArgumentsFault = [],
+    settings: CallSettings = {},
+  ): Promise<CallOutcome> => {
+    const { definition, schemaVersion } = await this.handle.describe();
+    const params = definition.reducers.find(({ name }) => name === reducer)?.params;
+    const encoded =
+      args instanceof Uint8Array || 'fault' in args
+        ? args
+        : encodeValue(params ?? { kind: 'product', elements: [] }, args, definition.typespace);
+    return this.handle.call({
+      ...this.#asked(settings),
+      reducer,
+      args: encoded,
+      schemaVersion: settings.schemaVersion ?? schemaVersion,
+    });
+  };
+
+  query = (sql: string, settings: CallSettings = {}): Promise<SqlOutcome> =>
+    this.handle.query({ ...this.#asked(settings), sql });
+
+  rows = async (sql: string, settings: CallSettings = {}): Promise<Value[]> => {
+    const outcome = await this.query(sql, settings);
+    if (outcome.kind === 'failed') throw new Error(outcome.error.message);
+    const decode = decoderOf({ kind: 'product', elements: outcome.columns });
+    const reader = new BinaryReader(outcome.rows);
+    return Array.from({ length: outcome.rowCount }, () => decode(reader));
+  };
+
+  texts = async (): Promise<Value[]> => {
+    const rows = (await this.rows('SELECT id, text FROM item')) as [bigint, string][];
+    return rows.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+  };
+
+  lines = (): ModuleLogLine[] => this.#lines.map(({ line }) => line);
+
+  messages = (): string[] => this.lines().map(({ message }) => message);
+
+  reports = (): string[] => this.#reports;
+
+  reopen = async (): Promise<void> => {
+    await this.handle.close();
+    this.handle = this.#life.again();
+    await this.handle.started();
+  };
+
+  crash = async (): Promise<void> => {
+    this.handle.crash();
+    await this.handle.close();
+  };
+
+  close = async (): Promise<void> => {
+    await this.handle.close();
+    this.#life.end();
+  };
+
+  #asked({ subject = 'owner', confirmed = true, open }: CallSettings) {
+    const temporary = temporaryConnection();
+    const connection = open === undefined ? temporary : ({ kind: 'open', id: open } as const);
+    return { caller: this.caller(subject), connection, confirmed };
+  }
+}
