@@ -7,7 +7,15 @@ import { encodeValue } from './encode.ts';
 import { fromHex, toHex } from './hex.ts';
 import { fixedSizeOf, skipperOf, validatorOf } from './layout.ts';
 import { nativeDecoderOf } from './native.ts';
-import { bytesType, neverType, optionType, product, sum, unitType } from './special-types.ts';
+import {
+  bytesType,
+  neverType,
+  optionType,
+  product,
+  sum,
+  timestampType,
+  unitType,
+} from './special-types.ts';
 import type { AlgebraicType, Typespace } from './type.ts';
 
 function bytes(hex: string): Uint8Array {
@@ -138,6 +146,20 @@ describe('[values 2] bytes that are refused', () => {
     expect(nativeDecoderOf(type, typespace)(new BinaryReader(bytes(deepest)))).toBeUndefined();
     expect(refusal(type, `00${deepest}`, typespace)).toBe('value is nested deeper than 128 levels');
     expect(refusal(type, '00'.repeat(100_000), typespace)).toContain('nested deeper');
+  });
+});
+
+describe('nesting at the limit', () => {
+  it('takes special products for leaves in every reader', () => {
+    const leaf = product(['n', { kind: 'u8' }], ['at', timestampType]);
+    const typespace = { types: [sum(['leaf', leaf], ['more', { kind: 'ref', ref: 0 }])] };
+    const type: AlgebraicType = { kind: 'ref', ref: 0 };
+    const deep = (levels: number) => `${'01'.repeat(levels)}00${'00'.repeat(9)}`;
+    const deepest = bytes(deep(126));
+    expect(validatorOf(type, typespace)(deepest, 0, deepest.length)).toBe(deepest.length);
+    expect(decodeValue(type, deepest, typespace)).toBeDefined();
+    expect(nativeDecoderOf(type, typespace)(new BinaryReader(deepest))).toBeDefined();
+    expect(refusal(type, deep(127), typespace)).toContain('nested deeper');
   });
 });
 

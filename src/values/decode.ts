@@ -2,7 +2,8 @@ import { limits } from '../limits.ts';
 import { BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
 import { fixedSizeOf } from './layout.ts';
 import { perType } from './per-type.ts';
-import type { AlgebraicType, ScalarKind, Typespace } from './type.ts';
+import { productDepthMax } from './special-types.ts';
+import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 import type { Value } from './value.ts';
 
@@ -46,10 +47,7 @@ const deepDecoderOf: (type: AlgebraicType, typespace?: Typespace) => DeepDecoder
         };
       }
       case 'product':
-        return productDecoder(
-          type.elements.map((element) => element.type),
-          typespace,
-        );
+        return productDecoder(type.elements, typespace);
       case 'sum':
         return sumDecoder(
           type.variants.map((variant) => variant.type),
@@ -65,11 +63,11 @@ const deepDecoderOf: (type: AlgebraicType, typespace?: Typespace) => DeepDecoder
   },
 );
 
-function productDecoder(types: readonly AlgebraicType[], typespace: Typespace): DeepDecoder {
-  if (types.length === 0) return () => [];
-  const decoders = types.map((type) => deepDecoderOf(type, typespace));
+function productDecoder(elements: readonly NamedType[], typespace: Typespace): DeepDecoder {
+  const decoders = elements.map((element) => deepDecoderOf(element.type, typespace));
+  const depthMax = productDepthMax(elements);
   return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= depthMax) throw tooDeep();
     const values: Value[] = [];
     for (const decode of decoders) values.push(decode(reader, depth + 1));
     return values;

@@ -3,7 +3,8 @@ import { limits } from '../limits.ts';
 import { BinaryWriter } from './binary-writer.ts';
 import { type IntegerKind, integerRange } from './integer-range.ts';
 import { perType } from './per-type.ts';
-import type { AlgebraicType, ScalarKind, Typespace } from './type.ts';
+import { productDepthMax } from './special-types.ts';
+import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 import type { SumValue, Value } from './value.ts';
 
@@ -47,10 +48,7 @@ const deepEncoderOf: (type: AlgebraicType, typespace?: Typespace) => DeepEncoder
         };
       }
       case 'product':
-        return productEncoder(
-          type.elements.map((element) => element.type),
-          typespace,
-        );
+        return productEncoder(type.elements, typespace);
       case 'sum':
         return sumEncoder(
           type.variants.map((variant) => variant.type),
@@ -64,21 +62,17 @@ const deepEncoderOf: (type: AlgebraicType, typespace?: Typespace) => DeepEncoder
   },
 );
 
-function productEncoder(types: readonly AlgebraicType[], typespace: Typespace): DeepEncoder {
-  if (types.length === 0) return encodeUnit;
-  const encoders = types.map((type) => deepEncoderOf(type, typespace));
+function productEncoder(elements: readonly NamedType[], typespace: Typespace): DeepEncoder {
+  const encoders = elements.map((element) => deepEncoderOf(element.type, typespace));
+  const depthMax = productDepthMax(elements);
   return (writer, value, depth) => {
-    assert(depth < limits.nestingDepthMax, 'value is nested too deeply');
+    assert(depth < depthMax, 'value is nested too deeply');
     assert(Array.isArray(value), 'a product is an array of values');
     assert(value.length === encoders.length, 'a product has one value per element');
     for (const [index, encode] of encoders.entries()) {
       encode(writer, value[index] as Value, depth + 1);
     }
   };
-}
-
-function encodeUnit(_writer: BinaryWriter, value: Value): void {
-  assert(Array.isArray(value) && value.length === 0, 'unit is an empty array');
 }
 
 function sumEncoder(types: readonly AlgebraicType[], typespace: Typespace): DeepEncoder {

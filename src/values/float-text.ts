@@ -14,13 +14,21 @@ export function float64Text(value: number): string {
 /** The same for a 32-bit float: `0.1`, not `0.10000000149011612`. */
 export function float32Text(value: number): string {
   if (!Number.isFinite(value) || value === 0) return float64Text(value);
-  // Nine digits tell any two 32-bit floats apart.
-  for (let digits = 1; digits < 9; digits += 1) {
+  // A text of six digits is the shortest one as it is: no two such texts round to the same float.
+  const exact = String(value);
+  if (exact.length <= 7) return withFraction(exact);
+  // For the same reason six digits less trailing zeros are the shortest, if they round back. Below
+  // the normal numbers digits are scarcer. Nine digits always do.
+  const digitsMin = Math.abs(value) < smallestNormal ? 1 : 6;
+  for (let digits = digitsMin; digits < 9; digits += 1) {
     const shorter = Number(value.toPrecision(digits));
     if (Math.fround(shorter) === value) return withFraction(String(shorter));
   }
   return withFraction(String(Number(value.toPrecision(9))));
 }
+
+/** The smallest 32-bit float of full precision. */
+const smallestNormal = 2 ** -126;
 
 function withFraction(text: string): string {
   return /[.e]/.test(text) ? text : `${text}.0`;

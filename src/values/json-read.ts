@@ -10,7 +10,7 @@ import { type IntegerKind, integerRange, isWideInteger } from './integer-range.t
 import { JsonError } from './json-error.ts';
 import { JsonNumber, JsonObject, type JsonValue, positionText } from './json-text.ts';
 import { perType } from './per-type.ts';
-import { specialKindOf } from './special-types.ts';
+import { productDepthMax, specialKindOf } from './special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, ScalarKind, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 import type { Value } from './value.ts';
@@ -124,10 +124,9 @@ function productReader(
   words: ProductWords,
 ): (json: JsonValue, depth: number) => Value[] {
   const readers = elements.map((element) => readerOf(element.type, typespace));
+  const depthMax = productDepthMax(elements);
   return (json, depth) => {
-    // Unit holds nothing, so it is no level of nesting: not here, and in no other codec.
-    const isTooDeep = depth >= limits.nestingDepthMax && readers.length > 0;
-    if (isTooDeep) throw new Misfit('recursion limit exceeded');
+    if (depth >= depthMax) throw new Misfit('recursion limit exceeded');
     if (Array.isArray(json)) return readPositional(readers, json, words, depth);
     if (json instanceof JsonObject) return readNamed(readers, elements, json, words, depth);
     throw new Misfit(`invalid type: ${describe(json)}, expected ${words.whole}`);

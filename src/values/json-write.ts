@@ -6,6 +6,7 @@ import { float32Text, float64Text } from './float-text.ts';
 import { toHex } from './hex.ts';
 import { fixedSizeOf } from './layout.ts';
 import { perType } from './per-type.ts';
+import { productDepthMax } from './special-types.ts';
 import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 import type { Value } from './value.ts';
@@ -85,7 +86,9 @@ function compilePrinter(
     }
     case 'product': {
       const parts = type.elements.map((element) => printerOf(element.type, typespace));
-      return isNamed ? namedProductPrinter(type.elements, parts) : listPrinter(parts);
+      return isNamed
+        ? namedProductPrinter(type.elements, parts)
+        : listPrinter(parts, productDepthMax(type.elements));
     }
     case 'sum': {
       const payloads = type.variants.map((variant) => printerOf(variant.type, typespace));
@@ -108,18 +111,19 @@ function namedProductPrinter(elements: readonly NamedType[], parts: readonly Pri
     print,
     key: `${index === 0 ? '' : ','}${keyText(elements[index], index)}`,
   }));
+  const depthMax = productDepthMax(elements);
   return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= depthMax) throw tooDeep();
     let text = '{';
     for (const { key, print } of fields) text += key + print(reader, depth + 1);
     return `${text}}`;
   };
 }
 
-function listPrinter(parts: readonly Printer[]): Printer {
+function listPrinter(parts: readonly Printer[], depthMax: number): Printer {
   if (parts.length === 0) return () => '[]';
   return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= depthMax) throw tooDeep();
     let text = '';
     for (const print of parts) text += `${text === '' ? '[' : ','}${print(reader, depth + 1)}`;
     return `${text}]`;

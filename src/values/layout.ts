@@ -12,7 +12,8 @@ import {
   unknownTag,
 } from './binary-reader.ts';
 import { perType } from './per-type.ts';
-import type { AlgebraicType, ScalarKind, Typespace } from './type.ts';
+import { productDepthMax, specialElements, specialProductKindOf } from './special-types.ts';
+import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 import { isUtf8 } from './utf8.ts';
 
@@ -172,10 +173,7 @@ const deepValidatorOf: (type: AlgebraicType, typespace?: Typespace) => DeepValid
         };
       }
       case 'product':
-        return productValidator(
-          type.elements.map((element) => element.type),
-          typespace,
-        );
+        return productValidator(type.elements, typespace);
       case 'sum':
         return sumValidator(
           type.variants.map((variant) => variant.type),
@@ -222,15 +220,52 @@ function validateString(bytes: Uint8Array, offset: number, end: number): number 
   return stop;
 }
 
-function productValidator(types: readonly AlgebraicType[], typespace: Typespace): DeepValidator {
-  if (types.length === 0) return (_bytes, offset) => offset;
-  const validators = types.map((type) => deepValidatorOf(type, typespace));
+function productValidator(elements: readonly NamedType[], typespace: Typespace): DeepValidator {
+  const steps = productSteps(elements, typespace);
+  const depthMax = productDepthMax(elements);
   return (bytes, offset, end, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= depthMax) throw tooDeep();
     let at = offset;
-    for (const validate of validators) at = validate(bytes, at, end, depth + 1);
+    for (const { validators, freeBytes } of steps) {
+      if (freeBytes > 0 && at + freeBytes <= end) {
+        at += freeBytes;
+        continue;
+      }
+      for (const validate of validators) at = validate(bytes, at, end, depth + 1);
+    }
     return at;
   };
+}
+
+/** Neighbouring elements; if any content is valid in them, `freeBytes` is their common width. */
+interface ProductStep {
+  readonly validators: DeepValidator[];
+  freeBytes: number;
+}
+
+/** Joins neighbours of which any bytes are valid, so that one comparison checks them all. */
+function productSteps(elements: readonly NamedType[], typespace: Typespace): ProductStep[] {
+  const steps: ProductStep[] = [];
+  for (const { type } of elements) {
+    const validate = deepValidatorOf(type, typespace);
+    const freeBytes = freeBytesOf(type);
+    const last = steps.at(-1);
+    if (last !== undefined && freeBytes > 0 && last.freeBytes > 0) {
+      last.validators.push(validate);
+      last.freeBytes += freeBytes;
+    } else {
+      steps.push({ validators: [validate], freeBytes });
+    }
+  }
+  return steps;
+}
+
+/** The width of numbers and of special products made of one; 0 for all other types. */
+function freeBytesOf(type: AlgebraicType): number {
+  const special = specialProductKindOf(type);
+  if (special !== undefined) return scalarBytes[specialElements[special].kind];
+  if (type.kind === 'ref' || type.kind === 'product' || type.kind === 'sum') return 0;
+  return type.kind === 'array' || type.kind === 'bool' ? 0 : scalarBytes[type.kind];
 }
 
 function sumValidator(types: readonly AlgebraicType[], typespace: Typespace): DeepValidator {

@@ -2,6 +2,7 @@
  * Shapes with a meaning of their own. Nothing marks them but their structure: the number and names
  * of the elements and the kinds inside must match exactly, else the type is an ordinary one.
  */
+import { limits } from '../limits.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType } from './type.ts';
 
 /**
@@ -201,6 +202,15 @@ export function specialProductKindOf(type: AlgebraicType): SpecialProductKind | 
     if (element.name === special.name && element.type.kind === special.kind) return kind;
   }
   return undefined;
+}
+
+/**
+ * Up to how many levels may stand around a product of these elements. Unit and the special products
+ * hold no other values: they are no level of nesting, and stand wherever a number may.
+ */
+export function productDepthMax(elements: readonly NamedType[]): number {
+  const isLeaf = specialProductKindOf({ kind: 'product', elements }) !== undefined;
+  return isLeaf || elements.length === 0 ? Infinity : limits.nestingDepthMax;
 }
 
 function specialSumKindOf(type: SumType): SpecialKind | undefined {
