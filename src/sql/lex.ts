@@ -195,13 +195,18 @@ class Lexer {
   }
 
   #push(kind: TokenKind, text: string, start: number): void {
-    const keyword = kind === 'word' ? text.toUpperCase() : '';
+    const keyword = kind === 'word' ? keywordOf(text) : '';
     this.#tokens.push({ kind, text, keyword, start, end: this.#at });
   }
 
   #unterminated(what: string, start: number): Error {
     return invalid(`sql parser error: ${what}${placeOf(this.#sql, start)}`);
   }
+}
+
+/** Keywords are ASCII: no other letter becomes part of one, as `ß` would in capitals. */
+function keywordOf(word: string): string {
+  return /^[A-Za-z_]+$/.test(word) ? word.toUpperCase() : '';
 }
 
 function isDigit(char: string): boolean {

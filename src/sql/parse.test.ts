@@ -79,6 +79,11 @@ describe('lexical rules', () => {
     );
   });
 
+  it('[sql §2] takes no letter for another in keywords', () => {
+    fits('SELECT * FROM t croß', 'ſelect * from t'.replace('ſ', 's'));
+    expect(refusal('ſelect * from t')).toMatch(/^sql parser error: Expected an SQL statement/);
+  });
+
   it('[sql §2] joins the parts of a dotted name', () => {
     for (const name of ['lib.t', '"lib"."t"', '"lib.t"', 'lib."t"']) {
       expect(parse(`SELECT * FROM ${name}`)).toMatchObject({ from: { first: { name: 'lib.t' } } });

@@ -30,12 +30,11 @@ export function parse(sql: string): Statement {
 }
 
 function refuseLongText(sql: string): void {
-  // A UTF-16 unit is at least one byte, so most texts need not be encoded to be measured.
-  const isLong = sql.length > limits.sqlBytesMax || sql.length * 3 > limits.sqlBytesMax;
+  // A UTF-16 unit is one to three bytes of UTF-8, so most texts need not be encoded to be measured.
+  if (sql.length * 3 <= limits.sqlBytesMax) return;
+  const isLong =
+    sql.length > limits.sqlBytesMax || new TextEncoder().encode(sql).length > limits.sqlBytesMax;
   if (!isLong) return;
-  if (sql.length <= limits.sqlBytesMax) {
-    if (new TextEncoder().encode(sql).length <= limits.sqlBytesMax) return;
-  }
   const beginning = [...sql.slice(0, 240)].slice(0, 120).join('');
   throw invalid(`SQL query exceeds maximum allowed length: "${beginning}..."`);
 }

@@ -85,6 +85,18 @@ describe('SELECT', () => {
     );
   });
 
+  it('[sql §8.1] answers the deepest condition that it takes', () => {
+    db = new SampleDatabase([{ name: 'd', columns: { f: { kind: 'bool' }, g: { kind: 'bool' } } }]);
+    db.write('INSERT INTO d (f, g) VALUES (TRUE, FALSE), (TRUE, TRUE)');
+    // Nothing in it can be decided without a row.
+    const inner = `f${' = f'.repeat(1_500)}`;
+    const deep = `(${inner})${' = g'.repeat(900)}`;
+    expect(db.rows(`SELECT g FROM d WHERE ${deep} AND g`)).toEqual([[true]]);
+    expect(db.refusal(`SELECT g FROM d WHERE (${deep})${' = f'.repeat(200)}`)).toBe(
+      'Recursion limit exceeded, `expr::type_expr`',
+    );
+  });
+
   it('[sql §5.1] :sender is the caller', () => {
     db.write(`INSERT INTO owned (owner, key) VALUES (0x${ownerIdentity.toString(16)}, 0xab)`);
     expect(db.rows('SELECT key FROM owned WHERE owner = :sender')).toEqual([[Uint8Array.of(0xab)]]);
