@@ -80,7 +80,7 @@ export function registryProgram(): Uint8Array {
       scope: [],
       sourceName,
       ref,
-      customOrdering: false,
+      customOrdering: true,
     })),
     tables: [rawTable('database', 0, types), rawTable('name', 1, types)],
     reducers: reducerNames.map((sourceName) => ({
@@ -100,7 +100,14 @@ function rawTable(sourceName: string, rowTypeRef: number, types: readonly Produc
     sourceName,
     rowTypeRef,
     primaryKey: [0],
-    indexes: [{ sourceName: undefined, accessorName: undefined, algorithm: 'btree', columns: [0] }],
+    indexes: [
+      {
+        sourceName: `${sourceName}_key_idx_btree`,
+        accessorName: undefined,
+        algorithm: 'btree',
+        columns: [0],
+      },
+    ],
     constraints: [{ sourceName: undefined, columns: [0] }],
     sequences: [
       {
