@@ -151,6 +151,14 @@ describe('the handles of tables', () => {
     );
   });
 
+  it('[T14.13] treat an absent value as a value: two of them are not unique', () => {
+    expect(workshop.linesOf('badges')).toEqual([
+      'UniqueAlreadyExists: Value with given unique identifier already exists',
+      '1 3',
+      '1',
+    ]);
+  });
+
   it('[T14.9] show the rows of an event table to the call that wrote them alone', () => {
     expect(workshop.linesOf('events')).toEqual(['1n [ { n: 4 } ]']);
     expect(workshop.linesOf('events')).toEqual(['1n [ { n: 4 } ]']);

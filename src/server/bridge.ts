@@ -38,11 +38,15 @@ export class Bridge {
     return this.end();
   }
 
+  /** To be asked before the host is told to write to the scratch. */
+  guard(): void {
+    if (!this.#isEncoding) return;
+    throw new TypeError('a row that is being written cannot use the database itself');
+  }
+
   /** Starts an encoding in steps; `end` or `abandon` follows. */
   begin(): void {
-    if (this.#isEncoding) {
-      throw new TypeError('a row that is being written cannot use the database itself');
-    }
+    this.guard();
     this.#isEncoding = true;
     this.writer.reset();
   }
@@ -59,7 +63,6 @@ export class Bridge {
 
   /** A reader of the first `byteCount` bytes of the scratch, valid until the next host call. */
   read(byteCount: number): BinaryReader {
-    if (this.#isEncoding) this.begin();
     if (byteCount > this.#scratch.length) this.#adopt(this.sys.scratch(byteCount));
     this.#reader.reset(this.#scratch, 0, byteCount);
     return this.#reader;

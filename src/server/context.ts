@@ -28,6 +28,7 @@ class Call {
   get random(): Random {
     if (this.#random === void 0) {
       const { sys } = this.#bridge;
+      this.#bridge.guard();
       const seedBytes = sys.seed();
       this.#random = randomFrom(this.#bridge.read(seedBytes).raw(seedBytes));
     }

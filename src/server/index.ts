@@ -4,8 +4,6 @@
  *
  * @module
  */
-import './module-globals.ts';
-
 export { ConnectionId } from '../values/connection-id.ts';
 export { Identity } from '../values/identity.ts';
 export { ScheduleAt } from '../values/schedule-at.ts';
@@ -59,6 +57,7 @@ export type {
   InferTypeOfRow,
   InferTypeOfTypeBuilder,
 } from './infer.ts';
+export type { ModuleConsole } from './module-globals.ts';
 export { toCamelCase } from './names.ts';
 export { isRowTypedQuery, isTypedQuery, makeQueryBuilder, toSql } from './query.ts';
 export { and, BooleanExpr, evaluateBooleanExpr, literal, not, or } from './query-expression.ts';

@@ -53,9 +53,10 @@ type OptionKeys<C extends Columns> = {
 /** Shows an intersection as one object. */
 export type Flat<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** What modifiers said about a column; nothing for a bare type. */
-export type TraitsOf<Builder> =
-  Builder extends ColumnBuilder<any, any, any>
+/** What modifiers said about a column; nothing for a bare type, and nothing for `any`. */
+export type TraitsOf<Builder> = 0 extends 1 & Builder
+  ? Record<never, never>
+  : Builder extends ColumnBuilder<any, any, any>
     ? Builder[typeof columnTraits]
     : Record<never, never>;
 

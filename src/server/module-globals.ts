@@ -29,4 +29,5 @@ declare global {
   var console: Console;
 }
 
-export {};
+/** What `console` is in a module. Naming it brings the declaration above along. */
+export type ModuleConsole = Console;

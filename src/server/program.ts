@@ -64,11 +64,11 @@ function makeScope(
   runnables: Runnable[],
 ): ModuleScope {
   const { typespace } = plan.registry;
-  const db: Record<string, unknown> = {};
+  const db = new Map<string, unknown>();
   const submodules = new Map<string, ModuleScope>();
-  const scope: ModuleScope = { db, submodules };
+  const scope = { db: {}, submodules };
   for (const planned of plan.tables) {
-    db[planned.key] = makeTableHandle(bridge, namespace, planned, typespace);
+    db.set(planned.key, makeTableHandle(bridge, namespace, planned, typespace));
   }
   for (const { handler, params } of plan.reducers) {
     runnables.push({ handler, decodeArgs: lazyDecoder(params, typespace), scope });
@@ -76,9 +76,9 @@ function makeScope(
   for (const { namespace: key, plan: inner } of plan.submodules) {
     const innerScope = makeScope(bridge, inner, `${namespace}${key}.`, runnables);
     submodules.set(key, innerScope);
-    db[key] = innerScope.db;
+    db.set(key, innerScope.db);
   }
-  Object.freeze(db);
+  scope.db = Object.freeze(Object.fromEntries(db));
   return scope;
 }
 

@@ -88,7 +88,7 @@ type JoinOn<
 > = (
   left: JoinRow<Name, C, Options>,
   right: JoinRow<Other, OtherC, OtherOptions>,
-) => JoinCondition<Name, Other>;
+) => JoinCondition<Name | Other>;
 
 /** The row in a predicate: its columns, to be compared. */
 export type RowExpr<C extends Columns, Name extends string = string> = {
@@ -129,12 +129,13 @@ type FirstColumn<Names> = Names extends readonly [infer First, ...unknown[]] ? F
 export interface JoinColumnExpr<Value, Name extends string> {
   readonly [columnValue]: Value;
   readonly [ofTable]: Name;
-  eq<Other extends string>(other: JoinColumnExpr<Value, Other>): JoinCondition<Name, Other>;
+  eq<Other extends string>(other: JoinColumnExpr<Value, Other>): JoinCondition<Name | Other>;
 }
 
 /** That a column of one table equals a column of the other. */
-export interface JoinCondition<Name extends string, Other extends string> {
-  readonly [joined]: readonly [Name, Other];
+export interface JoinCondition<Names extends string> {
+  /** Exactly these two: a function of the names makes the compiler compare both ways. */
+  readonly [joined]: (names: Names) => Names;
 }
 
 declare const joined: unique symbol;

@@ -42,35 +42,36 @@ export function makeTableHandle(
   const { id, encodeRow, takeGenerated } = access;
   const iter = () => access.rows(sys.scan(id()));
 
-  const handle: Row = {
-    insert(row: Row): Row {
-      const table = id();
-      const generated = sys.insert(table, encodeRow(row));
-      if (generated < 0) throw bridge.error(generated);
-      const inserted = { ...row };
-      if (generated > 0) takeGenerated(inserted, generated);
-      return inserted;
-    },
-    delete(row: Row): boolean {
-      const table = id();
-      const removed = sys.delete_equal(table, encodeRow(row));
-      if (removed < 0) throw bridge.error(removed);
-      return removed > 0;
-    },
-    clear: () => BigInt(checked(bridge, sys.clear(id()))),
-    count: () => BigInt(checked(bridge, sys.row_count(id()))),
-    iter,
-    [Symbol.iterator]: iter,
-  };
+  const members = new Map<string, object>(
+    Object.entries({
+      insert(row: Row): Row {
+        const table = id();
+        const generated = sys.insert(table, encodeRow(row));
+        if (generated < 0) throw bridge.error(generated);
+        const inserted = { ...row };
+        if (generated > 0) takeGenerated(inserted, generated);
+        return inserted;
+      },
+      delete(row: Row): boolean {
+        const table = id();
+        const removed = sys.delete_equal(table, encodeRow(row));
+        if (removed < 0) throw bridge.error(removed);
+        return removed > 0;
+      },
+      clear: () => BigInt(checked(bridge, sys.clear(id()))),
+      count: () => BigInt(checked(bridge, sys.row_count(id()))),
+      iter,
+    }),
+  );
   for (const index of planned.table.idxs) {
     const sourceName = indexSourceName(planned.key, index.columns, index.algorithm);
     const methods = makeIndexHandle(access, index, namespace + sourceName);
     // Two indexes with one accessor, or one called like a method, share the object.
-    const shared = handle[index.accessor];
-    handle[index.accessor] =
-      shared === undefined ? methods : Object.assign(shared as object, methods);
+    const shared = members.get(index.accessor);
+    if (shared === undefined) members.set(index.accessor, methods);
+    else Object.assign(shared, methods);
   }
-  return Object.freeze(handle);
+  return Object.freeze({ ...Object.fromEntries(members), [Symbol.iterator]: iter });
 }
 
 /** `result`, unless it is an error. */
@@ -117,6 +118,7 @@ function makeAccess(
       const iterator = checked(bridge, opened);
       return iterateRows<Row>({
         fill(rows) {
+          bridge.guard();
           const byteCount = checked(bridge, sys.next(iterator));
           const reader = bridge.read(byteCount);
           while (reader.remaining > 0) rows.push(decodeRow(reader));

@@ -171,6 +171,8 @@ db.view({ public: true }, t.array(hero.rowType), (ctx) => {
   ctx.from.hero.leftSemijoin(ctx.from.guild, (h, g) => h.zone.eq(g.id));
   // @ts-expect-error: only equality
   ctx.from.hero.leftSemijoin(ctx.from.guild, (h, g) => h.guildId.lt(g.id));
+  // @ts-expect-error: both columns of one table
+  ctx.from.hero.leftSemijoin(ctx.from.guild, (h) => h.guildId.eq(h.id));
   const joined = ctx.from.hero.leftSemijoin(ctx.from.guild, (h, g) => h.guildId.eq(g.id));
   // @ts-expect-error: one join is enough
   joined.leftSemijoin(ctx.from.job, (h, j) => h.id.eq(j.id));

@@ -70,9 +70,16 @@ const everything = table(
 const set = table({}, { a: t.u32(), b: t.string() });
 const nickname = table({}, { who: t.string().optional().default(undefined), n: t.u64().index() });
 const count = table({}, { count: t.u32().index(), id: t.u8().primaryKey() });
+const badge = table(
+  {
+    indexes: [{ accessor: 'byOwner', algorithm: 'btree', columns: ['owner'] }],
+    constraints: [{ constraint: 'unique', columns: ['owner'] }],
+  },
+  { id: t.u32().primaryKey(), owner: t.string().optional(), toString: t.u8().index() },
+);
 const signal = table({ event: true }, { n: t.u32() });
 
-const db = schema({ item, everything, set, nickname, count, signal });
+const db = schema({ item, everything, set, nickname, count, badge, signal });
 export default db;
 
 type Ctx = ReducerCtx<typeof db>;
@@ -426,4 +433,13 @@ export const lines = db.reducer(() => {
   console.timeEnd('t');
   console.timeEnd('t');
   console.group('nothing');
+});
+
+export const badges = db.reducer((ctx) => {
+  const { badge } = ctx.db;
+  badge.insert({ id: 1, toString: 3 });
+  console.log(textOf(() => badge.insert({ id: 2, toString: 3 })));
+  badge.insert({ id: 3, owner: 'me', toString: 4 });
+  console.log(badge.byOwner.find(undefined)?.id, badge.byOwner.find('me')?.id);
+  console.log([...badge.toString.filter(3)].length);
 });

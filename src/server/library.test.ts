@@ -1,0 +1,146 @@
+import { describe, expect, it } from 'vitest';
+import * as server from './index.ts';
+import { Helpers } from './iterator-helpers.ts';
+import { iterateRows } from './row-iterator.ts';
+
+const { errors, SenderError, SpacetimeHostError, t, table, toCamelCase } = server;
+
+describe('the entry', () => {
+  it('[1] exports what the interface lists', () => {
+    const scalars =
+      'Bool String U8 U16 U32 U64 U128 U256 I8 I16 I32 I64 I128 I256 F32 F64 Identity ' +
+      'ConnectionId Timestamp TimeDuration Uuid ScheduleAt';
+    const names = [
+      ...'schema table t SenderError SpacetimeHostError errors Range Router Request'.split(' '),
+      ...'SyncResponse Headers ScheduleAt CaseConversionPolicy toCamelCase and or not'.split(' '),
+      ...'literal toSql isRowTypedQuery isTypedQuery evaluateBooleanExpr'.split(' '),
+      ...'makeQueryBuilder BooleanExpr TypeBuilder ColumnBuilder RowBuilder'.split(' '),
+      ...'ProductBuilder SumBuilder SimpleSumBuilder ArrayBuilder ByteArrayBuilder'.split(' '),
+      ...'OptionBuilder ResultBuilder RefBuilder'.split(' '),
+      ...scalars.split(' ').flatMap((name) => [`${name}Builder`, `${name}ColumnBuilder`]),
+      ...'HostError Identity ConnectionId Timestamp TimeDuration Uuid'.split(' '),
+    ];
+    expect(Object.keys(server).sort()).toEqual(names.sort());
+  });
+
+  it('[1] leaves the console alone until a host asks for the hooks', () => {
+    expect(console.log.name).not.toBe('');
+    expect(Object.hasOwn(console, 'table')).toBe(true);
+  });
+
+  it('[9] names its errors', () => {
+    const error = new errors.NoSuchRow();
+    expect(error).toBeInstanceOf(SpacetimeHostError);
+    expect(error.name).toBe('NoSuchRow');
+    expect(errors.NoSuchRow.name).toBe('NoSuchRow');
+    expect(error.message).toBe('The row was not found, e.g., in an update call');
+    expect(Object.isFrozen(errors)).toBe(true);
+    expect(Object.keys(errors)).toHaveLength(20);
+    expect(new SenderError('x').name).toBe('SenderError');
+    class Own extends SenderError {
+      constructor() {
+        super('own');
+        this.name = 'Own';
+      }
+    }
+    expect([new Own().name, new Own().message]).toEqual(['Own', 'own']);
+  });
+
+  it('[1] tells builders apart by class', () => {
+    expect(t.u8()).toBeInstanceOf(server.U8Builder);
+    expect(t.u8()).not.toBeInstanceOf(server.U16Builder);
+    expect(t.u8().unique()).toBeInstanceOf(server.U8ColumnBuilder);
+    expect(t.u8().unique()).not.toBeInstanceOf(server.U8Builder);
+    expect(t.u8()).toBeInstanceOf(server.TypeBuilder);
+    expect(t.string().optional()).toBeInstanceOf(server.OptionBuilder);
+    expect(t.enum('E', ['A'])).toBeInstanceOf(server.SimpleSumBuilder);
+    expect(t.enum('E', { A: t.u8() })).toBeInstanceOf(server.SumBuilder);
+    expect(t.lazy(() => t.u8())).toBeInstanceOf(server.RefBuilder);
+    expect(table({}, { a: t.u8() }).rowType).toBeInstanceOf(server.RowBuilder);
+    expect(() => new server.U8Builder(undefined as never)).toThrow(TypeError);
+  });
+
+  it('[2] spells names as clients do', () => {
+    expect(['sent_at', 'sentAt', 'a-b c', '_x'].map(toCamelCase)).toEqual([
+      'sentAt',
+      'sentAt',
+      'aBC',
+      'x',
+    ]);
+  });
+
+  it('[8] has ranges with open ends', () => {
+    const range = new server.Range({ tag: 'included', value: 1 }, null);
+    expect([range.from, range.to]).toEqual([{ tag: 'included', value: 1 }, { tag: 'unbounded' }]);
+  });
+});
+
+describe('the iterator helpers', () => {
+  /** Yields numbers two at a time, and notes when it is closed. */
+  function numbers(count: number) {
+    let next = 0;
+    const state = { isClosed: false };
+    const rows = iterateRows<number>({
+      fill(batch) {
+        while (batch.length < 2 && next < count) batch.push(next++);
+      },
+      close() {
+        state.isClosed = true;
+      },
+    });
+    return { rows, state };
+  }
+
+  it('[8] work without those of the engine', () => {
+    const isOurs = !('Iterator' in globalThis);
+    expect(numbers(0).rows instanceof Helpers).toBe(isOurs);
+    const { rows } = numbers(7);
+    expect(
+      rows
+        .filter((n) => n % 2 === 1)
+        .map((n, index) => n * 10 + index)
+        .toArray(),
+    ).toEqual([10, 31, 52]);
+    expect(numbers(5).rows.drop(3).toArray()).toEqual([3, 4]);
+    expect(
+      numbers(3)
+        .rows.flatMap((n) => [n, n])
+        .toArray(),
+    ).toEqual([0, 0, 1, 1, 2, 2]);
+    expect(numbers(4).rows.reduce((sum, n) => sum + n)).toBe(6);
+    expect(numbers(4).rows.reduce((sum, n) => sum + n, 10)).toBe(16);
+    expect(() => numbers(0).rows.reduce((sum, n) => sum + n)).toThrow(TypeError);
+    expect([numbers(3).rows.every((n) => n < 3), numbers(3).rows.some((n) => n > 2)]).toEqual([
+      true,
+      false,
+    ]);
+    expect([numbers(3).rows.find((n) => n > 0), numbers(3).rows.find((n) => n > 9)]).toEqual([
+      1,
+      undefined,
+    ]);
+    expect(() => numbers(3).rows.take(-1)).toThrow(RangeError);
+    expect([...numbers(0).rows]).toEqual([]);
+  });
+
+  it('[8] close what they do not read to its end', () => {
+    const first = numbers(9);
+    for (const n of first.rows) if (n === 1) break;
+    expect(first.state.isClosed).toBe(true);
+    const taken = numbers(9);
+    expect(taken.rows.take(3).toArray()).toEqual([0, 1, 2]);
+    expect(taken.state.isClosed).toBe(true);
+    const found = numbers(9);
+    expect(found.rows.map((n) => n + 1).some((n) => n === 2)).toBe(true);
+    expect(found.state.isClosed).toBe(true);
+    const none = numbers(9);
+    expect(none.rows.take(0).toArray()).toEqual([]);
+    expect(none.state.isClosed).toBe(true);
+    const unread = numbers(9);
+    unread.rows.map((n) => n).return?.();
+    expect(unread.state.isClosed).toBe(true);
+    const whole = numbers(3);
+    expect([...whole.rows]).toEqual([0, 1, 2]);
+    expect(whole.state.isClosed).toBe(false);
+    expect(whole.rows.next()).toEqual({ done: true, value: undefined });
+  });
+});
