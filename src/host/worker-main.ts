@@ -10,6 +10,7 @@ import { MachineEntropy } from '../node/entropy.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { assembleDatabase, examineAside } from './assemble.ts';
 import { Board } from './board.ts';
+import { HeapCare } from './heap-care.ts';
 import { nextTurn } from './next-turn.ts';
 import { programHash } from './program-hash.ts';
 import { programLoader } from './program-loader.ts';
@@ -28,6 +29,7 @@ const port = present(parentPort, 'this file runs in a worker');
 const start = workerData as WorkerStart;
 const board = new Board(start.board);
 const clock = new MachineClock();
+const heap = new HeapCare(start.heapMebibytesMax);
 const linker = new RemoteLinker((id, bytes) => send({ kind: 'link', id, bytes }));
 const loader = programLoader((bytes) => linker.link(bytes), board);
 
@@ -126,6 +128,10 @@ const owner: DatabaseOwner = {
     sendLines();
     const batch = encodeTurn(turn);
     port.postMessage({ kind: 'turn', batch } satisfies FromWorker, buffersOf(batch));
+    if (!heap.isOver()) return;
+    const message = `The module kept more than ${start.heapMebibytesMax} MiB of heap.`;
+    end({ cause: 'died', message, running: undefined });
+    process.exit();
   },
   durable(write, offset) {
     send({ kind: 'durable', write, offset });

@@ -16,6 +16,7 @@ export interface WorkerStart {
   readonly identity: bigint;
   readonly ownerIdentity: bigint;
   readonly statementMillisMax: number;
+  readonly heapMebibytesMax: number;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** See `board.ts`. */

@@ -103,6 +103,7 @@ export class WorkerSeat implements Seat {
       ownerIdentity,
       directory,
       statementMillisMax: statementMillis(budget),
+      heapMebibytesMax: budget.workerHeapMebibytesMax,
       board: this.#board.buffer,
     };
     try {
@@ -213,6 +214,7 @@ export async function examineOnWorker(
     ownerIdentity: 0n,
     directory: undefined,
     statementMillisMax: statementMillis(budget),
+    heapMebibytesMax: budget.workerHeapMebibytesMax,
     board: board.buffer,
   };
   const worker = new Worker(await workerEntry(), workerOptions(workerData, budget));
@@ -247,10 +249,17 @@ export async function examineOnWorker(
   });
 }
 
+/**
+ * The platform's own heap limit of a worker, above what the budget allows. It is no defence: when one
+ * allocation passes it (an array or a map that doubles), the platform ends the whole process. So it
+ * stands where the watchdog, which looks every few milliseconds, always comes first.
+ */
+const headroomMebibytes = 4_096;
+
 function workerOptions(workerData: WorkerStart, { workerHeapMebibytesMax }: Budget) {
   return {
     workerData,
-    resourceLimits: { maxOldGenerationSizeMb: workerHeapMebibytesMax },
+    resourceLimits: { maxOldGenerationSizeMb: workerHeapMebibytesMax + headroomMebibytes },
     // Nothing of the service's environment is for a module, should it ever get out of its sandbox.
     env: {},
     execArgv: [],
@@ -275,8 +284,8 @@ function describeDeath(
 ): Pick<PlainEnd, 'cause' | 'message'> {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    const text = `used more than ${workerHeapMebibytesMax} MiB of heap`;
-    return { cause: 'died', message: `The module ${text} and was stopped.` };
+    const text = `far more than ${workerHeapMebibytesMax} MiB of heap`;
+    return { cause: 'died', message: `The module used ${text} and was stopped.` };
   }
   return { cause: 'died', message: error instanceof Error ? error.message : String(error) };
 }

@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Shop, shopOpener } from '../../test/support/shop.ts';
+import { lifecycleReducers, shopModule } from '../../test/support/shop-module.ts';
+
+const mebibyte = 1024 * 1024;
+
+const heapBombs = `
+export const doubleArray = db.reducer(() => {
+  let list = [1];
+  for (;;) list = list.concat(list);
+});
+export const fillMap = db.reducer(() => {
+  const map = new Map();
+  for (let at = 0; ; at++) map.set(at, { at });
+});
+`;
+
+const leak = `
+const kept = [];
+export const keep = db.reducer((ctx) => {
+  ctx.db.item.insert({ id: 0n, text: 'kept' });
+  kept.push(Array.from({ length: 60_000 }, (_, at) => at + 0.5));
+});
+`;
+
+describe('a worker over its budget', () => {
+  let shop: Shop;
+  afterEach(() => shop.close());
+
+  it('[abi 14] ends a call that runs too long, and nothing else', async () => {
+    shop = await shopOpener('worker', { callMillisMax: 300 })(shopModule());
+    await shop.call('add', ['before']);
+    const spinning = shop.call('spin');
+    const behind = Promise.all(
+      Array.from({ length: 20 }, (_, at) => shop.call('add', [`behind ${at}`])),
+    );
+    expect(await spinning).toMatchObject({
+      kind: 'aborted',
+      error: { code: 'reducer.overBudget', message: expect.stringContaining('300 ms') },
+    });
+    expect((await behind).every(({ kind }) => kind === 'committed')).toBe(true);
+    const texts = await shop.texts();
+    expect(texts).toEqual([
+      'made by init',
+      'before',
+      ...Array.from({ length: 20 }, (_, at) => `behind ${at}`),
+    ]);
+    expect(shop.handle.statistics().restarts).toBe(1);
+  });
+
+  it('runs again what was not written in the turn of the runaway, in order, once', async () => {
+    shop = await shopOpener('worker', { callMillisMax: 300 })(shopModule());
+    const outcomes = await Promise.all([
+      ...Array.from({ length: 30 }, (_, at) => shop.call('add', [`${at}`], { confirmed: at > 9 })),
+      shop.call('spin'),
+      ...Array.from({ length: 30 }, (_, at) => shop.call('add', [`${at + 30}`])),
+    ]);
+    const committed = outcomes.filter(({ kind }) => kind === 'committed');
+    expect(committed).toHaveLength(60);
+    expect((await shop.texts()).slice(1)).toEqual(Array.from({ length: 60 }, (_, at) => `${at}`));
+  });
+
+  it.each(['fill_heap', 'double_array', 'fill_map'])(
+    'ends a call that eats the heap (%s), and not the process',
+    async (bomb) => {
+      const budget = { workerHeapMebibytesMax: 64, callBufferBytesMax: 256 * mebibyte };
+      shop = await shopOpener('worker', budget)(shopModule({ more: heapBombs }));
+      await shop.call('add', ['before']);
+      expect(await shop.call(bomb)).toMatchObject({
+        error: { code: 'reducer.overBudget', message: expect.stringContaining('256 MiB') },
+      });
+      expect(await shop.texts()).toEqual(['made by init', 'before']);
+    },
+    30_000,
+  );
+
+  it('opens a database again whose module keeps more and more, and loses nothing', async () => {
+    const open = shopOpener('worker', { workerHeapMebibytesMax: 64 });
+    shop = await open(shopModule({ more: leak }));
+    for (let round = 0; round < 30; round++) {
+      const calls = Array.from({ length: 10 }, () => shop.call('keep'));
+      const outcomes = await Promise.all(calls);
+      expect(outcomes.every(({ kind }) => kind === 'committed')).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    expect(shop.handle.statistics().restarts).toBeGreaterThan(0);
+    expect(await shop.texts()).toHaveLength(301);
+  }, 60_000);
+
+  it('ends a call that eats buffers', async () => {
+    const budget = { callBufferBytesMax: 200 * mebibyte };
+    shop = await shopOpener('worker', budget)(shopModule());
+    await shop.call('add', ['before']);
+    expect(await shop.call('fill_buffers')).toMatchObject({
+      error: { code: 'reducer.overBudget', message: expect.stringContaining('200 MiB') },
+    });
+    expect(await shop.texts()).toEqual(['made by init', 'before']);
+  }, 30_000);
+
+  it('serves again after a client_disconnected that never ends', async () => {
+    const open = shopOpener('worker', { callMillisMax: 300 });
+    shop = await open(shopModule({ more: lifecycleReducers }));
+    await shop.handle.connect(shop.caller('spinner'), 7n);
+    await shop.handle.connect(shop.caller('ada'), 8n);
+    await shop.crash();
+    await shop.reopen();
+    expect(await shop.visits()).toEqual([
+      ['connected', 'spinner'],
+      ['connected', 'ada'],
+      ['disconnected', 'ada'],
+      ['connected', 'owner'],
+    ]);
+    expect(shop.handle.statistics().restarts).toBe(1);
+  });
+
+  it('refuses to publish a program that never finishes loading, and the database goes on', async () => {
+    shop = await shopOpener('worker', { publishMillisMax: 400 })(shopModule());
+    const endless = await shop.build(shopModule({ more: 'for (;;) {}' }));
+    const permission = { policy: 'compatible', token: undefined } as const;
+    const updating = shop.handle.update(endless, permission, 5_000);
+    expect(await shop.call('add', ['meanwhile'])).toMatchObject({ kind: 'committed' });
+    await expect(updating).rejects.toMatchObject({
+      body: { code: 'program.invalid', message: expect.stringContaining('400 ms') },
+    });
+    expect(shop.handle.statistics().restarts).toBe(0);
+    const promises = await shop.build(
+      shopModule({ more: 'const again = () => Promise.resolve().then(again); again();' }),
+    );
+    await expect(shop.handle.plan(promises)).rejects.toMatchObject({
+      body: { code: 'program.invalid' },
+    });
+  }, 30_000);
+
+  it('refuses a creation whose init never ends', async () => {
+    const text = shopModule().replace("text: 'made by init' });", "text: '' }); for (;;) {}");
+    const open = shopOpener('worker', { publishMillisMax: 400 });
+    await expect(open(text)).rejects.toMatchObject({
+      body: { code: 'program.invalid', message: expect.stringContaining('400 ms') },
+    });
+    shop = await open(shopModule());
+  }, 30_000);
+});
