@@ -1,6 +1,13 @@
 import type { Identity } from '../values/identity.ts';
 
-/** The claims of the caller's token. */
+/**
+ * The claims of the caller's token.
+ *
+ * @example
+ * ```ts
+ * const issuer = ctx.senderAuth.jwt?.issuer;
+ * ```
+ */
 export interface JwtClaims {
   /** The token's payload as it was sent: JSON text. */
   readonly rawPayload: string;
@@ -13,7 +20,14 @@ export interface JwtClaims {
   readonly fullPayload: Readonly<Record<string, unknown>>;
 }
 
-/** Who is behind a call, beyond the identity. */
+/**
+ * Who is behind a call, beyond the identity.
+ *
+ * @example
+ * ```ts
+ * if (!ctx.senderAuth.hasJWT) throw new SenderError('sign in first');
+ * ```
+ */
 export interface AuthCtx {
   /** The database itself is the caller. */
   readonly isInternal: boolean;

@@ -6,10 +6,10 @@ import type { Sys } from './sys.ts';
 export type Encode = (writer: BinaryWriter, value: unknown) => void;
 
 /**
- * The one place that touches the scratch: encodes straight into it and reads straight out of it. Its
- * reader and writer are kept, so a read or a write by key allocates nothing but the row.
+ * The one place that touches the scratch: encodes straight into it and reads straight out of it.
+ * Its reader and writer are kept, so a read or a write by key allocates nothing but the row.
  *
- * What is read is decoded at once, before user code runs again. What is encoded may run user code (a
+ * What is read is decoded at once, before user code runs again. Encoding may run user code (a
  * getter of the row): it is refused the database until the encoding is done.
  */
 export class Bridge {
@@ -86,5 +86,5 @@ export class Bridge {
   }
 }
 
-// Inside the sandbox a global is looked up through a proxy: code that runs often reads this instead.
+// Inside the sandbox a global is looked up through a proxy; what runs often reads this instead.
 const ByteArray = Uint8Array;

@@ -97,8 +97,8 @@ export class TypeBuilder<Out, In = Out, Allowed extends Modifier = never> {
 }
 
 /**
- * A type with what modifiers said about the column: its keys, indexes and default. Usable in tables,
- * `t.row` and parameters, not inside other types.
+ * A type with what modifiers said about the column: its keys, indexes and default. Usable in
+ * tables, `t.row` and parameters, not inside other types.
  *
  * @example
  * ```ts

@@ -9,7 +9,14 @@ import type { RequestInit, SyncResponse } from './http-messages.ts';
 import type { QueryBuilder } from './query-types.ts';
 import type { Random } from './random.ts';
 
-/** The tables and submodules of a schema: `InferSchema<typeof db>`. */
+/**
+ * The tables and submodules of a schema.
+ *
+ * @example
+ * ```ts
+ * type Tables = InferSchema<typeof db>;
+ * ```
+ */
 export type InferSchema<S extends { readonly schemaType: unknown }> = S['schemaType'];
 
 /** Accepts a schema object's type as well as the type of what is in it. */
@@ -55,7 +62,14 @@ export interface ReducerContext<Tables> extends CallContext {
  */
 export type ReducerCtx<S> = ReducerContext<TablesOf<S>>;
 
-/** The context inside `withTx`. */
+/**
+ * The context inside `withTx`.
+ *
+ * @example
+ * ```ts
+ * const countHeroes = (tx: TransactionCtx<typeof db>) => tx.db.hero.count();
+ * ```
+ */
 export type TransactionCtx<S> = ReducerCtx<S>;
 
 export interface HttpClient {
@@ -80,7 +94,14 @@ interface ProcedureContext<Tables> extends OutsideTransaction<Tables> {
   };
 }
 
-/** The context of procedures: outside a transaction until `withTx` opens one. */
+/**
+ * The context of procedures: outside a transaction until `withTx` opens one.
+ *
+ * @example
+ * ```ts
+ * const count = (p: ProcedureCtx<typeof db>) => p.withTx((tx) => tx.db.hero.count());
+ * ```
+ */
 export type ProcedureCtx<S> = ProcedureContext<TablesOf<S>>;
 
 interface HttpHandlerContext<Tables> extends OutsideTransaction<Tables> {
@@ -89,7 +110,14 @@ interface HttpHandlerContext<Tables> extends OutsideTransaction<Tables> {
   };
 }
 
-/** The context of HTTP handlers. There is no sender: nobody has proven who asks. */
+/**
+ * The context of HTTP handlers. There is no sender: nobody has proven who asks.
+ *
+ * @example
+ * ```ts
+ * const count = (h: HandlerContext<typeof db>) => h.withTx((tx) => tx.db.hero.count());
+ * ```
+ */
 export type HandlerContext<S> = HttpHandlerContext<TablesOf<S>>;
 
 /** The context of views that are the same for all callers. */
@@ -102,7 +130,23 @@ export interface ViewContext<Tables> extends AnonymousViewContext<Tables> {
   readonly sender: Identity;
 }
 
+/**
+ * The context of views: tables to read, and queries to return.
+ *
+ * @example
+ * ```ts
+ * const mine = (view: ViewCtx<typeof db>) => view.db.hero.owner.find(view.sender);
+ * ```
+ */
 export type ViewCtx<S> = ViewContext<TablesOf<S>>;
+/**
+ * The context of views that are the same for all callers.
+ *
+ * @example
+ * ```ts
+ * const heroes = (view: AnonymousViewCtx<typeof db>) => [...view.db.hero];
+ * ```
+ */
 export type AnonymousViewCtx<S> = AnonymousViewContext<TablesOf<S>>;
 
 type SubmoduleKey<Tables> = {

@@ -26,24 +26,67 @@ export type ParamsOf<P extends Params> = P extends { readonly [columnsType]: inf
     ? P
     : never;
 
-/** The body of a reducer. It must not be `async`. */
+/**
+ * The body of a reducer. It must not be `async`.
+ *
+ * @example
+ * ```ts
+ * const body: Reducer<typeof db, { nick: StringBuilder }> = (ctx, { nick }) => {
+ *   console.log(ctx.sender, nick);
+ * };
+ * ```
+ */
 export type Reducer<S, P extends Params> = (
   ctx: ReducerCtx<S>,
   args: ArgsOf<ParamsOf<P>>,
 ) => SynchronousResult;
 
-/** An exported reducer. Calling it from another one runs it in the same transaction. */
+/**
+ * An exported reducer. Calling it from another one runs it in the same transaction.
+ *
+ * @example
+ * ```ts
+ * const rename: ReducerExport<typeof db, { nick: StringBuilder }> = db.reducer(
+ *   { nick: t.string() },
+ *   (_ctx, { nick }) => console.log(nick),
+ * );
+ * ```
+ */
 export interface ReducerExport<S, P extends Params> extends ModuleExport {
   (ctx: ReducerCtx<S>, ...args: CallArgs<ParamsOf<P>>): void;
 }
 
+/**
+ * An exported procedure.
+ *
+ * @example
+ * ```ts
+ * type Count = ProcedureExport<typeof db, Record<never, never>, U64Builder>;
+ * export const count: Count = db.procedure(t.u64(), () => 3n);
+ * ```
+ */
 export interface ProcedureExport<S, P extends Params, R extends AnyType> extends ModuleExport {
   (ctx: ProcedureCtx<S>, ...args: CallArgs<ParamsOf<P>>): R[typeof outType];
 }
 
-/** An exported view: `F` is the function as it was given. */
+/**
+ * An exported view: `F` is the function as it was given.
+ *
+ * @example
+ * ```ts
+ * type Everyone = ViewExport<(view: AnonymousViewCtx<typeof db>) => Infer<typeof hero.rowType>[]>;
+ * ```
+ */
 export type ViewExport<F extends (...args: any[]) => unknown> = F & ModuleExport;
 
+/**
+ * An exported HTTP handler.
+ *
+ * @example
+ * ```ts
+ * const hello: HttpHandlerExport<typeof db> = db.httpHandler(() => new SyncResponse('hello'));
+ * ```
+ */
 export interface HttpHandlerExport<S> extends ModuleExport {
   (ctx: HandlerContext<S>, request: Request): SyncResponse;
 }

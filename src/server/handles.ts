@@ -199,7 +199,14 @@ type Prefix<
       | Prefix<C, Rest, readonly [...Before, Value<C, First>]>
   : never;
 
-/** The handles of all tables of a schema, by accessor; submodules are nested. */
+/**
+ * The handles of all tables of a schema, by accessor; submodules are nested.
+ *
+ * @example
+ * ```ts
+ * const countOf = (tables: DbView<InferSchema<typeof db>>) => tables.hero.count();
+ * ```
+ */
 export type DbView<Tables> = {
   readonly [Key in keyof Tables]: Tables[Key] extends TableSchema<infer C, infer Options>
     ? TableHandle<C, Options>

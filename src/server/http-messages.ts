@@ -1,5 +1,20 @@
-/** A body as handlers and tests give it. */
+/**
+ * A body as handlers and tests give it.
+ *
+ * @example
+ * ```ts
+ * const body: BodyInit = new Uint8Array([104, 105]);
+ * ```
+ */
 export type BodyInit = string | ArrayBuffer | ArrayBufferView | null;
+/**
+ * Header fields as handlers and tests give them.
+ *
+ * @example
+ * ```ts
+ * const headers: HeadersInit = { 'content-type': 'text/plain' };
+ * ```
+ */
 export type HeadersInit =
   | Headers
   | Readonly<Record<string, string>>
@@ -12,6 +27,14 @@ export type HttpVersion =
   | { readonly tag: 'Http2' }
   | { readonly tag: 'Http3' };
 
+/**
+ * What a request may have beside its address.
+ *
+ * @example
+ * ```ts
+ * const init: RequestInit = { method: 'POST', body: 'hi' };
+ * ```
+ */
 export interface RequestInit {
   readonly method?: string;
   readonly headers?: HeadersInit;
@@ -19,6 +42,14 @@ export interface RequestInit {
   readonly version?: HttpVersion;
 }
 
+/**
+ * What a response may have beside its body.
+ *
+ * @example
+ * ```ts
+ * const init: ResponseInit = { status: 404, statusText: 'no such hero' };
+ * ```
+ */
 export interface ResponseInit {
   readonly status?: number;
   readonly statusText?: string;

@@ -60,10 +60,41 @@ export type TraitsOf<Builder> = 0 extends 1 & Builder
     ? Builder[typeof columnTraits]
     : Record<never, never>;
 
-/** The names that generated code knows these helpers by. */
+/**
+ * The value of a type; the name that generated code knows `Infer` by.
+ *
+ * @example
+ * ```ts
+ * type Nick = InferTypeOfTypeBuilder<StringBuilder>; // string
+ * ```
+ */
 export type InferTypeOfTypeBuilder<Builder extends AnyType> = Builder[typeof outType];
+/**
+ * A row of columns.
+ *
+ * @example
+ * ```ts
+ * type Row = InferTypeOfRow<{ nick: StringBuilder }>; // { nick: string }
+ * ```
+ */
 export type InferTypeOfRow<C extends Columns> = RowOf<C>;
+/**
+ * The arguments for parameters: those of an option type may be left out.
+ *
+ * @example
+ * ```ts
+ * type Args = InferTypeOfParams<{ nick: StringBuilder }>; // { nick: string }
+ * ```
+ */
 export type InferTypeOfParams<C extends Columns> = ArgsOf<C>;
+/**
+ * The types of columns, without what modifiers said.
+ *
+ * @example
+ * ```ts
+ * type Types = InferSpacetimeTypeOfRow<{ nick: StringBuilder }>;
+ * ```
+ */
 export type InferSpacetimeTypeOfRow<C extends Columns> = {
   readonly [Key in keyof C]: C[Key] extends TypeBuilder<any, any, any> ? C[Key] : AnyType;
 };

@@ -1,6 +1,6 @@
 /**
- * What a module finds beside the ECMAScript library. The declaration merges with those of the DOM and
- * of Node, so that a project may have them too.
+ * What a module finds beside the ECMAScript library. The declaration merges with those of the DOM
+ * and of Node, so that a project may have them too.
  */
 declare global {
   interface Console {
@@ -29,5 +29,12 @@ declare global {
   var console: Console;
 }
 
-/** What `console` is in a module. Naming it brings the declaration above along. */
+/**
+ * What `console` is in a module. Naming it brings the declaration above along.
+ *
+ * @example
+ * ```ts
+ * const { warn }: ModuleConsole = console;
+ * ```
+ */
 export type ModuleConsole = Console;

@@ -125,5 +125,5 @@ function sharedNames({ table }: PlannedTable): string[] {
   return table.idxs.map(({ accessor }) => accessor).filter((name) => tableMembers.includes(name));
 }
 
-// Inside the sandbox a global is looked up through a proxy: code that runs often reads this instead.
+// Inside the sandbox a global is looked up through a proxy; what runs often reads this instead.
 const ByteArray = Uint8Array;

@@ -23,25 +23,53 @@ export type LiteralValue =
   | Uuid
   | Timestamp;
 
-/** A query whose rows are exactly `Row`. */
+/**
+ * A query whose rows are exactly `Row`.
+ *
+ * @example
+ * ```ts
+ * const all: RowTypedQuery<Infer<typeof hero.rowType>> = from.hero;
+ * ```
+ */
 export interface RowTypedQuery<Row, _SpacetimeType = unknown> {
   /** Neither more nor fewer columns: a function of the row makes the compiler compare both ways. */
   readonly [queriedRow]: (row: Row) => Row;
   toSql(): string;
 }
 
-/** A query for rows of table `Table`. */
+/**
+ * A query for rows of table `Table`.
+ *
+ * @example
+ * ```ts
+ * const strong: Query<typeof hero> = from.hero.where((row) => row.level.gt(9));
+ * ```
+ */
 export type Query<Table> =
   Table extends TableSchema<infer C, any> ? RowTypedQuery<RowOf<C>, C> : RowTypedQuery<unknown>;
 
-/** `ctx.from`: the tables of a schema as starting points of queries. */
+/**
+ * `ctx.from`: the tables of a schema as starting points of queries.
+ *
+ * @example
+ * ```ts
+ * const builder: QueryBuilder<InferSchema<typeof db>> = makeQueryBuilder(db.schemaType);
+ * ```
+ */
 export type QueryBuilder<S> = {
   readonly [Key in keyof S as S[Key] extends TableSchema<any, any>
     ? Key
     : never]: Key extends string ? TableRef<S[Key], Key> : never;
 };
 
-/** A table in a query; by itself the query for all its rows. */
+/**
+ * A table in a query; by itself the query for all its rows.
+ *
+ * @example
+ * ```ts
+ * const all: TableRef<typeof hero, 'hero'> = from.hero;
+ * ```
+ */
 export type TableRef<Table, Name extends string = string> =
   Table extends TableSchema<infer C, infer Options> ? TableQuery<Name, C, Options> : never;
 
@@ -90,11 +118,26 @@ type JoinOn<
   right: JoinRow<Other, OtherC, OtherOptions>,
 ) => JoinCondition<Name | Other>;
 
-/** The row in a predicate: its columns, to be compared. */
+/**
+ * The row in a predicate: its columns, to be compared.
+ *
+ * @example
+ * ```ts
+ * const isStrong = (row: RowExpr<{ level: U8Builder }>) => row.level.gt(9);
+ * ```
+ */
 export type RowExpr<C extends Columns, Name extends string = string> = {
   readonly [Key in keyof C]: ColumnExpr<C[Key][typeof outType], Name>;
 };
 
+/**
+ * A column in a predicate.
+ *
+ * @example
+ * ```ts
+ * const isStrong = (level: ColumnExpr<number>) => level.gt(9);
+ * ```
+ */
 export interface ColumnExpr<Value, Name extends string = string> {
   readonly [columnValue]: Value;
   readonly [ofTable]: Name;

@@ -11,8 +11,13 @@ export type IntegerArray =
   | BigUint64Array;
 
 /**
- * Random numbers of one call: unpredictable to callers, and the same again when the call is run again
- * from its record. Called as a function it gives a number from 0 up to, not including, 1.
+ * Random numbers of one call: unpredictable to callers, and the same again when the call is run
+ * again from its record. Called as a function it gives a number from 0 up to, not including, 1.
+ *
+ * @example
+ * ```ts
+ * const roll = ctx.random.integerInRange(1, 20);
+ * ```
  */
 export interface Random {
   (): number;

@@ -1,4 +1,11 @@
-/** One end of a range. */
+/**
+ * One end of a range.
+ *
+ * @example
+ * ```ts
+ * const from: Bound<number> = { tag: 'included', value: 3 };
+ * ```
+ */
 export type Bound<Value> =
   | { readonly tag: 'included'; readonly value: Value }
   | { readonly tag: 'excluded'; readonly value: Value }
@@ -7,8 +14,8 @@ export type Bound<Value> =
 const unbounded = { tag: 'unbounded' } as const;
 
 /**
- * The values between two bounds, for `filter` and `delete` of an ordered index. A bound that is left
- * out is open.
+ * The values between two bounds, for `filter` and `delete` of an ordered index. A bound that is
+ * left out is open.
  *
  * @example
  * ```ts

@@ -4,9 +4,9 @@ import type { Columns } from './infer.ts';
 import type { Router } from './router.ts';
 
 /**
- * What `db.reducer(…)` and its like leave on the value they return. An exported value without it is
- * an error when the module is described. The key is shared between copies of this library, so that a
- * submodule that bundles its own copy still works.
+ * What `db.reducer(…)` and its like leave on the value they return. An exported value without it
+ * is an error when the module is described. The key is shared between copies of this library, so
+ * that a submodule with a copy of its own is understood.
  */
 export const registrationKey: unique symbol = Symbol.for('reducerdb.export.v1');
 
@@ -49,7 +49,14 @@ export interface FunctionOptions {
   readonly onSchedule?: unknown;
 }
 
-/** Something that a module may export. */
+/**
+ * Something that a module may export.
+ *
+ * @example
+ * ```ts
+ * const exported: ModuleExport = db.reducer(() => {});
+ * ```
+ */
 export interface ModuleExport {
   readonly [registrationKey]: { readonly schema: object; readonly registration: Registration };
 }

@@ -10,12 +10,13 @@ interface Route {
 let readRoutes: (router: Router) => readonly Route[];
 
 /**
- * Which handler answers which path. Immutable: every method returns a new router. Paths are compared
- * as they are, without parameters.
+ * Which handler answers which path. Immutable: every method returns a new router. Paths are
+ * compared as they are, without parameters.
  *
  * @example
  * ```ts
- * export const routes = db.httpRouter(new Router().get('/board', board).post('/board/clear', clear));
+ * const router = new Router().get('/board', board).post('/board/clear', clear);
+ * export const routes = db.httpRouter(router);
  * ```
  */
 export class Router {

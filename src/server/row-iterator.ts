@@ -2,7 +2,7 @@
 
 import { EngineIterator, Helpers } from './iterator-helpers.ts';
 
-/** What `iter` and `filter` return: an iterator with `map`, `filter`, `take`, `toArray` and so on. */
+/** What `iter` and `filter` return: an iterator with `map`, `filter`, `take`, `toArray` … */
 export type RowIterator<Row> = IteratorObject<Row, undefined, unknown>;
 
 /** Yields rows in batches: the next ones, or nothing when there are no more. */

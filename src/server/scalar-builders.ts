@@ -22,8 +22,8 @@ import type {
 } from './composite.ts';
 
 /**
- * The classes of builders by name, for `instanceof` and for type annotations. Builders themselves are
- * made by `t`; all are of one class at run time, so these classes ask a builder which family it is of.
+ * The classes of builders by name, for `instanceof` and for type annotations. Builders themselves
+ * are made by `t` and are all of one class; these classes ask a builder which family it is of.
  */
 export interface BuilderClass<B> {
   /** Not to be called: `t` makes builders. */

@@ -64,6 +64,14 @@ export const CaseConversionPolicy = {
   None: { tag: 'None' },
 } as const satisfies Record<string, CaseConversionPolicy>;
 
+/**
+ * What a schema may say about the whole module.
+ *
+ * @example
+ * ```ts
+ * const settings: ModuleSettings = { CASE_CONVERSION_POLICY: CaseConversionPolicy.None };
+ * ```
+ */
 export interface ModuleSettings {
   readonly CASE_CONVERSION_POLICY?: CaseConversionPolicy;
 }

@@ -1,7 +1,7 @@
 /**
  * The host's functions, handed over once with the request for the hooks. Results are numbers; a
  * negative one is an error code with its sign turned. Rows, keys and bounds travel in one shared
- * buffer, the *scratch*, from its start on. The host overwrites it in every call that returns bytes.
+ * buffer, the *scratch*, from its start on. The host overwrites it when a call returns bytes.
  */
 export interface Sys {
   /** The scratch, first grown to hold `minBytes`; its content is kept. */
@@ -19,7 +19,7 @@ export interface Sys {
   /** Handle of an iterator over the rows as they are now. */
   scan(table: number): number;
   scan_point(index: number, keyLength: number): number;
-  /** In: prefix, start bound, end bound, one after the other. An end of length 0 equals the start. */
+  /** In: prefix, start bound, end bound, one after the other. An end of 0 bytes is the start. */
   scan_range(
     index: number,
     prefixColumns: number,

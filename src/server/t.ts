@@ -113,7 +113,15 @@ export interface TypeFactory {
   ): Builder<Out, In, Allowed>;
 }
 
-/** The one `TypeFactory`. */
+/**
+ * The types of columns, parameters and results.
+ *
+ * @example
+ * ```ts
+ * const Mood = t.enum('Mood', ['Calm', 'Angry']);
+ * const pet = table({}, { id: t.u32().primaryKey(), mood: Mood, tags: t.array(t.string()) });
+ * ```
+ */
 export const t: TypeFactory = {
   ...scalars(),
   byteArray: plain('ByteArray', bytesType),

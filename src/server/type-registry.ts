@@ -5,9 +5,9 @@ import { type AnyBuilder, type AnyType, columnOf, type Shape } from './builder.t
 import { resolved } from './composite.ts';
 
 /**
- * Turns builders into types. Named ones (objects, enums, rows) get a place in the typespace when they
- * are first met and are a ref from then on, so a type may contain itself. The place is taken before
- * the inside is looked at; the definition is listed after it.
+ * Turns builders into types. Named ones (objects, enums, rows) get a place in the typespace when
+ * they are first met and are a ref from then on, so a type may contain itself. The place is taken
+ * before the inside is looked at; the definition is listed after it.
  */
 export class TypeRegistry {
   readonly definitions: RawTypeDefinition[] = [];
