@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 
@@ -23,20 +23,29 @@ export async function typeCheck(folder: string): Promise<TypeCheck> {
   if (!existsSync(path.join(folder, 'tsconfig.json'))) {
     return { kind: 'skipped', text: `Types are not checked: ${folder} has no tsconfig.json.` };
   }
+  if (findPackage(folder, 'reducerdb') === undefined) {
+    const text = `Types are not checked: reducerdb is not installed in ${folder} (npm install).`;
+    return { kind: 'skipped', text };
+  }
   const { code, output } = await run(compiler, folder);
   return code === 0 ? { kind: 'passed' } : { kind: 'failed', text: output.trim() };
 }
 
 /** The file that starts the `tsc` that the project, or a folder above it, has installed. */
 function findCompiler(folder: string): string | undefined {
-  const require = createRequire(path.join(path.resolve(folder), 'package.json'));
-  for (const place of require.resolve.paths('typescript') ?? []) {
-    const manifest = path.join(place, 'typescript', 'package.json');
-    if (!existsSync(manifest)) continue;
-    const { bin } = require(manifest) as { bin?: { tsc?: string } };
-    if (bin?.tsc !== undefined) return path.join(place, 'typescript', bin.tsc);
-  }
-  return undefined;
+  const place = findPackage(folder, 'typescript');
+  if (place === undefined) return undefined;
+  const manifest = readFileSync(path.join(place, 'package.json'), 'utf8');
+  const { bin } = JSON.parse(manifest) as { bin?: { tsc?: string } };
+  return bin?.tsc === undefined ? undefined : path.join(place, bin.tsc);
+}
+
+/** The folder of a package that code in `folder` can import. */
+function findPackage(folder: string, name: string): string | undefined {
+  const { resolve } = createRequire(path.join(path.resolve(folder), 'package.json'));
+  return (resolve.paths(name) ?? [])
+    .map((place) => path.join(place, name))
+    .find((place) => existsSync(path.join(place, 'package.json')));
 }
 
 function run(compiler: string, folder: string): Promise<{ code: number; output: string }> {
