@@ -49,6 +49,8 @@ export interface Shop {
   rows(sql: string, settings?: CallSettings): Promise<Value[]>;
   /** Texts of all items, by id. */
   texts(): Promise<Value[]>;
+  /** Kind and token of all visits that the lifecycle reducers noted, by id. */
+  visits(): Promise<Value[]>;
   lines(): ModuleLogLine[];
   messages(): string[];
   reports(): string[];
@@ -165,6 +167,11 @@ class OpenShop implements Shop {
   texts = async (): Promise<Value[]> => {
     const rows = (await this.rows('SELECT id, text FROM item')) as [bigint, string][];
     return rows.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, text]) => text);
+  };
+
+  visits = async (): Promise<Value[]> => {
+    const rows = (await this.rows('SELECT id, kind, token FROM visit')) as [bigint, Value, Value][];
+    return rows.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, ...visit]) => visit);
   };
 
   lines = (): ModuleLogLine[] => this.#lines.map(({ line }) => line);
