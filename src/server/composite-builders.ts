@@ -1,4 +1,5 @@
 import type { AnyType, Builder, OptionBuilder as OptionOf } from './builder.ts';
+import { type BuilderClass, typeClass } from './builder-class.ts';
 import type {
   ArrayBuilder as ArrayOf,
   Fields,
@@ -11,7 +12,6 @@ import type {
   Variants,
 } from './composite.ts';
 import type { Columns } from './infer.ts';
-import { type BuilderClass, typeClass } from './scalar-builders.ts';
 
 /**
  * The type of a list.
