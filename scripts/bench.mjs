@@ -3,7 +3,7 @@
 // Each `*.bench.ts` exports `benchmarks(scale)`, which returns its figures. A figure that has a
 // baseline was measured in the same run as it, so the ratio holds on a noisy machine; the figure
 // alone does not. `--record` writes them with the machine and date to `bench/results/`.
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -14,6 +14,20 @@ const args = process.argv.slice(2);
 const scale = Number(flagValue('--scale') ?? 1);
 const isRecording = args.includes('--record');
 const wanted = args.find((arg, at) => !arg.startsWith('--') && args[at - 1] !== '--scale');
+
+/** A bundled file still finds what lies beside its source. */
+const keepPlaces = {
+  name: 'keep-places',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\](src|bench)[/\\].*\.ts$/ }, ({ path: place }) => ({
+      contents: readFileSync(place, 'utf8').replaceAll(
+        'import.meta.url',
+        JSON.stringify(pathToFileURL(place).href),
+      ),
+      loader: 'ts',
+    }));
+  },
+};
 
 const files = findBenchmarks().filter((file) => wanted === undefined || file.includes(wanted));
 const figures = [];
@@ -46,7 +60,7 @@ async function load(file) {
     format: 'esm',
     target: 'node20',
     packages: 'external',
-    define: { 'import.meta.url': JSON.stringify(pathToFileURL(path.join(root, file)).href) },
+    plugins: [keepPlaces],
   });
   return import(pathToFileURL(outfile).href);
 }
