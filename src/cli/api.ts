@@ -1,3 +1,5 @@
+import http, { type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import { CliError } from './io.ts';
 import type { ServerAddress } from './server-choice.ts';
 
@@ -24,6 +26,35 @@ export class Api {
       if (request.signal?.aborted) throw cause;
       throw unreachable(this.server, cause);
     }
+  }
+
+  /**
+   * Asks for an answer that comes in pieces and may pause for as long as it likes, which `fetch` cuts
+   * after some minutes. Any answer but a good one is an error with its text.
+   */
+  async *pieces(path: string): AsyncGenerator<string> {
+    const answer = await this.#get(path);
+    answer.setEncoding('utf8');
+    const isGood = answer.statusCode === 200;
+    let refusal = '';
+    try {
+      for await (const piece of answer) {
+        if (isGood) yield piece;
+        else refusal += piece;
+      }
+    } catch (cause) {
+      throw new CliError(`the connection to ${this.server.url} was lost`, 1, { cause });
+    }
+    if (!isGood) throw new CliError(statusText(answer.statusCode ?? 0, refusal));
+  }
+
+  #get(path: string): Promise<IncomingMessage> {
+    const headers = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
+    const { get } = this.server.url.startsWith('https:') ? https : http;
+    return new Promise((resolve, reject) => {
+      const request = get(`${this.server.url}${path}`, { headers }, resolve);
+      request.on('error', (cause) => reject(unreachable(this.server, cause)));
+    });
   }
 
   /** Sends a request and gives the text of a good answer; any other is an error with its text. */

@@ -1,7 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { buildModule } from '../bundle/build-module.ts';
-import { typeCheck } from '../bundle/type-check.ts';
 import { CliError, type Io } from './io.ts';
 
 /**
@@ -15,6 +13,11 @@ export async function buildProject(folder: string, io: Io): Promise<Uint8Array> 
         'Make one with `reducerdb init <name>`, or name its folder with --module-path.',
     );
   }
+  // Loaded when needed: commands that build nothing answer sooner without the bundler.
+  const [{ typeCheck }, { buildModule }] = await Promise.all([
+    import('../bundle/type-check.ts'),
+    import('../bundle/build-module.ts'),
+  ]);
   const types = await typeCheck(folder);
   if (types.kind === 'failed') throw new CliError(`${types.text}\nType errors in ${folder}.`);
   if (types.kind === 'skipped') io.err(types.text);

@@ -3,69 +3,100 @@ import type { Target } from './project-config.ts';
 import type { ServerAddress } from './server-choice.ts';
 import type { Session } from './session.ts';
 
-/** A database that a command works on, and where it is. */
+/**
+ * Which database a command means, when the project configuration may name it instead of the words.
+ * A database that no target names is taken as it stands, on the server of the project or the user.
+ */
 export interface ChosenDatabase {
   readonly database: string;
   readonly server: ServerAddress;
 }
 
-/**
- * Splits a command's words into the database and the rest. With a project that names one database the
- * database may be left out; `restMin` words always belong to the rest.
- */
-export function splitDatabase(
-  session: Session,
-  words: readonly string[],
-  restMin: number,
-): { chosen: ChosenDatabase; rest: readonly string[] } {
-  const targets = namedTargets(session);
-  const [first, ...others] = words;
-  const named = targets.find(({ database }) => database === first);
-  if (first !== undefined && named !== undefined && others.length >= restMin) {
-    return { chosen: choose(session, first, named), rest: others };
-  }
-  const only = targets.length === 1 ? targets[0] : undefined;
-  if (only?.database !== undefined && words.length >= restMin) {
-    return { chosen: choose(session, only.database, only), rest: words };
-  }
-  if (targets.length > 1 && restMin > 0 && first !== undefined) {
-    throw new CliError(severalText(targets, first));
-  }
-  if (first === undefined || others.length < restMin) throw missingDatabase();
-  return { chosen: choose(session, first, undefined), rest: others };
+/** The database, and the words that come after it. */
+export interface ChosenAndWords {
+  readonly chosen: ChosenDatabase;
+  readonly rest: readonly string[];
 }
 
-/** The database of a command that takes it as its only word, and may leave it out. */
+/** For commands that take the database as their only word. */
 export function onlyDatabase(session: Session, word: string | undefined): ChosenDatabase {
+  if (word !== undefined) return choose(session, word);
+  const only = onlyTarget(session);
+  if (only === undefined) throw missing('<database>');
+  return only;
+}
+
+/** `call [database] <function> [argument…]`: with one target, the database may be left out. */
+export function databaseAndFunction(session: Session, words: readonly string[]): ChosenAndWords {
   const targets = namedTargets(session);
-  if (word !== undefined) {
-    return choose(
-      session,
-      word,
-      targets.find(({ database }) => database === word),
+  const [first, ...others] = words;
+  if (first === undefined) throw missing(targets.length === 1 ? '<function>' : '<database>');
+  const isTarget = targets.some(({ database }) => database === first);
+  const only = onlyTarget(session);
+  if (!isTarget && targets.length > 1) throw ambiguous(targets, first);
+  const found =
+    isTarget || only === undefined
+      ? { chosen: choose(session, first), rest: others }
+      : { chosen: only, rest: words };
+  if (found.rest.length === 0) throw missing('<function>');
+  return found;
+}
+
+/** `sql [database] <query>`: of two words, the first is the database. */
+export function databaseAndQuery(session: Session, words: readonly string[]): ChosenAndWords {
+  if (words.length > 2) {
+    throw new CliError('give one query, in quotes: reducerdb sql my-db "SELECT * FROM t"', 2);
+  }
+  const [first, second] = words;
+  if (first === undefined) throw missing('<query>');
+  if (second !== undefined) return { chosen: choose(session, first), rest: [second] };
+  const only = onlyTarget(session);
+  if (only === undefined) throw missing('<database>');
+  return { chosen: only, rest: [first] };
+}
+
+/** `describe [database] [reducer|table <name>]`: a project is described by its own targets only. */
+export function databaseAndEntity(session: Session, words: readonly string[]): ChosenAndWords {
+  const isNarrowed = words.length >= 2 && /^(reducer|table)$/.test(words.at(-2) ?? '');
+  const rest = isNarrowed ? words.slice(-2) : [];
+  const [database, unexpected] = words.slice(0, words.length - rest.length);
+  if (unexpected !== undefined) throw new CliError(`unexpected argument \`${unexpected}\``, 2);
+  const targets = namedTargets(session);
+  if (targets.length > 0 && database !== undefined && findTarget(session, database) === undefined) {
+    throw new CliError(
+      `Database '${database}' is not in the config file. If you want to run against a database ` +
+        'outside of the current project, pass --no-config.',
     );
   }
-  const [only, ...more] = targets;
-  if (only?.database === undefined || more.length > 0) throw missingDatabase();
-  return choose(session, only.database, only);
+  return { chosen: onlyDatabase(session, database), rest };
 }
 
 function namedTargets({ project }: Session): Target[] {
   return (project?.targets ?? []).filter(({ database }) => database !== undefined);
 }
 
-function choose(session: Session, database: string, target: Target | undefined): ChosenDatabase {
-  return { database, server: session.server(target?.server) };
+function findTarget(session: Session, database: string): Target | undefined {
+  return namedTargets(session).find((target) => target.database === database);
 }
 
-function missingDatabase(): CliError {
-  return new CliError('the following required arguments were not provided:\n  <database>', 2);
+function onlyTarget(session: Session): ChosenDatabase | undefined {
+  const [only, ...more] = namedTargets(session);
+  if (only?.database === undefined || more.length > 0) return undefined;
+  return choose(session, only.database);
 }
 
-function severalText(targets: readonly Target[], first: string): string {
+function choose(session: Session, database: string): ChosenDatabase {
+  return { database, server: session.server(findTarget(session, database)?.server) };
+}
+
+function missing(argument: string): CliError {
+  return new CliError(`the following required arguments were not provided:\n  ${argument}`, 2);
+}
+
+function ambiguous(targets: readonly Target[], first: string): CliError {
   const names = targets.map(({ database }) => database).join(', ');
-  return (
+  return new CliError(
     `Multiple databases found in config: ${names}. Please specify which database to use, ` +
-    `or pass --no-config to use '${first}' directly.`
+      `or pass --no-config to use '${first}' directly.`,
   );
 }

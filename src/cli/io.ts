@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface, type Interface } from 'node:readline';
 
 /** What a command may touch of its surroundings; tests run the real program instead of faking it. */
 export interface Io {
@@ -8,20 +8,24 @@ export interface Io {
   out(text: string): void;
   /** Warnings, notices and errors. */
   err(text: string): void;
-  /** True when a person can be asked. */
-  readonly isInteractive: boolean;
+  /** Asks for one line; `undefined` at the end of input. */
+  ask(question: string): Promise<string | undefined>;
   /** True when results go to a terminal that shows colours. */
   readonly hasColours: boolean;
+  /** Lets go of standard input. */
+  close(): void;
 }
 
 export function processIo(): Io {
+  const answers = new Answers();
   return {
     cwd: process.cwd(),
     environment: process.env,
     out: (text) => void process.stdout.write(`${text}\n`),
     err: (text) => void process.stderr.write(`${text}\n`),
-    isInteractive: process.stdin.isTTY === true && process.stdout.isTTY === true,
+    ask: (question) => answers.ask(question),
     hasColours: process.stdout.isTTY === true && process.env.NO_COLOR === undefined,
+    close: () => answers.close(),
   };
 }
 
@@ -42,19 +46,58 @@ export async function confirm(io: Io, question: string, isSkipped: boolean): Pro
     io.err('Skipping confirmation due to --yes');
     return true;
   }
-  const lines = createInterface({ input: process.stdin, output: process.stdout });
-  try {
-    const answer = await Promise.race([
-      lines.question(`${question} [y/N] `),
-      new Promise<string>((resolve) => lines.once('close', () => resolve(''))),
-    ]);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    lines.close();
-  }
+  const answer = await io.ask(`${question} [y/N] `);
+  return answer !== undefined && /^y(es)?$/i.test(answer.trim());
 }
 
 /** Said by commands whose output or flags may still change. */
 export function warnUnstable(io: Io): void {
   io.err('WARNING: This command is UNSTABLE and subject to breaking changes.\n');
+}
+
+/**
+ * Lines of standard input, one for each question. One reader serves all questions of the process:
+ * when the answers come through a pipe, it may have read the next one together with this one.
+ */
+class Answers {
+  readonly #waiting: string[] = [];
+  #lines: Interface | undefined;
+  #isOver = false;
+
+  async ask(question: string): Promise<string | undefined> {
+    const lines = this.#reader();
+    process.stdout.write(question);
+    const answer = await this.#next(lines);
+    if (process.stdin.isTTY !== true) process.stdout.write('\n');
+    return answer;
+  }
+
+  close(): void {
+    this.#lines?.close();
+  }
+
+  #next(lines: Interface): Promise<string | undefined> {
+    const line = this.#waiting.shift();
+    if (line !== undefined || this.#isOver) return Promise.resolve(line);
+    return new Promise((resolve) => {
+      const done = () => {
+        lines.off('line', done);
+        lines.off('close', done);
+        resolve(this.#waiting.shift());
+      };
+      lines.once('line', done);
+      lines.once('close', done);
+    });
+  }
+
+  #reader(): Interface {
+    if (this.#lines !== undefined) return this.#lines;
+    const lines = createInterface({ input: process.stdin });
+    lines.on('line', (line) => this.#waiting.push(line));
+    lines.on('close', () => {
+      this.#isOver = true;
+    });
+    this.#lines = lines;
+    return lines;
+  }
 }

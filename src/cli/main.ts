@@ -1,25 +1,45 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander';
+import { BuildError } from '../bundle/build-error.ts';
 import { ConfigurationError } from '../service/configuration.ts';
+import { joinOptionalValues } from './arguments.ts';
 import { CliError, processIo } from './io.ts';
 import { makeProgram } from './program.ts';
 
 const io = processIo();
 
+// A reader such as `head` may have seen enough: that is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
 try {
-  await makeProgram(io).parseAsync(process.argv);
+  const words = joinOptionalValues(process.argv.slice(2));
+  await makeProgram(io).parseAsync(words, { from: 'user' });
 } catch (error) {
   process.exitCode = report(error);
+} finally {
+  io.close();
 }
 
-/** Prints what went wrong, its causes below it, and gives the exit code. */
+/** Prints what went wrong and gives the exit code. Only a bug comes with its stack. */
 function report(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  const isExpected = error instanceof CliError || error instanceof ConfigurationError;
   if (!(error instanceof Error)) {
     io.err(`Error: ${String(error)}`);
     return 1;
   }
-  io.err(`Error: ${isExpected ? error.message : (error.stack ?? error.message)}`);
+  io.err(`Error: ${isExpected(error) ? error.message : (error.stack ?? error.message)}`);
   return error instanceof CliError ? error.exitCode : 1;
+}
+
+/** What the user can mend: our own texts, and what the operating system refused. */
+function isExpected(error: Error): boolean {
+  return (
+    error instanceof CliError ||
+    error instanceof ConfigurationError ||
+    error instanceof BuildError ||
+    'syscall' in error
+  );
 }

@@ -41,7 +41,7 @@ export async function bridge({ input, write, send }: Bridge): Promise<void> {
     try {
       const answer = await send(line, controller.signal);
       const text = await answer.text();
-      if (id !== undefined) write(answerLine(answer, text, id));
+      if (id !== undefined) write(answerLine(answer.status, text, id));
     } catch (error) {
       if (id === undefined || controller.signal.aborted) return;
       write(errorLine(id, -32603, error instanceof Error ? error.message : String(error)));
@@ -85,12 +85,22 @@ function idText(id: JsonValue | undefined): string | undefined {
   return typeof id === 'string' ? JSON.stringify(id) : 'null';
 }
 
-/** The service's JSON on one line, or an error that carries what it said instead. */
-function answerLine(answer: Response, text: string, id: string): string {
-  const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false;
-  if (isJson) return text.replace(/[\r\n]+\s*/g, ' ');
-  const words = text.trim() === '' ? `the service answered with status ${answer.status}` : text;
+/** The service's answer on one line, or an error that carries what it said instead. */
+function answerLine(status: number, text: string, id: string): string {
+  // A line break in JSON stands between values: inside of strings it is escaped.
+  if (isAnswer(text)) return text.replace(/[\r\n]+\s*/g, ' ');
+  const words = text.trim() === '' ? `the service answered with status ${status}` : text;
   return errorLine(id, -32603, words);
+}
+
+/** Something on the way, such as a proxy, may answer with JSON that is no message. */
+function isAnswer(text: string): boolean {
+  try {
+    const answer = parseJson(text);
+    return answer instanceof JsonObject && answer.get('jsonrpc') === '2.0';
+  } catch {
+    return false;
+  }
 }
 
 function errorLine(id: string, code: number, message: string): string {

@@ -1,5 +1,6 @@
 import { type Api, databasePath } from './api.ts';
 import { CliError, confirm, type Io } from './io.ts';
+import type { YesKind } from './session.ts';
 
 export type DeleteData = 'always' | 'on-conflict' | 'never';
 
@@ -15,14 +16,14 @@ export interface UpdateQuestion {
   readonly database: string | undefined;
   readonly deleteData: DeleteData;
   readonly mayBreakClients: boolean;
-  readonly answersYes: (kind: string) => boolean;
+  readonly answersYes: (kind: YesKind) => boolean;
 }
 
 /**
  * Asks the server what the upload would change, shows it, and asks the user where that is needed.
- * `undefined`: the user does not want it after all.
+ * Throws when the user does not want it after all.
  */
-export async function prepareUpdate(question: UpdateQuestion): Promise<UpdateChoice | undefined> {
+export async function prepareUpdate(question: UpdateQuestion): Promise<UpdateChoice> {
   const { database, deleteData } = question;
   if (database === undefined) return { query: {} };
   if (deleteData === 'always') return clearing(question, database);
@@ -55,7 +56,18 @@ async function prePublish(
   const text = await answer.text();
   if (answer.status === 404) return undefined;
   if (answer.ok) return JSON.parse(text) as Plan;
+  if (answer.status === 403) throw notYours(api, database);
   throw new CliError(`Pre-publish check failed with status ${answer.status}: ${text}`);
+}
+
+/** The database is there, and somebody else's. */
+export function notYours({ token }: Api, database: string | undefined): CliError {
+  return new CliError(
+    token === undefined
+      ? `You need to be logged in as the owner of ${database} to publish to ${database}`
+      : `The database ${database} is not registered to the identity you provided.\n` +
+          'Publish under another name, or log in as its owner.',
+  );
 }
 
 async function automatic(
@@ -76,7 +88,7 @@ async function manual(
   question: UpdateQuestion,
   database: string,
   reason: string,
-): Promise<UpdateChoice | undefined> {
+): Promise<UpdateChoice> {
   const { io } = question;
   io.out(reason);
   if (question.deleteData === 'on-conflict') {
@@ -93,10 +105,10 @@ async function manual(
 async function clearing(
   { io, answersYes }: UpdateQuestion,
   database: string,
-): Promise<UpdateChoice | undefined> {
+): Promise<UpdateChoice> {
   io.out(`This will DESTROY the current ${database} module, and ALL corresponding data.`);
   const question = `Are you sure you want to proceed? [deleting ${database}]`;
   if (await confirm(io, question, answersYes('delete-data'))) return { query: { clear: 'true' } };
   io.out('Aborted.');
-  return undefined;
+  throw new CliError('Publish aborted by user.');
 }

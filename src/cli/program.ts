@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { productVersion } from '../service/version.ts';
 import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
@@ -17,6 +17,7 @@ import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
 import { addVerify } from './commands/verify.ts';
 import type { Io } from './io.ts';
+import { yesKinds } from './session.ts';
 
 const examples = `
 First steps:
@@ -81,6 +82,21 @@ export function withAnonymous(command: Command): Command {
 /** Adds `--yes`, which answers questions; with a list it answers those kinds only. */
 export function withYes(command: Command): Command {
   return command.addOption(
-    new Option('-y, --yes [kinds]', 'answer yes to questions: all, or a list of their kinds'),
+    new Option(
+      '-y, --yes [=kinds]',
+      'answer yes to questions: all, or a list of their kinds',
+    ).argParser((text: string, before: string[] | undefined) => [
+      ...(before ?? []),
+      ...kinds(text),
+    ]),
   );
+}
+
+function kinds(text: string): string[] {
+  const known: readonly string[] = yesKinds;
+  const given = text.split(',').map((kind) => kind.trim());
+  for (const kind of given) {
+    if (!known.includes(kind)) throw new InvalidArgumentError(`One of: ${known.join(', ')}.`);
+  }
+  return given;
 }

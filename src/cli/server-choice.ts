@@ -10,15 +10,11 @@ export interface ServerAddress {
 }
 
 /**
- * Finds the server that is meant: the flag, else the project's, else the user's default. A text with
- * `://` is an address; anything else is a saved nickname, then a saved host name.
+ * Finds the server that is meant: the one that is named, else the user's default. A text with `://` is
+ * an address; anything else is a saved nickname, then a saved host name.
  */
-export function chooseServer(
-  config: UserConfig,
-  flag: string | undefined,
-  project: string | undefined,
-): ServerAddress {
-  const wanted = flag ?? project ?? config.defaultServer;
+export function chooseServer(config: UserConfig, named: string | undefined): ServerAddress {
+  const wanted = named ?? config.defaultServer;
   if (wanted === undefined) {
     throw new CliError(
       'No server is named and there is no default one. ' +
@@ -27,12 +23,7 @@ export function chooseServer(
   }
   if (wanted.includes('://')) return { url: checkedUrl(wanted), name: wanted };
   const server = findServer(config, wanted);
-  if (server === undefined) {
-    throw new CliError(
-      `No such saved server configuration: ${wanted}\n` +
-        `Add it with: reducerdb server add --url <url> ${wanted}`,
-    );
-  }
+  if (server === undefined) throw unknownServer(wanted);
   return { url: `${server.protocol}://${server.host}`, name: server.nickname ?? server.host };
 }
 
@@ -40,6 +31,13 @@ export function findServer(config: UserConfig, name: string): SavedServer | unde
   return (
     config.servers.find(({ nickname }) => nickname === name) ??
     config.servers.find(({ host }) => host === name)
+  );
+}
+
+export function unknownServer(name: string): CliError {
+  return new CliError(
+    `No such saved server configuration: ${name}\n` +
+      `Add it with: reducerdb server add --url <url> ${name}`,
   );
 }
 

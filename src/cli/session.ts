@@ -8,11 +8,24 @@ import { onlyServer, type ProjectConfig, readProjectConfig } from './project-con
 import { chooseServer, type ServerAddress } from './server-choice.ts';
 import { readUserConfig, type UserConfig, writeUserConfig } from './user-config.ts';
 
+/** Kinds of questions that `--yes` can name. */
+export const yesKinds = [
+  'all',
+  'remote',
+  'migrate',
+  'break-clients',
+  'skip-login',
+  'delete-data',
+] as const;
+
+export type YesKind = (typeof yesKinds)[number];
+
 /** Flags that all commands which talk to a host share. */
 export interface SharedFlags {
   readonly server?: string;
   readonly anonymous?: boolean;
-  readonly yes?: boolean | string;
+  /** Kinds of questions that are answered with yes. */
+  readonly yes?: readonly string[];
   readonly config?: boolean;
   readonly env?: string;
 }
@@ -23,7 +36,7 @@ export class Session {
   readonly places: Places;
   readonly flags: SharedFlags;
   #config: UserConfig;
-  #project: ProjectConfig | undefined;
+  #project: { readonly read: ProjectConfig | undefined } | undefined;
 
   constructor(io: Io, command: Command) {
     this.io = io;
@@ -31,16 +44,17 @@ export class Session {
     const { rootDir, configPath } = command.optsWithGlobals();
     this.places = findPlaces({ rootDir, configPath, environment: io.environment });
     this.#config = readUserConfig(this.places.configFile);
-    this.#project =
-      this.flags.config === false ? undefined : readProjectConfig(io.cwd, this.flags.env);
   }
 
   get config(): UserConfig {
     return this.#config;
   }
 
+  /** Read when first asked for: a command without use for it is not stopped by a fault in it. */
   get project(): ProjectConfig | undefined {
-    return this.#project;
+    if (this.flags.config === false) return undefined;
+    this.#project ??= { read: readProjectConfig(this.io.cwd, this.flags.env) };
+    return this.#project.read;
   }
 
   save(config: UserConfig): void {
@@ -50,13 +64,20 @@ export class Session {
 
   /** The server that a command without a target of its own means. */
   server(preferred?: string): ServerAddress {
-    const project = this.#project === undefined ? undefined : onlyServer(this.#project);
-    return chooseServer(this.#config, this.flags.server, preferred ?? project);
+    const project = () => (this.project === undefined ? undefined : onlyServer(this.project));
+    const named = this.flags.server ?? preferred ?? project();
+    return chooseServer(this.#config, named);
   }
 
   /** Talks as the saved identity, as nobody with `--anonymous`, or as nobody when none is saved. */
   api(server = this.server()): Api {
-    return new Api(server, this.flags.anonymous === true ? undefined : this.#config.token);
+    return this.flags.anonymous === true
+      ? this.anonymousApi(server)
+      : new Api(server, this.#config.token);
+  }
+
+  anonymousApi(server: ServerAddress): Api {
+    return new Api(server, undefined);
   }
 
   /** Talks as the saved identity; gets one from the server first when there is none. */
@@ -79,13 +100,10 @@ export class Session {
     this.io.err(`Logged in with identity ${answer.identity}`);
   }
 
-  /** `--yes`, `--yes=all` or a list that names this kind of question. */
-  answersYes(kind: string): boolean {
-    const { yes } = this.flags;
-    if (yes === undefined || yes === false) return false;
-    if (yes === true) return true;
-    const kinds = yes.split(',');
-    return kinds.includes('all') || kinds.includes(kind);
+  /** True after `--yes`, which means all kinds, or a list that names this kind of question. */
+  answersYes(kind: YesKind): boolean {
+    const { yes = [] } = this.flags;
+    return yes.includes('all') || yes.includes(kind);
   }
 }
 

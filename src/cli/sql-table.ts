@@ -35,7 +35,7 @@ export function drawTable({ header, rows }: TextTable): string {
 function cellText(type: AlgebraicType | undefined, value: JsonValue): string {
   if (type === undefined) return '';
   if (value === null) return 'NaN';
-  return valueToText(type, valueFromJson(type, value));
+  return valueToText(type, valueFromJson(type, value), undefined, 'table');
 }
 
 function columnName(name: JsonValue, at: number): string {

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { parse, stringify } from 'smol-toml';
 import { CliError, type Io } from './io.ts';
@@ -45,11 +54,20 @@ export function readUserConfig(file: string): UserConfig {
   }
 }
 
-/** Replaces the file in one step. It holds a token, so only its owner may read it. */
+/**
+ * Replaces the file in one step, also when the power fails: it holds a token, and with the token an
+ * identity would be lost. Only its owner may read it.
+ */
 export function writeUserConfig(file: string, config: UserConfig, io: Io): void {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.new`;
-  writeFileSync(temporary, stringify(toToml(config)), { mode: 0o600 });
+  const temporary = `${file}.${process.pid}.new`;
+  const descriptor = openSync(temporary, 'w', 0o600);
+  try {
+    writeFileSync(descriptor, stringify(toToml(config)));
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
   renameSync(temporary, file);
   io.err(`Saving config to ${file}.`);
 }

@@ -21,7 +21,7 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
     'spacetime-execution-duration-micros': String(outcome.micros),
   };
   if (outcome.kind === 'committed') return empty(200, headers);
-  return failure(outcome.error, reducer, headers);
+  return failure(outcome.error, headers);
 }
 
 function parseArguments(body: string) {
@@ -36,14 +36,14 @@ function parseArguments(body: string) {
 /** Non-standard, but fixed by the interface: the module's own code failed the call. */
 const reducerFailedStatus = 530;
 
-function failure(error: CallError, reducer: string, ran: Record<string, string>): Reply {
+function failure(error: CallError, ran: Record<string, string>): Reply {
   switch (error.code) {
     case 'reducer.unknown':
       return text(404, 'No such procedure');
     case 'reducer.lifecycle':
       return text(400, lifecycleText(error.lifecycle));
     case 'arguments.invalid':
-      return text(400, `invalid arguments for reducer ${localName(reducer)}: ${error.message}`);
+      return text(400, error.message);
     case 'reducer.refused':
       return text(reducerFailedStatus, error.message, ran);
     case 'reducer.crashed':
@@ -57,8 +57,4 @@ function failure(error: CallError, reducer: string, ran: Record<string, string>)
     default:
       return unreachable(error);
   }
-}
-
-function localName(reducer: string): string {
-  return reducer.slice(reducer.lastIndexOf('.') + 1);
 }

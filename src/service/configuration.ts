@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
+import { identityFromHex } from '../values/identity.ts';
 
 /** Everything that decides how a service runs. Paths are absolute. */
 export interface ServiceConfiguration {
@@ -67,6 +68,18 @@ export function parseListenAddress(text: string): ListenAddress {
   }
   const host = match[1] ?? defaultListenAddress.host;
   return { host: host.replace(/^\[|\]$/g, ''), port };
+}
+
+/** Reads `anyone`, `authenticated`, or identities with commas between them. */
+export function parsePublishPolicy(text: string): Creators {
+  if (text === 'anyone' || text === 'authenticated') return text;
+  return text.split(',').map((part) => {
+    const identity = identityFromHex(part.trim());
+    if (identity !== undefined) return identity;
+    throw new ConfigurationError(
+      `--publish-policy: \`${part}\` is neither \`anyone\`, \`authenticated\` nor an identity`,
+    );
+  });
 }
 
 export function isLoopback(host: string): boolean {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
-import { splitDatabase } from '../database-argument.ts';
+import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { nearestNames } from '../nearest.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
@@ -15,7 +15,7 @@ export function addCall(program: Command, io: Io): void {
     .action(async (words: string[], _flags, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
-      const { chosen, rest } = splitDatabase(session, words, 1);
+      const { chosen, rest } = databaseAndFunction(session, words);
       const [name = '', ...args] = rest;
       const { database, server } = chosen;
       const api = await session.apiWithIdentity(server);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
-import { CliError, confirm, type Io } from '../io.ts';
+import { confirm, type Io } from '../io.ts';
 import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
 
@@ -20,8 +20,7 @@ export function addDelete(program: Command, io: Io): void {
         io.out('Aborting');
         return;
       }
-      const answer = await api.send('DELETE', databasePath(database));
-      if (!answer.ok) throw new CliError(await answer.text());
+      await api.text('DELETE', databasePath(identity));
       io.out(`Deleted database ${database} (${identity}).`);
     });
 }

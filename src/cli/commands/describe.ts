@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 import { type Api, databasePath } from '../api.ts';
-import { splitDatabase } from '../database-argument.ts';
+import { databaseAndEntity } from '../database-argument.ts';
+import { indentedJson } from '../indented-json.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
@@ -14,43 +16,51 @@ export function addDescribe(program: Command, io: Io): void {
       warnUnstable(io);
       if (flags.json !== true) throw new CliError('--json is required', 2);
       const session = new Session(io, command);
-      const { chosen, rest } = splitEntity(session, words);
+      const { chosen, rest } = databaseAndEntity(session, words);
       const schema = await newestSchema(session.api(chosen.server), chosen.database);
-      const shown = rest.length === 0 ? schema : findEntity(schema, rest[0] ?? '', rest[1] ?? '');
-      io.out(JSON.stringify(shown, null, 2));
+      const [kind, name] = rest;
+      const isWhole = kind === undefined || name === undefined;
+      io.out(indentedJson(isWhole ? schema : entityOf(schema, kind, name)));
     });
 }
 
-function splitEntity(session: Session, words: readonly string[]) {
-  const kind = words.at(-2);
-  const isNarrowed = kind === 'reducer' || kind === 'table';
-  const narrowing = isNarrowed ? words.slice(-2) : [];
-  const { chosen, rest } = splitDatabase(
-    session,
-    words.slice(0, words.length - narrowing.length),
-    0,
-  );
-  if (rest.length > 0) throw new CliError(`unexpected argument \`${rest[0]}\``, 2);
-  return { chosen, rest: narrowing };
-}
-
-/** The newest form that the server knows. */
-async function newestSchema(api: Api, database: string): Promise<unknown> {
+/** The newest form that the server knows. Numbers keep all their digits. */
+async function newestSchema(api: Api, database: string): Promise<JsonValue> {
   const answer = await api.send('GET', databasePath(database, '/schema?version=10'));
-  if (answer.ok) return answer.json();
-  return api.json('GET', databasePath(database, '/schema?version=9'));
+  if (answer.ok) return parseJson(await answer.text());
+  return parseJson(await api.text('GET', databasePath(database, '/schema?version=9')));
 }
 
-interface Named {
-  readonly source_name?: string;
-  readonly name?: string;
-}
-
-function findEntity(schema: unknown, kind: string, name: string): unknown {
-  const wanted = kind === 'table' ? 'Tables' : 'Reducers';
-  const { sections } = schema as { sections?: Record<string, Named[]>[] };
-  const section = sections?.find((candidate) => wanted in candidate);
-  const found = section?.[wanted]?.find((entity) => (entity.source_name ?? entity.name) === name);
+/** A table or reducer by either of its names: the one clients use, or the one in the source. */
+function entityOf(schema: JsonValue, kind: string, name: string): JsonValue {
+  const isTable = kind === 'table';
+  const newer = section(schema, isTable ? 'Tables' : 'Reducers');
+  const entities = newer ?? get(schema, isTable ? 'tables' : 'reducers');
+  const sourceName = sourceNameOf(schema, isTable ? 'Table' : 'Function', name);
+  const found = list(entities).find((entity) => {
+    return (get(entity, 'source_name') ?? get(entity, 'name')) === sourceName;
+  });
   if (found === undefined) throw new CliError(`No such ${kind}: ${name}`);
   return found;
+}
+
+function sourceNameOf(schema: JsonValue, kind: 'Table' | 'Function', name: string): JsonValue {
+  const names = list(get(section(schema, 'ExplicitNames'), 'entries')).map((entry) => {
+    return get(entry, kind);
+  });
+  const entry = names.find((candidate) => get(candidate, 'canonical_name') === name);
+  return get(entry, 'source_name') ?? name;
+}
+
+function section(schema: JsonValue, name: string): JsonValue | undefined {
+  const found = list(get(schema, 'sections')).find((candidate) => get(candidate, name));
+  return get(found, name);
+}
+
+function get(value: JsonValue | undefined, key: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.get(key) : undefined;
+}
+
+function list(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
 }

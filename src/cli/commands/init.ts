@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -64,6 +65,7 @@ async function makeProject(session: Session, name: string | undefined, flags: In
   mkdirSync(folder, { recursive: true });
   cpSync(template, folder, { recursive: true, force: false, errorOnExist: false });
   fillIn(folder, projectName);
+  writeProjectConfig(folder, projectName);
   sayNext(io, folder, projectName);
 }
 
@@ -83,13 +85,27 @@ const renamed: readonly [from: string, to: string][] = [['gitignore', '.gitignor
 function fillIn(folder: string, name: string): void {
   for (const [from, to] of renamed) {
     const file = path.join(folder, from);
-    if (existsSync(file)) renameSync(file, path.join(folder, to));
+    if (existsSync(path.join(folder, to))) rmSync(file, { force: true });
+    else if (existsSync(file)) renameSync(file, path.join(folder, to));
   }
   const manifest = path.join(folder, 'package.json');
   const text = readFileSync(manifest, 'utf8')
     .replaceAll('{{name}}', name)
     .replaceAll('{{version}}', productVersion);
   writeFileSync(manifest, text);
+}
+
+/** What is shared with others, and the database of this copy, which is not. */
+function writeProjectConfig(folder: string, name: string): void {
+  const files = {
+    'service.json': { 'module-path': '.' },
+    'service.local.json': { database: name },
+  };
+  for (const [file, content] of Object.entries(files)) {
+    const target = path.join(folder, file);
+    if (existsSync(target)) continue;
+    writeFileSync(target, `${JSON.stringify(content, null, 2)}\n`);
+  }
 }
 
 /** A name that a package and a database may have. */
@@ -103,13 +119,14 @@ function slugOf(name: string): string {
 }
 
 function sayNext(io: Io, folder: string, name: string): void {
-  const where = path.relative(io.cwd, folder) || '.';
+  const where = path.relative(io.cwd, folder);
   io.out(`Made ${name} in ${folder}.
 
 Next, with a service running (reducerdb start):
-  reducerdb publish ${name} --module-path ${where}
-  reducerdb call ${name} add_task '"write a reducer"'
-  reducerdb sql ${name} "SELECT * FROM task"
+${where === '' ? '' : `  cd ${where}\n`}  reducerdb publish
+  reducerdb call add_task "write a reducer"
+  reducerdb sql "SELECT * FROM task"
 
-Its module is ${path.join(where, 'src', 'index.ts')}. Run \`npm install\` there for types in the editor.`);
+The module is src/index.ts; service.local.json names its database. Run \`npm install\` for types in the
+editor.`);
 }

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
-import { withServer } from '../program.ts';
+import { withServer, withYes } from '../program.ts';
 import { identityOfToken, Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 
 export function addList(program: Command, io: Io): void {
-  withServer(program.command('list'))
+  withYes(withServer(program.command('list')))
     .description('list the databases that you own')
     .action(async (_flags, command: Command) => {
       warnUnstable(io);

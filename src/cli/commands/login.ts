@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Io } from '../io.ts';
 import { chooseServer } from '../server-choice.ts';
 import { identityOfToken, Session } from '../session.ts';
@@ -6,10 +6,11 @@ import { identityOfToken, Session } from '../session.ts';
 export function addLogin(program: Command, io: Io): void {
   const login = program
     .command('login')
+    .enablePositionalOptions()
     .description('save an identity: one issued by the server, or that of a token you have')
     .option('--token <token>', 'save this token')
     .option('-s, --server <server>', 'server that issues the identity')
-    .option('--server-issued-login <server>', 'the same')
+    .addOption(new Option('--server-issued-login <server>').hideHelp())
     .action(async (flags: { token?: string; serverIssuedLogin?: string }, command: Command) => {
       const session = new Session(io, command);
       if (flags.token !== undefined) {
@@ -20,7 +21,7 @@ export function addLogin(program: Command, io: Io): void {
         return;
       }
       const flag = flags.serverIssuedLogin ?? session.flags.server;
-      await session.loginDirectly(chooseServer(session.config, flag, undefined));
+      await session.loginDirectly(chooseServer(session.config, flag));
     });
   login
     .command('show')

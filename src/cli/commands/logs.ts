@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { databasePath, statusText } from '../api.ts';
+import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { isShown, type LogLevelName, logLevels, logText, parseRecord } from '../log-text.ts';
@@ -27,9 +27,8 @@ export function addLogs(program: Command, io: Io): void {
       const { database, server } = onlyDatabase(session, word);
       const level = levelOf(flags);
       const api = await session.apiWithIdentity(server);
-      const answer = await api.send('GET', databasePath(database, `/logs?${queryOf(flags)}`));
-      if (!answer.ok) throw new CliError(statusText(answer.status, await answer.text()));
-      for await (const line of linesOf(answer)) {
+      const pieces = api.pieces(databasePath(database, `/logs?${queryOf(flags)}`));
+      for await (const line of linesOf(pieces)) {
         const record = parseRecord(line);
         if (!isShown(record, level, flags.levelExact === true)) continue;
         io.out(flags.format === 'json' ? line : logText(record, io.hasColours));
@@ -37,6 +36,7 @@ export function addLogs(program: Command, io: Io): void {
     });
 }
 
+/** The level to show; refuses flags that make no sense. */
 function levelOf(flags: LogFlags): LogLevelName {
   if (flags.level === undefined && flags.levelExact === true) {
     throw new CliError('--level-exact needs --level', 2);
@@ -46,6 +46,9 @@ function levelOf(flags: LogFlags): LogLevelName {
   if (level === undefined) throw new CliError(`--level: one of ${logLevels.join(', ')}`, 2);
   if (flags.format !== 'text' && flags.format !== 'json') {
     throw new CliError('--format: text or json', 2);
+  }
+  if (flags.numLines !== undefined && !/^\d+$/.test(flags.numLines)) {
+    throw new CliError('--num-lines: a whole number', 2);
   }
   return level;
 }
@@ -59,12 +62,10 @@ function queryOf(flags: LogFlags): string {
 }
 
 /** The lines of an answer as they arrive. */
-async function* linesOf(answer: Response): AsyncGenerator<string> {
-  if (answer.body === null) return;
+async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
   let rest = '';
-  const decoder = new TextDecoder();
-  for await (const chunk of answer.body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+  for await (const piece of pieces) {
+    const lines = (rest + piece).split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
   }

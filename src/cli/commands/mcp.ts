@@ -20,16 +20,14 @@ export function addMcp(program: Command, io: Io): void {
       const api = session.api();
       const database = word ?? nonEmpty(io.environment.SERVICE_DB_NAME);
       const path = database === undefined ? '/v1/mcp' : await scopedPath(database, api);
+      process.once('SIGTERM', () => process.exit(0));
       io.err(`Serving MCP over stdio, bridging to ${api.server.url}${path}`);
       await bridge({
         input: process.stdin,
         write: (line) => void process.stdout.write(`${line}\n`),
         send: (body, signal) =>
           api.send('POST', path, {
-            headers: {
-              'content-type': 'application/json',
-              accept: 'application/json, text/event-stream',
-            },
+            headers: { 'content-type': 'application/json', accept: 'application/json' },
             body,
             signal,
           }),

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Api, databasePath, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { type DeleteData, prepareUpdate, type UpdateChoice } from '../prepare-update.ts';
+import { type DeleteData, notYours, prepareUpdate, type UpdateChoice } from '../prepare-update.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import type { Target } from '../project-config.ts';
 import { isLocalServer } from '../server-choice.ts';
@@ -13,8 +13,8 @@ import { Session } from '../session.ts';
 interface PublishFlags {
   readonly modulePath?: string;
   readonly jsPath?: string;
-  readonly deleteData?: string | true;
-  readonly clearDatabase?: string | true;
+  readonly deleteData?: string;
+  readonly clearDatabase?: string;
   readonly breakClients?: boolean;
 }
 
@@ -23,13 +23,16 @@ export function addPublish(program: Command, io: Io): void {
     .description('build a module and put it on a server, as a new database or over one you own')
     .option('-p, --module-path <dir>', 'folder of the module project (default: the current one)')
     .option('-j, --js-path <file>', 'publish this bundle, without building')
-    .option('-c, --delete-data [when]', 'delete all rows: always, on-conflict or never')
-    .option('--clear-database [when]', 'the same')
+    .option('-c, --delete-data [=when]', 'delete all rows: always, on-conflict or never')
+    .addOption(new Option('--clear-database [=when]').hideHelp())
     .option('--break-clients', 'do not ask before a change that disconnects clients')
-    .option('--build-options <text>', 'accepted for compatibility')
+    .addOption(new Option('--build-options <text>').hideHelp())
+    .addOption(new Option('--build-opts <text>').hideHelp())
+    .addOption(new Option('--num-replicas <count>').hideHelp())
     .option('--env <name>', 'overlay of the project configuration')
     .action(async (name: string | undefined, flags: PublishFlags, command: Command) => {
       const session = new Session(io, command);
+      deleteDataOf(flags);
       if (session.project !== undefined) io.out(`Using configuration from ${session.project.file}`);
       for (const target of targetsOf(session, name, flags)) {
         await publishTarget(session, target, flags);
@@ -39,23 +42,36 @@ export function addPublish(program: Command, io: Io): void {
 
 /** What to publish: the flags alone, or the project's targets with the flags over them. */
 function targetsOf(session: Session, name: string | undefined, flags: PublishFlags): Target[] {
+  const { modulePath, jsPath } = flags;
+  if (modulePath !== undefined && jsPath !== undefined) {
+    throw new CliError('--module-path and --js-path exclude each other', 2);
+  }
   const fromFlags: Partial<Target> = {
-    ...(flags.modulePath === undefined
+    ...(modulePath === undefined
       ? {}
-      : { modulePath: path.resolve(session.io.cwd, flags.modulePath), jsPath: undefined }),
-    ...(flags.jsPath === undefined ? {} : { jsPath: path.resolve(session.io.cwd, flags.jsPath) }),
+      : { modulePath: path.resolve(session.io.cwd, modulePath), jsPath: undefined }),
+    ...(jsPath === undefined ? {} : { jsPath: path.resolve(session.io.cwd, jsPath) }),
   };
   const targets = session.project?.targets ?? [];
-  const only = targets.length === 1 ? targets[0] : undefined;
-  if (name === undefined && targets.length > 0) {
-    return targets.map((target) => ({ ...target, ...fromFlags }));
+  const chosen = name === undefined ? targets : targets.filter(matcherOf(name));
+  if (chosen.length > 0) return chosen.map((target) => ({ ...target, ...fromFlags }));
+  if (targets.length > 1) {
+    const available = targets.map(({ database }) => database).filter((it) => it !== undefined);
+    throw new CliError(
+      `No database target matches '${name}'. Available databases: ${available.join(', ')}`,
+    );
   }
-  const named = targets.find(({ database }) => database === name);
-  if (targets.length > 1 && named === undefined) {
-    const available = targets.map(({ database }) => database).join(', ');
-    throw new CliError(`No database target matches '${name}'. Available databases: ${available}`);
-  }
-  return [{ ...emptyTarget, ...(named ?? only), database: name, ...fromFlags }];
+  return [{ ...emptyTarget, ...targets[0], database: name, ...fromFlags }];
+}
+
+/** A name, or a pattern in which `*` stands for any characters and `?` for one. */
+function matcherOf(pattern: string): (target: Target) => boolean {
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replaceAll('*', '.*')
+    .replaceAll('?', '.');
+  const matcher = new RegExp(`^${source}$`);
+  return ({ database }) => database !== undefined && matcher.test(database);
 }
 
 const emptyTarget: Target = {
@@ -81,7 +97,9 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
     );
     if (!isSure) throw new CliError('Publish aborted by user.');
   }
-  const api = target.anonymous ? session.api(server) : await session.apiWithIdentity(server);
+  const api = target.anonymous
+    ? session.anonymousApi(server)
+    : await session.apiWithIdentity(server);
   const choice = await prepareUpdate({
     api,
     io,
@@ -91,7 +109,6 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
     mayBreakClients: flags.breakClients === true || target.breakClients,
     answersYes: (kind) => session.answersYes(kind),
   });
-  if (choice === undefined) return;
   io.out('Publishing module...');
   io.out(resultText(await upload(api, target.database, program, choice)));
 }
@@ -119,7 +136,6 @@ function deleteDataOf(flags: PublishFlags): DeleteData {
   const given = flags.deleteData ?? flags.clearDatabase ?? 'never';
   const choices = ['always', 'on-conflict', 'never'] as const;
   const choice = choices.find((candidate) => candidate === given);
-  if (given === true) return 'always';
   if (choice === undefined) throw new CliError(`--delete-data: one of ${choices.join(', ')}`, 2);
   return choice;
 }
@@ -137,12 +153,7 @@ async function upload(
   const answer = await api.send(method, `${where}?${query}`, { headers, body: program });
   const text = await answer.text();
   if (answer.status === 401 && text.startsWith('{"PermissionDenied"')) {
-    throw new CliError(
-      api.token === undefined
-        ? `You need to be logged in as the owner of ${database} to publish to ${database}`
-        : `The database ${database} is not registered to the identity you provided.\n` +
-            'Publish under another name, or log in as its owner.',
-    );
+    throw notYours(api, database);
   }
   if (!answer.ok) throw new CliError(statusText(answer.status, text));
   return (JSON.parse(text) as { Success: Published }).Success;

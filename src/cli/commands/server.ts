@@ -1,9 +1,9 @@
-import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import type { Command } from 'commander';
 import { Api } from '../api.ts';
 import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
 import { withYes } from '../program.ts';
-import { chooseServer, findServer } from '../server-choice.ts';
+import { chooseServer, findServer, unknownServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 import type { SavedServer } from '../user-config.ts';
@@ -19,7 +19,7 @@ export function addServer(program: Command, io: Io): void {
     .description('ask whether a server answers')
     .action(async (name: string, _flags, command: Command) => {
       const { config } = new Session(io, command);
-      const address = chooseServer(config, name, undefined);
+      const address = chooseServer(config, name);
       const { status, ok } = await new Api(address, undefined).send('GET', '/v1/ping');
       if (ok) io.out(`Server is online: ${address.url}`);
       else if (status === 404) io.out(`Server returned 404 (Not Found): ${address.url}`);
@@ -30,14 +30,15 @@ export function addServer(program: Command, io: Io): void {
     .option('--data-dir <dir>', 'folder of the data')
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const session = new Session(io, command);
-      const folder = flags.dataDir ?? session.places.dataDirectory;
-      if (!existsSync(folder)) {
+      const { clearData, hasData } = await import('../../service/data-folder.ts');
+      const folder = path.resolve(io.cwd, flags.dataDir ?? session.places.dataDirectory);
+      if (!hasData(folder)) {
         io.out('Local database not found. Nothing has been deleted.');
         return;
       }
       const question = 'Are you sure you want to delete all data from the local database?';
       if (!(await confirm(io, question, session.answersYes('delete-data')))) return;
-      rmSync(folder, { recursive: true });
+      clearData(folder);
       io.out(`Deleted database: ${folder}`);
     });
 }
@@ -136,7 +137,7 @@ function addFingerprint(server: Command, io: Io): void {
       if (fetched === old.fingerprint) return;
       const question = 'The saved fingerprint is another one. Save this one?';
       if (old.fingerprint !== undefined) {
-        if (!(await confirm(io, question, session.answersYes('fingerprint')))) return;
+        if (!(await confirm(io, question, session.answersYes('all')))) return;
       }
       session.save({
         ...session.config,
@@ -150,7 +151,7 @@ function addFingerprint(server: Command, io: Io): void {
 function known(session: Session, name: string): SavedServer {
   const found = findServer(session.config, name);
   if (found !== undefined) return found;
-  throw new CliError(`No such saved server configuration: ${name}`);
+  throw unknownServer(name);
 }
 
 async function savedServer(

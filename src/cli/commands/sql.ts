@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { parseJson } from '../../values/json.ts';
 import { databasePath } from '../api.ts';
-import { type ChosenDatabase, onlyDatabase, splitDatabase } from '../database-argument.ts';
+import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
@@ -24,19 +24,25 @@ export function addSql(program: Command, io: Io): void {
     .action(async (words: string[], flags: SqlFlags, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
+      checkFlags(flags);
       if (flags.interactive === true) {
+        if (words.length > 1) throw new CliError(`unexpected argument \`${words[1]}\``, 2);
         const chosen = onlyDatabase(session, words[0]);
         await interactiveSql(io, chosen.database, (text) => run(session, chosen, text, flags));
         return;
       }
-      const { chosen, rest } = splitDatabase(session, words, 1);
-      if (rest.length !== 1) {
-        throw new CliError('give one query, in quotes: reducerdb sql my-db "SELECT * FROM t"', 2);
-      }
+      const { chosen, rest } = databaseAndQuery(session, words);
       const text = await run(session, chosen, rest[0] ?? '', flags);
       const shown = flags.format === 'json' ? text : asTables(text);
       if (shown !== '') io.out(shown);
     });
+}
+
+function checkFlags({ format, confirmed }: SqlFlags): void {
+  if (format !== 'text' && format !== 'json') throw new CliError('--format: text or json', 2);
+  if (confirmed !== undefined && confirmed !== 'true' && confirmed !== 'false') {
+    throw new CliError('--confirmed: true or false', 2);
+  }
 }
 
 /** Runs a statement and gives the service's answer as JSON text. */
@@ -46,9 +52,6 @@ async function run(
   statement: string,
   flags: SqlFlags,
 ): Promise<string> {
-  if (flags.format !== 'text' && flags.format !== 'json') {
-    throw new CliError('--format: text or json', 2);
-  }
   const confirmed = flags.confirmed === undefined ? '' : `?confirmed=${flags.confirmed}`;
   const where = databasePath(database, `/sql${confirmed}`);
   return session.api(server).text('POST', where, { body: statement });

@@ -1,13 +1,12 @@
+import path from 'node:path';
 import type { Command } from 'commander';
-import type { Creators } from '../../host/host-types.ts';
 import {
-  ConfigurationError,
   parseListenAddress,
+  parsePublishPolicy,
   type ServiceConfiguration,
 } from '../../service/configuration.ts';
-import { type Service, startService } from '../../service/start-service.ts';
+import type { Service } from '../../service/start-service.ts';
 import { productVersion } from '../../service/version.ts';
-import { identityFromHex } from '../../values/identity.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 
@@ -51,12 +50,15 @@ async function serveUntilSignal(
   configuration: Partial<ServiceConfiguration>,
 ): Promise<void> {
   io.out(`reducerdb version: ${productVersion}`);
+  io.out(`reducerdb path: ${process.argv[1]}`);
   const where = configuration.dataDirectory;
   io.out(
     where === undefined
       ? 'databases are kept in memory: they are gone when the service stops'
       : `database running in data directory ${where}`,
   );
+  // Loaded when needed: other commands answer sooner without a whole service in memory.
+  const { startService } = await import('../../service/start-service.ts');
   const service = await startService(configuration);
   io.out(`listening on ${service.url}`);
   await untilSignal(service, io);
@@ -78,14 +80,13 @@ function untilSignal(service: Service, io: Io): Promise<void> {
 }
 
 function configurationOf(flags: StartFlags, session: Session): Partial<ServiceConfiguration> {
-  const { places } = session;
   const listen = flags.listenAddr ?? session.config.listenAddress;
   const policy = flags.publishPolicy;
   return {
     ...(listen === undefined ? {} : { listen: parseListenAddress(listen) }),
-    dataDirectory: flags.inMemory === true ? undefined : (flags.dataDir ?? places.dataDirectory),
-    keyDirectory: flags.jwtKeyDir ?? keyDirectoryOf(flags, session),
-    ...(policy === undefined ? {} : { publishPolicy: parsePolicy(policy) }),
+    dataDirectory: flags.inMemory === true ? undefined : dataDirectoryOf(flags, session),
+    keyDirectory: keyDirectoryOf(flags, session),
+    ...(policy === undefined ? {} : { publishPolicy: parsePublishPolicy(policy) }),
     budget: {
       ...(flags.callTimeout === undefined
         ? {}
@@ -98,20 +99,14 @@ function configurationOf(flags: StartFlags, session: Session): Partial<ServiceCo
   };
 }
 
-/** Keys live with the user's configuration, or with the data when its folder was named. */
-function keyDirectoryOf(flags: StartFlags, { places }: Session): string {
-  return flags.dataDir === undefined ? places.keyDirectory : `${flags.dataDir}/keys`;
+function dataDirectoryOf({ dataDir }: StartFlags, { io, places }: Session): string {
+  return dataDir === undefined ? places.dataDirectory : path.resolve(io.cwd, dataDir);
 }
 
-function parsePolicy(text: string): Creators {
-  if (text === 'anyone' || text === 'authenticated') return text;
-  return text.split(',').map((part) => {
-    const identity = identityFromHex(part.trim());
-    if (identity !== undefined) return identity;
-    throw new ConfigurationError(
-      `--publish-policy: \`${part}\` is neither \`anyone\`, \`authenticated\` nor an identity`,
-    );
-  });
+/** Keys live with the user's configuration, or with the data when its folder was named. */
+function keyDirectoryOf({ jwtKeyDir, dataDir }: StartFlags, { io, places }: Session): string {
+  if (jwtKeyDir !== undefined) return path.resolve(io.cwd, jwtKeyDir);
+  return dataDir === undefined ? places.keyDirectory : path.resolve(io.cwd, dataDir, 'keys');
 }
 
 function parseLevel(text: string): ServiceConfiguration['logLevel'] {

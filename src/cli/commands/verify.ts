@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { checkDataFolder } from '../../service/check-data.ts';
 import { CliError, type Io } from '../io.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
@@ -10,7 +9,8 @@ export function addVerify(program: Command, io: Io): void {
     .command('verify')
     .description('check the logs of a stopped service, without changing anything')
     .option('--data-dir <dir>', 'folder of the data')
-    .action((flags: { dataDir?: string }, command: Command) => {
+    .action(async (flags: { dataDir?: string }, command: Command) => {
+      const { checkDataFolder } = await import('../../service/data-folder.ts');
       const folder = flags.dataDir ?? new Session(io, command).places.dataDirectory;
       if (!existsSync(folder)) throw new CliError(`There is no data in ${folder}.`);
       const findings = checkDataFolder(folder);

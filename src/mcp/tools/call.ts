@@ -56,7 +56,7 @@ function failureText(error: CallError, reducer: string): string {
     case 'reducer.lifecycle':
       return lifecycleText(error.lifecycle);
     case 'arguments.invalid':
-      return `invalid arguments for reducer ${reducer}: ${error.message}`;
+      return error.message;
     case 'reducer.refused':
       return `reducer '${reducer}' failed: ${error.message}`;
     case 'reducer.crashed':

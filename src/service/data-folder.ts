@@ -1,3 +1,5 @@
+import { existsSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { ConfigurationError } from './configuration.ts';
@@ -19,6 +21,28 @@ export function checkDataFolder(folder: string): Finding[] {
   const lock = takeLock(folder);
   try {
     return verifyData(folder).map(finding);
+  } finally {
+    lock.release();
+  }
+}
+
+/** Where a host keeps what it knows. The keys are not among it: tokens outlive the data. */
+const dataParts = ['registry', 'databases'] as const;
+
+/** True if a service has kept databases in the folder. */
+export function hasData(folder: string): boolean {
+  return dataParts.some((part) => existsSync(path.join(folder, part)));
+}
+
+/**
+ * Deletes all databases of a data folder, and nothing else in it, while no service uses it. Throws
+ * `ConfigurationError` when one does. The registry goes first: without it no service starts on what
+ * an interrupted deletion leaves, and another call finishes it.
+ */
+export function clearData(folder: string): void {
+  const lock = takeLock(folder);
+  try {
+    for (const part of dataParts) rmSync(path.join(folder, part), { recursive: true, force: true });
   } finally {
     lock.release();
   }

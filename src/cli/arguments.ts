@@ -1,0 +1,26 @@
+/** Options whose value is optional, by what they mean when they stand alone. */
+const bareValues: Readonly<Record<string, string>> = {
+  '--yes': 'all',
+  '--delete-data': 'always',
+  '--clear-database': 'always',
+};
+
+const longNames: Readonly<Record<string, string>> = { '-y': '--yes', '-c': '--delete-data' };
+
+/**
+ * Rewrites options whose value is optional so that the value always stands behind `=`: otherwise the
+ * word after a bare `--yes` would be taken for its value.
+ */
+export function joinOptionalValues(words: readonly string[]): string[] {
+  const end = words.indexOf('--');
+  const options = end < 0 ? words : words.slice(0, end);
+  return [...options.map(joined), ...words.slice(options.length)];
+}
+
+function joined(word: string): string {
+  const [, name = '', value] = /^(--?[a-z-]+)(=.*)?$/s.exec(word) ?? [];
+  const long = longNames[name] ?? name;
+  const bare = bareValues[long];
+  if (bare === undefined) return word;
+  return `${long}${value ?? `=${bare}`}`;
+}
