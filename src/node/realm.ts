@@ -4,6 +4,7 @@ import path from 'node:path';
 import vm from 'node:vm';
 import { assert } from '../assert.ts';
 import type { Realm } from '../module/javascript/realm.ts';
+import { realmPreludeSource } from '../module/javascript/realm-prelude-source.ts';
 
 /**
  * Opens a `vm` context with the hardening library loaded. The context has a microtask queue of its
@@ -19,11 +20,7 @@ export function openRealm(): Realm {
     evaluate: (source, filename) => new vm.Script(source, { filename }).runInContext(context),
     enter: enterGuest,
   };
-  // Without a way to detach a buffer, the views that the engine keeps of guest buffers stay valid.
-  realm.evaluate(
-    'delete ArrayBuffer.prototype.transfer; delete ArrayBuffer.prototype.transferToFixedLength;',
-    'realm.js',
-  );
+  realm.evaluate(realmPreludeSource, 'reducerdb-prelude.js');
   hardeningScript().runInContext(context);
   return realm;
 }

@@ -19,7 +19,7 @@ export const programLinesBefore = 1;
  *    failure becomes a fresh error of this realm. The host keeps the reason on its side.
  * 3. What the program throws never leaves: it is read here, with every read guarded, into two texts.
  * 4. Buffers are made here. The host writes to them through views of its own; nothing in the realm
- *    can detach a buffer (see node/realm.ts).
+ *    can detach a buffer (see realm-prelude-source.ts).
  * 5. Intrinsics are frozen before user code runs, so this script may use them by name.
  */
 export const bridgeSource = String.raw`(function bridge(outer, options) {
@@ -114,8 +114,6 @@ function guardHost() {
 
 // Before lockdown: what hardening keeps but a program must not have.
 function prepareRealm() {
-  for (const name of ['SharedArrayBuffer', 'Atomics', 'WebAssembly']) delete globalThis[name];
-  delete Array.fromAsync;
   for (const name of ['dispose', 'asyncDispose']) {
     if (!(name in Symbol)) {
       Object.defineProperty(Symbol, name, { value: Symbol('Symbol.' + name) });
