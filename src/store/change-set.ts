@@ -21,7 +21,10 @@ export interface TableChange {
   readonly truncated: boolean;
 }
 
-/** Encoded rows one after another. */
+/**
+ * Encoded rows one after another. The bytes may be a view of a buffer that holds other lists too,
+ * so that buffer is never to be transferred.
+ */
 export interface RowList {
   readonly bytes: Uint8Array;
   readonly count: number;

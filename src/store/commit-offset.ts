@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts';
+import { AssertionError } from '../assert.ts';
 import type { Brand } from '../brand.ts';
 
 /** Position of a commit in the log, dense, counted from 1; 0 means "nothing committed yet". */
@@ -6,6 +6,9 @@ export type CommitOffset = Brand<number, 'CommitOffset'>;
 
 /** Mints an offset; asserts that it is a whole number that a double holds exactly. */
 export function commitOffset(raw: number): CommitOffset {
-  assert(Number.isSafeInteger(raw) && raw >= 0, `not a commit offset: ${raw}`);
+  // Not `assert`: its message would be put together at every commit.
+  if (!Number.isSafeInteger(raw) || raw < 0) {
+    throw new AssertionError(`not a commit offset: ${raw}`);
+  }
   return raw as CommitOffset;
 }

@@ -35,9 +35,9 @@ export function duplicatesText(table: Table, index: Index): string {
     return `  - ${value} appears ${count} times`;
   });
   if (groups.length > groupsShownMax) lines.push('  ... and more');
-  const columns = columnList(table, index);
+  const place = `table ${table.spec.id} column(s) ${columnList(table, index)}`;
   return [
-    `Cannot add unique constraint on table ${table.spec.id} column(s) ${columns} (committed state):`,
+    `Cannot add unique constraint on ${place} (committed state):`,
     `${groups.length} duplicate group(s) found.`,
     ...lines,
   ].join('\n');

@@ -38,6 +38,12 @@ export class ColumnKey implements LoadedKey {
   readonly #normalisers: readonly (FloatNormaliser | undefined)[];
   readonly #hasFloats: boolean;
   readonly #isCopied: boolean;
+  /** Offset of the key in every row if it always stands there and has 4 or 8 bytes, else -1. */
+  readonly #fixedStart: number;
+  readonly #fixedBytes: number;
+  /** The loaded key when it has a fixed start. */
+  #low = 0;
+  #high = 0;
   /** Own copies: of the loaded key, and of the key of the stored row it is compared with. */
   #loaded = new Uint8Array(64);
   #stored = new Uint8Array(64);
@@ -53,9 +59,18 @@ export class ColumnKey implements LoadedKey {
     this.#hasFloats = this.#normalisers.some((normaliser) => normaliser !== undefined);
     this.#isCopied =
       this.#hasFloats || columns.some((column, index) => column !== this.#firstColumn + index);
+    const sizes = columns.map((column) => shape.fixedSize(column) ?? Number.NaN);
+    this.#fixedBytes = sizes.reduce((total, size) => total + size, 0);
+    const isWord = this.#fixedBytes === 4 || this.#fixedBytes === 8;
+    const start = shape.fixedStart(this.#firstColumn);
+    this.#fixedStart = isWord && !this.#isCopied && start !== undefined ? start : -1;
   }
 
   loadRow(bytes: Uint8Array, at: number, length: number): void {
+    if (this.#fixedStart >= 0) {
+      this.#setWords(bytes, at + this.#fixedStart);
+      return;
+    }
     if (this.#isCopied) {
       this.#loaded = roomFor(this.#loaded, length);
       this.#set(this.#loaded, 0, this.#extract(bytes, at, this.#loaded));
@@ -70,6 +85,10 @@ export class ColumnKey implements LoadedKey {
   }
 
   loadKey(bytes: Uint8Array, at: number, length: number): void {
+    if (this.#fixedStart >= 0) {
+      this.#setWords(bytes, at);
+      return;
+    }
     if (!this.#hasFloats) {
       this.#set(bytes, at, length);
       return;
@@ -87,6 +106,11 @@ export class ColumnKey implements LoadedKey {
   matches(ref: RowRef): boolean {
     const page = this.#heap.pageOf(ref);
     const row = offsetOf(ref);
+    if (this.#fixedStart >= 0) {
+      const at = row + this.#fixedStart;
+      if (readU32(page, at) !== this.#low) return false;
+      return this.#fixedBytes === 4 || readU32(page, at + 4) === this.#high;
+    }
     const length = this.#length;
     if (this.#isCopied) {
       this.#stored = roomFor(this.#stored, this.#heap.lengthOf(ref));
@@ -98,13 +122,21 @@ export class ColumnKey implements LoadedKey {
     return start + length <= page.length && equalBytes(page, start, this.#bytes, this.#at, length);
   }
 
+  #setWords(bytes: Uint8Array, at: number): void {
+    this.#low = readU32(bytes, at);
+    if (this.#fixedBytes === 4) {
+      this.hash = mix(this.#low);
+    } else {
+      this.#high = readU32(bytes, at + 4);
+      this.hash = mix(this.#low ^ mix(~this.#high));
+    }
+  }
+
   #set(bytes: Uint8Array, at: number, length: number): void {
     this.#bytes = bytes;
     this.#at = at;
     this.#length = length;
-    if (length === 4) this.hash = mix(readU32(bytes, at));
-    else if (length === 8) this.hash = mix(readU32(bytes, at) ^ mix(~readU32(bytes, at + 4)));
-    else this.hash = hashBytes(bytes, at, at + length) | 0;
+    this.hash = hashBytes(bytes, at, at + length) | 0;
   }
 
   /** Copies the key columns of a row into `into`, floats normalised; returns their length. */

@@ -21,9 +21,9 @@ import { noRow, type RowRef } from './row-ref.ts';
  * A small index is one segment that doubles. A full-sized segment splits in two instead: no insert
  * ever moves more than one segment, so there is no pause that grows with the table.
  *
- * The hash is not secret, so somebody may choose keys that collide. Different keys with one hash,
- * more than chance produces, make the index unfit; keys that merely crowd a segment cost a walk
- * over it.
+ * The hash is not secret, so somebody may choose keys that collide. When a key is met that shares
+ * its hash with many others, or that lies far from its home, the index is unfit and its owner
+ * replaces it.
  */
 export class HashIndex implements UniqueBody {
   isUnfit = false;
@@ -96,6 +96,7 @@ export class HashIndex implements UniqueBody {
     closeGap(segment, word);
     segment[countWord] = (segment[countWord] as number) - 1;
     this.#size--;
+    if (this.#size === 0 && segment.length > keptWordsMax) this.#startOver();
   }
 
   collectPoint(key: Uint8Array, at: number, length: number, into: RefList): void {
@@ -125,7 +126,8 @@ export class HashIndex implements UniqueBody {
       word = word === lastWord ? headerWords : word + 2;
       ref = segment[word + 1] as number;
     }
-    if (collisions > collisionsMax) this.isUnfit = true;
+    const walked = word - homeWord(segment, hash);
+    if (collisions > collisionsMax || walked > walkedWordsMax) this.isUnfit = true;
     this.#segment = segment;
     this.#word = word;
     return ref;
@@ -138,10 +140,18 @@ export class HashIndex implements UniqueBody {
     return segment;
   }
 
+  /** Gives all memory of an emptied index back. */
+  #startOver(): void {
+    this.#bytes = 0;
+    this.#depth = 0;
+    this.#segment = this.#newSegment(firstSlots, 0);
+    this.#directory = [this.#segment];
+  }
+
   #makeRoom(segment: Int32Array): void {
     const slots = (segment.length - headerWords) / 2;
     const depth = segment[depthWord] as number;
-    // Hashes that agree in many bits do not part by splitting; then the segment grows past its size.
+    // Hashes that agree in many bits do not part by splitting; then the segment outgrows its size.
     const isSkewed = 2 ** depth * segmentSlots > this.#size * 16 || depth >= depthMax;
     const splits = slots >= segmentSlots && !isSkewed;
     const low = this.#newSegment(splits ? slots : slots * 2, splits ? depth + 1 : depth);
@@ -178,6 +188,10 @@ const headerWords = 2;
 const firstSlots = 8;
 const segmentSlots = 8192;
 const depthMax = 20;
+/** Words of the segment that an empty index may hold on to. */
+const keptWordsMax = 128;
+/** Distance of an entry from its home; chance makes a tenth of it in a full segment. */
+const walkedWordsMax = 4096;
 /** Other keys with the very hash of one key: with 2^31 random keys even four are unlikely. */
 const collisionsMax = 16;
 /** A directory entry and the objects behind a typed array, as an estimate for the accounts. */

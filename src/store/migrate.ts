@@ -6,7 +6,7 @@ import { typesEqual } from '../values/typespace.ts';
 import type { CommitOffset } from './commit-offset.ts';
 import { duplicatesText, violationText } from './duplicates.ts';
 import type { IndexBody } from './index-body.ts';
-import { copyBytes, offsetOf, RowHeap, slotCommitted } from './row-heap.ts';
+import { copyBytes, RowHeap, slotCommitted } from './row-heap.ts';
 import { noRow } from './row-ref.ts';
 import type { StoreState } from './store-state.ts';
 import { type KeptParts, type SequenceColumn, Table } from './table.ts';
@@ -163,34 +163,17 @@ function fillNewIndexes({ table, old, toFill, isRowSetToFill }: Draft): void {
   const wasThere = (index: Index) => old?.indexes.some(({ spec }) => spec.id === index.spec.id);
   for (const index of toFill) {
     if (wasThere(index)) continue;
-    const duplicate = fill(table, index);
+    const duplicate = index.fill();
     if (duplicate !== noRow) throw new MigrationError(violationText(table, index, duplicate));
   }
-  if (!isRowSetToFill) return;
-  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
-    table.rowSet?.add(ref);
-  }
+  if (isRowSetToFill) table.rowSet?.fill();
 }
 
 function fillNewlyUnique({ table, old, toFill }: Draft): void {
   for (const index of toFill) {
     if (!old?.indexes.some(({ spec }) => spec.id === index.spec.id)) continue;
-    if (fill(table, index) !== noRow) throw new MigrationError(duplicatesText(table, index));
+    if (index.fill() !== noRow) throw new MigrationError(duplicatesText(table, index));
   }
-}
-
-/** Adds all rows to an empty index; stops at a row whose key is there already and returns it. */
-function fill(table: Table, index: Index): number {
-  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
-    if (index.isUnique) {
-      const found = index.probe(table.pageOf(ref), offsetOf(ref), table.lengthOf(ref));
-      if (found !== noRow) return ref;
-      index.addProbed(ref);
-    } else {
-      index.add(ref);
-    }
-  }
-  return noRow;
 }
 
 function continueSequences({ table, old }: Draft): void {

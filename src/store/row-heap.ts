@@ -54,7 +54,7 @@ interface Page {
 }
 
 const ownPage = -1;
-const noBytes = new Uint8Array(0);
+const noBytes: Uint8Array = new Uint8Array(0);
 const noWords = new Int32Array(0);
 
 export class RowHeap {
@@ -70,6 +70,10 @@ export class RowHeap {
   readonly #classBytes = new Float64Array(sizeClassCount);
   #allocatedBytes = 0;
   #usedBytes = 0;
+  #sourceBytes = noBytes;
+  #source = viewOf(noBytes);
+  #targetBytes = noBytes;
+  #target = viewOf(noBytes);
 
   constructor() {
     for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) this.#roomy.push([]);
@@ -92,11 +96,51 @@ export class RowHeap {
   place(from: Uint8Array, at: number, length: number, state: number): RowRef {
     const ref = this.#allocate(length + headerBytes);
     if (ref === noRow) return noRow;
-    const page = ref >>> pageShift;
-    const offset = (ref & offsetMask) << 3;
-    (this.words[page] as Int32Array)[offset >> 2] = (state << stateShift) | length;
-    copyBytes(from, at, this.bytes[page] as Uint8Array, offset + headerBytes, length);
+    const number = ref >>> pageShift;
+    const words = this.words[number] as Int32Array;
+    const header = (ref & offsetMask) << 1;
+    words[header] = (state << stateShift) | length;
+    if (length >= longBytes) {
+      (this.bytes[number] as Uint8Array).set(from.subarray(at, at + length), (header + 1) << 2);
+      return ref;
+    }
+    const view = this.#sourceOf(from);
+    const whole = length >> 2;
+    for (let word = 0; word < whole; word++) {
+      words[header + 1 + word] = view.getInt32(at + (word << 2), true);
+    }
+    const bytes = this.bytes[number] as Uint8Array;
+    const row = (header + 1) << 2;
+    for (let byte = whole << 2; byte < length; byte++)
+      bytes[row + byte] = from[at + byte] as number;
     return ref;
+  }
+
+  /** Copies the row to `into` from `at` on, where it fits, and returns its length. */
+  copy(ref: RowRef, into: Uint8Array, at: number): number {
+    return this.copyInto(ref, into, this.#targetOf(into), at);
+  }
+
+  /** The same; `view` is one of the whole of `into`. */
+  copyInto(ref: RowRef, into: Uint8Array, view: DataView, at: number): number {
+    const number = ref >>> pageShift;
+    const words = this.words[number] as Int32Array;
+    const bytes = this.bytes[number] as Uint8Array;
+    const header = (ref & offsetMask) << 1;
+    const length = (words[header] as number) & lengthMask;
+    const row = (header + 1) << 2;
+    assert(at + length <= into.length, 'the row fits where it is copied to');
+    if (length >= longBytes) {
+      into.set(bytes.subarray(row, row + length), at);
+      return length;
+    }
+    const whole = length >> 2;
+    for (let word = 0; word < whole; word++) {
+      view.setInt32(at + (word << 2), words[header + 1 + word] as number, true);
+    }
+    for (let byte = whole << 2; byte < length; byte++)
+      into[at + byte] = bytes[row + byte] as number;
+    return length;
   }
 
   /** Gives the slot back. The caller has made sure that nothing refers to it any more. */
@@ -146,8 +190,21 @@ export class RowHeap {
 
   /** True when the slot of `ref` holds exactly these bytes. */
   rowEquals(ref: RowRef, bytes: Uint8Array, at: number, length: number): boolean {
-    if (this.lengthOf(ref) !== length) return false;
-    return equalBytes(this.pageOf(ref), offsetOf(ref), bytes, at, length);
+    const number = ref >>> pageShift;
+    const words = this.words[number] as Int32Array;
+    const header = (ref & offsetMask) << 1;
+    if (((words[header] as number) & lengthMask) !== length) return false;
+    const view = this.#sourceOf(bytes);
+    const whole = length >> 2;
+    for (let word = 0; word < whole; word++) {
+      if (words[header + 1 + word] !== view.getInt32(at + (word << 2), true)) return false;
+    }
+    const page = this.bytes[number] as Uint8Array;
+    const row = (header + 1) << 2;
+    for (let byte = whole << 2; byte < length; byte++) {
+      if (page[row + byte] !== bytes[at + byte]) return false;
+    }
+    return true;
   }
 
   /** The next visible row after `ref` in storage order (`noRow`: from the start), or `noRow`. */
@@ -179,6 +236,22 @@ export class RowHeap {
         if (isVisible(state)) into.push(base | (offset >> 3));
       }
     }
+  }
+
+  /** A view of the buffer that is read from or compared with: nearly always the same one. */
+  #sourceOf(bytes: Uint8Array): DataView {
+    if (bytes === this.#sourceBytes) return this.#source;
+    this.#sourceBytes = bytes;
+    this.#source = viewOf(bytes);
+    return this.#source;
+  }
+
+  /** A view of the buffer that is written to. */
+  #targetOf(bytes: Uint8Array): DataView {
+    if (bytes === this.#targetBytes) return this.#target;
+    this.#targetBytes = bytes;
+    this.#target = viewOf(bytes);
+    return this.#target;
   }
 
   #allocate(slotBytes: number): RowRef {
@@ -276,7 +349,14 @@ export function isVisible(state: number): boolean {
   return state === slotCommitted || state === slotInserted;
 }
 
-/** Rows shorter than this are copied and compared byte by byte: a call costs more than the loop. */
+function viewOf(bytes: Uint8Array): DataView {
+  return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** From here on the native copy is faster than a loop over words. */
+const longBytes = 256;
+
+/** Pieces shorter than this are copied byte by byte: a call costs more than the loop. */
 const shortBytes = 64;
 
 export function copyBytes(

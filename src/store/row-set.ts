@@ -2,9 +2,8 @@ import { RowKey } from './hash-key.ts';
 import type { UniqueBody } from './index-body.ts';
 import { HashIndex } from './index-hash.ts';
 import { RowTreeIndex } from './index-tree.ts';
-import { RefList } from './ref-list.ts';
 import type { RowHeap } from './row-heap.ts';
-import type { RowRef } from './row-ref.ts';
+import { noRow, type RowRef } from './row-ref.ts';
 
 /**
  * The visible rows of a table as a set, for tables without a unique index: what makes a second
@@ -43,6 +42,17 @@ export class RowSet {
     this.#body.remove(ref);
   }
 
+  /** Adds all rows of the table to a set that holds none. */
+  fill(): void {
+    const heap = this.#heap;
+    for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref)) {
+      this.#body.add(ref);
+      if (!this.#body.isUnfit) continue;
+      this.#becomeTree();
+      return;
+    }
+  }
+
   empty(): UniqueBody {
     const body = this.#body;
     this.#body = new HashIndex(this.#heap, new RowKey(this.#heap));
@@ -54,10 +64,7 @@ export class RowSet {
   }
 
   #becomeTree(): void {
-    const tree = new RowTreeIndex(this.#heap);
-    const rows = new RefList();
-    this.#heap.collectVisible(rows);
-    for (let index = 0; index < rows.length; index++) tree.add(rows.at(index));
-    this.#body = tree;
+    this.#body = new RowTreeIndex(this.#heap);
+    this.fill();
   }
 }

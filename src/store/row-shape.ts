@@ -64,6 +64,12 @@ export class RowShape {
     return (this.#skippers[column] as (bytes: Uint8Array, at: number) => number)(bytes, at);
   }
 
+  /** Offset of `column` in every row, or `undefined` when it differs. */
+  fixedStart(column: number): number | undefined {
+    const start = present(this.#starts[column], `start of column ${column}`);
+    return start >= 0 ? start : undefined;
+  }
+
   /** Bytes of every value of `column`, or `undefined` when they differ. */
   fixedSize(column: number): number | undefined {
     const size = present(this.#sizes[column], `size of column ${column}`);
@@ -169,7 +175,7 @@ function checksOf(columns: AlgebraicType[], sizes: Int32Array, types: Typespace)
 }
 
 /** True when any bytes of the right number are a value: integers, floats and products of them. */
-function isPlain(type: AlgebraicType, types: Typespace): boolean {
+export function isPlain(type: AlgebraicType, types: Typespace): boolean {
   const resolved = resolveType(type, types);
   switch (resolved.kind) {
     case 'product':

@@ -1,6 +1,7 @@
 import type { Catalog } from '../schema/catalog.ts';
 import type { SequenceMark } from './change-set.ts';
 import { type CommitOffset, commitOffset } from './commit-offset.ts';
+import { RowArena } from './row-arena.ts';
 import type { Sequence } from './sequence.ts';
 import { Table } from './table.ts';
 import type { Index } from './table-index.ts';
@@ -9,6 +10,8 @@ import type { Index } from './table-index.ts';
 export class StoreState {
   catalog: Catalog;
   offset: CommitOffset = commitOffset(0);
+  /** Where change sets keep their rows. */
+  readonly arena = new RowArena();
   /** True from `begin` to `commit` or `rollback`. */
   isOpen = false;
   tables = new Map<number, Table>();
@@ -50,8 +53,8 @@ export class StoreState {
     this.#marked.push(sequence);
   }
 
-  takeSequenceMarks(): SequenceMark[] {
-    if (this.#marked.length === 0) return [];
+  takeSequenceMarks(): readonly SequenceMark[] {
+    if (this.#marked.length === 0) return noMarks;
     const marks: SequenceMark[] = [];
     for (const sequence of this.#marked) {
       sequence.isMarked = false;
@@ -66,3 +69,5 @@ export class StoreState {
     return this.offset;
   }
 }
+
+const noMarks: readonly SequenceMark[] = [];

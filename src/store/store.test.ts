@@ -230,7 +230,7 @@ describe('update through a unique index', () => {
     ]);
   });
 
-  it('[§3.1] set back to the original: nothing; of a new row: one insert with the last value', () => {
+  it('[§3.1] set back: nothing; of a new row: one insert with the last value', () => {
     const { store, table, byId } = people();
     inTransaction(store, (transaction) => insert(transaction, table, 1, 'Ann', 30));
     const back = store.begin();
@@ -303,7 +303,7 @@ describe('transactions', () => {
     expect(find(12)).toEqual([12, 'p12', 5]);
   });
 
-  it('[§14.14] clear, then insert: deletes of all but what came back, inserts of what is new', () => {
+  it('[§14.14] clear, then insert: deletes all but what came back, inserts what is new', () => {
     const { store, table } = people();
     inTransaction(store, (transaction) => {
       for (let id = 0; id < 100; id++) insert(transaction, table, id, `p${id}`, 1);

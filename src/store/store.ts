@@ -69,7 +69,7 @@ export class Store {
    * The last values of sequences that handed out values since the last commit or the last call of
    * this: what a turn that ends without a commit must still record. Taken once.
    */
-  takeSequenceMarks(): SequenceMark[] {
+  takeSequenceMarks(): readonly SequenceMark[] {
     return this.#state.takeSequenceMarks();
   }
 

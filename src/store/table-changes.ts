@@ -1,10 +1,10 @@
 import { assert } from '../assert.ts';
-import { emptyRowList, type RowList, type TableChange } from './change-set.ts';
+import { emptyRowList, type TableChange } from './change-set.ts';
 import { Graveyard } from './graveyard.ts';
 import type { IndexBody, UniqueBody } from './index-body.ts';
 import { RefList } from './ref-list.ts';
+import type { RowArena } from './row-arena.ts';
 import {
-  copyBytes,
   offsetOf,
   type RowHeap,
   slotCancelled,
@@ -167,31 +167,29 @@ export class TableChanges {
   }
 
   /** Makes the changes permanent and returns them. There is a net change. */
-  commit(tableId: number): TableChange {
+  commit(tableId: number, arena: RowArena): TableChange {
     const truncated = this.rowCount === 0 && this.#deleteCount > 0;
-    const inserts = new RowListBuilder(this.#insertBytes);
-    const deletes = new RowListBuilder(this.#deleteBytes);
-    this.#settle(inserts, deletes);
-    return { tableId, inserts: inserts.finish(), deletes: deletes.finish(), truncated };
+    arena.begin(this.#insertBytes, this.#deleteBytes);
+    this.#settle(arena);
+    return { tableId, inserts: arena.inserts(), deletes: arena.deletes(), truncated };
   }
 
   /** The same for an event table: its rows leave with the change and are gone. */
-  commitEvents(tableId: number): TableChange {
-    const inserts = new RowListBuilder(this.#insertBytes);
+  commitEvents(tableId: number, arena: RowArena): TableChange {
+    arena.begin(this.#insertBytes, 0);
     for (let step = 0; step < this.#steps.length; step += 2) {
       const came = this.#steps.at(step);
-      if (came > noRow && this.#heap.stateOf(came) === slotInserted) {
-        inserts.add(this.#heap, came);
-      }
+      if (came > noRow && this.#heap.stateOf(came) === slotInserted) arena.insert(this.#heap, came);
     }
     this.rollback();
-    return { tableId, inserts: inserts.finish(), deletes: emptyRowList, truncated: false };
+    return { tableId, inserts: arena.inserts(), deletes: emptyRowList, truncated: false };
   }
 
   /** Ends a transaction that left no net change here. */
-  commitNothing(): void {
+  commitNothing(arena: RowArena): void {
     assert(!this.hasNetChange, 'a net change is committed as a change set');
-    this.#settle(new RowListBuilder(0), new RowListBuilder(0));
+    arena.begin(0, 0);
+    this.#settle(arena);
   }
 
   /** Takes everything back, last step first. */
@@ -342,36 +340,36 @@ export class TableChanges {
     this.rowCount = cleared.refs.length;
   }
 
-  /** Frees what is gone and makes the rest committed, handing both to the builders. */
-  #settle(inserts: RowListBuilder, deletes: RowListBuilder): void {
+  /** Frees what is gone and makes the rest committed, copying both to the lists. */
+  #settle(lists: RowArena): void {
     const heap = this.#heap;
     for (let step = 0; step < this.#steps.length; step += 2) {
       const came = this.#steps.at(step);
       const went = this.#steps.at(step + 1);
       if (came === clearedStep) {
-        for (const ref of (this.#cleared[went] as Cleared).refs) this.#bury(ref, deletes);
+        for (const ref of (this.#cleared[went] as Cleared).refs) this.#bury(ref, lists);
         continue;
       }
       if (came !== noRow && heap.stateOf(came) === slotInserted) {
-        inserts.add(heap, came);
+        lists.insert(heap, came);
         heap.setState(came, slotCommitted);
       }
-      if (went !== noRow) this.#bury(went, deletes);
+      if (went !== noRow) this.#bury(went, lists);
     }
     this.#forget();
   }
 
   /** A row may have gone, come back and gone again: it is freed the first time. */
-  #bury(ref: RowRef, deletes: RowListBuilder): void {
+  #bury(ref: RowRef, lists: RowArena): void {
     const state = this.#heap.stateOf(ref);
     if (state !== slotDeleted && state !== slotCancelled) return;
-    if (state === slotDeleted) deletes.add(this.#heap, ref);
+    if (state === slotDeleted) lists.delete(this.#heap, ref);
     this.#heap.free(ref);
   }
 
   #forget(): void {
     this.#steps.clear();
-    this.#cleared.length = 0;
+    if (this.#cleared.length > 0) this.#cleared.length = 0;
     this.#graveyard.clear();
     this.#insertCount = 0;
     this.#insertBytes = 0;
@@ -395,26 +393,3 @@ const clearedStep = -1;
 
 /** Up to so many rows are cleared one by one: new indexes would cost more. */
 const singlyClearedMax = 64;
-
-/** Collects rows whose total size is known. */
-class RowListBuilder {
-  readonly #bytes: Uint8Array;
-  #length = 0;
-  #count = 0;
-
-  constructor(bytes: number) {
-    this.#bytes = new Uint8Array(bytes);
-  }
-
-  add(heap: RowHeap, ref: RowRef): void {
-    const length = heap.lengthOf(ref);
-    copyBytes(heap.pageOf(ref), offsetOf(ref), this.#bytes, this.#length, length);
-    this.#length += length;
-    this.#count++;
-  }
-
-  finish(): RowList {
-    assert(this.#length === this.#bytes.length, 'the net change was counted exactly');
-    return { bytes: this.#bytes, count: this.#count };
-  }
-}

@@ -8,9 +8,9 @@ import { HashIndex } from './index-hash.ts';
 import { TreeIndex } from './index-tree.ts';
 import { checkKey, parseRange, type RangeRequest } from './key-range.ts';
 import { RefList } from './ref-list.ts';
-import type { RowHeap } from './row-heap.ts';
-import type { RowRef, RowRefs } from './row-ref.ts';
-import type { RowShape } from './row-shape.ts';
+import { offsetOf, type RowHeap } from './row-heap.ts';
+import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import { isPlain, type RowShape } from './row-shape.ts';
 import type { Table } from './table.ts';
 
 /**
@@ -22,6 +22,8 @@ export class Index {
   readonly spec: IndexSpec;
   readonly #heap: RowHeap;
   readonly #shape: RowShape;
+  /** Bytes of a key if any so many bytes are one, else -1. */
+  readonly #plainBytes: number;
   readonly #found = new RefList();
   #table: Table | undefined;
   #body: IndexBody;
@@ -31,6 +33,11 @@ export class Index {
     this.spec = spec;
     this.#heap = heap;
     this.#shape = shape;
+    const isPlainKey = spec.columns.every((column) =>
+      isPlain(present(shape.columnTypes[column], 'type of a key column'), shape.types),
+    );
+    const sizes = spec.columns.map((column) => shape.fixedSize(column) ?? 0);
+    this.#plainBytes = isPlainKey ? sizes.reduce((total, size) => total + size, 0) : -1;
     this.#body = body ?? makeBody(spec, heap, shape);
   }
 
@@ -63,6 +70,7 @@ export class Index {
 
   /** True when `key[0, length)` is exactly one value of each column of the index. */
   isKey(key: Uint8Array, length: number): boolean {
+    if (this.#plainBytes >= 0) return length === this.#plainBytes && length <= key.length;
     try {
       checkKey(key, length, this.#shape, this.spec.columns);
       return true;
@@ -79,7 +87,7 @@ export class Index {
 
   /** Throws `DecodeError`. */
   scanPoint(key: Uint8Array, length: number): RowRefs {
-    checkKey(key, length, this.#shape, this.spec.columns);
+    if (!this.isKey(key, length)) checkKey(key, length, this.#shape, this.spec.columns);
     this.#found.clear();
     this.#body.collectPoint(key, 0, length, this.#found);
     return this.#found.copy();
@@ -120,6 +128,27 @@ export class Index {
     this.#body.remove(ref);
   }
 
+  /**
+   * Adds all rows of the table to an index that holds none. Stops at a row whose key another row
+   * has already, where that is not allowed, and returns it; else `noRow`.
+   */
+  fill(): RowRef {
+    const heap = this.#heap;
+    for (let ref = heap.nextVisible(noRow); ref !== noRow; ref = heap.nextVisible(ref)) {
+      if (!this.spec.isUnique) {
+        this.#body.add(ref);
+        continue;
+      }
+      const body = this.#unique();
+      if (body.probe(heap.pageOf(ref), offsetOf(ref), heap.lengthOf(ref)) !== noRow) return ref;
+      body.addProbed(ref);
+      if (!body.isUnfit) continue;
+      this.#body = this.#emptyTree();
+      return this.fill();
+    }
+    return noRow;
+  }
+
   /** Takes all rows out at once and returns the structure that holds them, for `restore`. */
   empty(): IndexBody {
     const body = this.#body;
@@ -136,11 +165,12 @@ export class Index {
   }
 
   #becomeTree(): void {
-    const tree = new TreeIndex(this.#heap, this.#shape, this.spec.columns, true);
-    const rows = new RefList();
-    this.#heap.collectVisible(rows);
-    for (let index = 0; index < rows.length; index++) tree.add(rows.at(index));
-    this.#body = tree;
+    this.#body = this.#emptyTree();
+    assert(this.fill() === noRow, 'the rows of a unique index have different keys');
+  }
+
+  #emptyTree(): TreeIndex {
+    return new TreeIndex(this.#heap, this.#shape, this.spec.columns, true);
   }
 }
 

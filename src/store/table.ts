@@ -5,7 +5,7 @@ import type { IndexBody } from './index-body.ts';
 import type { RangeRequest } from './key-range.ts';
 import type { IndexMemory, TableMemory } from './memory.ts';
 import { RefList } from './ref-list.ts';
-import { copyBytes, isVisible, offsetOf, RowHeap } from './row-heap.ts';
+import { isVisible, offsetOf, RowHeap } from './row-heap.ts';
 import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
 import { RowSet } from './row-set.ts';
 import { RowShape } from './row-shape.ts';
@@ -136,10 +136,7 @@ export class Table {
 
   /** Copies the row to `into` from `at` on, where it fits, and returns its length. */
   copyRow(ref: RowRef, into: Uint8Array, at: number): number {
-    const length = this.heap.lengthOf(ref);
-    assert(at + length <= into.length, 'the row fits where it is copied to');
-    copyBytes(this.heap.pageOf(ref), offsetOf(ref), into, at, length);
-    return length;
+    return this.heap.copy(ref, into, at);
   }
 
   memory(): TableMemory {

@@ -125,13 +125,14 @@ export class Transaction {
   /** Makes all changes permanent. */
   #settle(): TableChange[] {
     this.#end();
+    const { arena } = this.#state;
     const tables: TableChange[] = [];
     for (const { changes, spec } of this.#touched) {
       if (!changes.isTouched) continue;
-      if (spec.isEvent && changes.hasNetChange) tables.push(changes.commitEvents(spec.id));
+      if (spec.isEvent && changes.hasNetChange) tables.push(changes.commitEvents(spec.id, arena));
       else if (spec.isEvent) changes.rollback();
-      else if (changes.hasNetChange) tables.push(changes.commit(spec.id));
-      else changes.commitNothing();
+      else if (changes.hasNetChange) tables.push(changes.commit(spec.id, arena));
+      else changes.commitNothing(arena);
     }
     if (tables.length > 1) tables.sort((a, b) => a.tableId - b.tableId);
     return tables;

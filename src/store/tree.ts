@@ -25,8 +25,8 @@ import { baseOf, type Entry, NodePool, nodeEntries } from './tree-nodes.ts';
 export class Tree {
   readonly #key: TreeKey;
   readonly #hasTies: boolean;
-  readonly #leaves = new NodePool(false);
-  readonly #inners = new NodePool(true);
+  #leaves = new NodePool(false);
+  #inners = new NodePool(true);
   /** Level of the root; 0 = it is a leaf. */
   #height = 0;
   #root: number;
@@ -264,19 +264,28 @@ export class Tree {
     }
   }
 
-  /** A root with one child is not needed; one without children is replaced by an empty leaf. */
+  /** A root with one child is not needed; a tree without rows starts over. */
   #lowerRoot(): void {
     while (this.#height > 0 && this.#inners.count(this.#root) <= 1) {
       const root = this.#root;
       if (this.#inners.count(root) === 0) {
-        this.#root = this.#leaves.take();
-        this.#height = 0;
-      } else {
-        this.#root = this.#inners.child(root, 0);
-        this.#height--;
+        this.#startOver();
+        return;
       }
+      this.#root = this.#inners.child(root, 0);
+      this.#height--;
       this.#inners.give(root);
     }
+    const isEmpty = this.#height === 0 && this.#leaves.count(this.#root) === 0;
+    if (isEmpty && this.bytes > keptBytesMax) this.#startOver();
+  }
+
+  /** Gives all memory of an emptied tree back. */
+  #startOver(): void {
+    this.#leaves = new NodePool(false);
+    this.#inners = new NodePool(true);
+    this.#root = this.#leaves.take();
+    this.#height = 0;
   }
 
   /** Merges the path's node of this level with a neighbour, if both together leave room. */
@@ -353,3 +362,6 @@ export class Tree {
 
 /** 16 entries or more in every node but a few: a tree of 2^31 rows has at most 9 levels. */
 const levelCountMax = 16;
+
+/** What an empty tree may hold on to. */
+const keptBytesMax = 4_096;
