@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { u64 } from '../../test/support/store/tables.ts';
 import { Random } from '../testing/random.ts';
 import type { LoadedKey } from './hash-key.ts';
 import { DirectIndex } from './index-direct.ts';
@@ -8,7 +9,6 @@ import type { TreeKey } from './ordered-key.ts';
 import { RefList } from './ref-list.ts';
 import { offsetOf, RowHeap, slotCommitted } from './row-heap.ts';
 import { RowShape } from './row-shape.ts';
-import { u64 } from './testing/tables.ts';
 import { Tree } from './tree.ts';
 
 describe('tree', () => {

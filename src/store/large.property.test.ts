@@ -1,8 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { Random } from '../testing/random.ts';
-import type { Value } from '../values/value.ts';
-import type { Store } from './store.ts';
-import type { Table } from './table.ts';
 import {
   deleteRow,
   encodeKey,
@@ -16,7 +12,11 @@ import {
   tableOf,
   u32,
   update,
-} from './testing/tables.ts';
+} from '../../test/support/store/tables.ts';
+import { Random } from '../testing/random.ts';
+import type { Value } from '../values/value.ts';
+import type { Store } from './store.ts';
+import type { Table } from './table.ts';
 import type { Transaction } from './transaction.ts';
 
 /**

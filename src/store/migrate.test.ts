@@ -1,9 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { Catalog } from '../schema/catalog.ts';
-import { encodeValue } from '../values/encode.ts';
-import { sum, unitType } from '../values/special-types.ts';
-import { MigrationError } from './migrate.ts';
-import { Store } from './store.ts';
 import {
   catalogFrom,
   deleteRow,
@@ -19,7 +14,12 @@ import {
   u8,
   u32,
   update,
-} from './testing/tables.ts';
+} from '../../test/support/store/tables.ts';
+import type { Catalog } from '../schema/catalog.ts';
+import { encodeValue } from '../values/encode.ts';
+import { sum, unitType } from '../values/special-types.ts';
+import { MigrationError } from './migrate.ts';
+import { Store } from './store.ts';
 import { uniqueViolation } from './transaction.ts';
 
 type Sketches = Record<string, TableSketch>;

@@ -1,8 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { ChangeSet, RowList } from './change-set.ts';
-import { commitOffset } from './commit-offset.ts';
-import { ReplayError } from './replay.ts';
-import type { Store } from './store.ts';
 import {
   encodeRow,
   insert,
@@ -13,7 +9,11 @@ import {
   type TableSketch,
   tableOf,
   u32,
-} from './testing/tables.ts';
+} from '../../test/support/store/tables.ts';
+import type { ChangeSet, RowList } from './change-set.ts';
+import { commitOffset } from './commit-offset.ts';
+import { ReplayError } from './replay.ts';
+import type { Store } from './store.ts';
 
 const sketches: Record<string, TableSketch> = {
   t: { columns: { id: u32, name: string }, indexes: [{ columns: ['id'], unique: true }] },

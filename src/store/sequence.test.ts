@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import type { SequenceSpec } from '../schema/catalog.ts';
-import { Sequence } from './sequence.ts';
 import {
   decodeRows,
   indexOf,
@@ -15,7 +13,9 @@ import {
   u32,
   u64,
   update,
-} from './testing/tables.ts';
+} from '../../test/support/store/tables.ts';
+import type { SequenceSpec } from '../schema/catalog.ts';
+import { Sequence } from './sequence.ts';
 import { noSuchRow, sequenceOverflow, uniqueViolation } from './transaction.ts';
 
 const sketch: TableSketch = {

@@ -1,4 +1,4 @@
-import { i64, indexOf, storeOf, string, tableOf, u32 } from './testing/tables.ts';
+import { i64, indexOf, storeOf, string, tableOf, u32 } from '../../test/support/store/tables.ts';
 
 /**
  * The hot paths of the store, each beside a hand-written loop that does the same work with the

@@ -1,4 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import {
+  hexOf,
+  type ModelChange,
+  type ModelRow,
+  ModelTable,
+} from '../../test/support/store/model.ts';
+import {
+  changedTable,
+  type RandomTable,
+  randomCatalog,
+  randomRow,
+} from '../../test/support/store/random-schema.ts';
 import { present } from '../assert.ts';
 import { Random } from '../testing/random.ts';
 import type { ChangeSet, RowList } from './change-set.ts';
@@ -6,13 +18,6 @@ import { MigrationError } from './migrate.ts';
 import { Store } from './store.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
-import { hexOf, type ModelChange, type ModelRow, ModelTable } from './testing/model.ts';
-import {
-  changedTable,
-  type RandomTable,
-  randomCatalog,
-  randomRow,
-} from './testing/random-schema.ts';
 import {
   noSuchRow,
   notUnique,

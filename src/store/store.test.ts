@@ -1,6 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { optionType } from '../values/special-types.ts';
-import { commitOffset } from './commit-offset.ts';
 import {
   decodeRows,
   deleteRow,
@@ -17,7 +15,9 @@ import {
   tableOf,
   u32,
   update,
-} from './testing/tables.ts';
+} from '../../test/support/store/tables.ts';
+import { optionType } from '../values/special-types.ts';
+import { commitOffset } from './commit-offset.ts';
 import { noSuchRow, notUnique, undecodable, uniqueViolation } from './transaction.ts';
 
 function people() {

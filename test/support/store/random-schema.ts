@@ -1,7 +1,7 @@
-import type { Catalog, IndexSpec, TableSpec } from '../../schema/catalog.ts';
-import type { IndexAlgorithm } from '../../schema/definition.ts';
-import type { Random } from '../../testing/random.ts';
-import { encodeValue } from '../../values/encode.ts';
+import type { Catalog, IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
+import type { IndexAlgorithm } from '../../../src/schema/definition.ts';
+import type { Random } from '../../../src/testing/random.ts';
+import { encodeValue } from '../../../src/values/encode.ts';
 import {
   bytesType,
   identityType,
@@ -10,9 +10,9 @@ import {
   sum,
   timestampType,
   unitType,
-} from '../../values/special-types.ts';
-import type { AlgebraicType, ScalarKind } from '../../values/type.ts';
-import type { Value } from '../../values/value.ts';
+} from '../../../src/values/special-types.ts';
+import type { AlgebraicType, ScalarKind } from '../../../src/values/type.ts';
+import type { Value } from '../../../src/values/value.ts';
 
 /**
  * Column types and, for each, encodings that are few enough to meet again and hard enough to

@@ -1,9 +1,9 @@
-import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
-import { comparatorOf } from '../../values/compare.ts';
-import { decodeValue } from '../../values/decode.ts';
-import { encodeValue } from '../../values/encode.ts';
-import type { AlgebraicType } from '../../values/type.ts';
-import type { Value } from '../../values/value.ts';
+import type { IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
+import { comparatorOf } from '../../../src/values/compare.ts';
+import { decodeValue } from '../../../src/values/decode.ts';
+import { encodeValue } from '../../../src/values/encode.ts';
+import type { AlgebraicType } from '../../../src/values/type.ts';
+import type { Value } from '../../../src/values/value.ts';
 
 /**
  * The obvious table: a list of decoded rows that every question walks from end to end. A

@@ -1,14 +1,14 @@
-import { present } from '../../assert.ts';
-import type { Catalog, ColumnSpec, IndexSpec, TableSpec } from '../../schema/catalog.ts';
-import type { IndexAlgorithm } from '../../schema/definition.ts';
-import { decodeValue } from '../../values/decode.ts';
-import { encodeValue } from '../../values/encode.ts';
-import type { AlgebraicType, ProductType } from '../../values/type.ts';
-import type { Value } from '../../values/value.ts';
-import { Store } from '../store.ts';
-import type { Table } from '../table.ts';
-import type { Index } from '../table-index.ts';
-import type { Transaction } from '../transaction.ts';
+import { present } from '../../../src/assert.ts';
+import type { Catalog, ColumnSpec, IndexSpec, TableSpec } from '../../../src/schema/catalog.ts';
+import type { IndexAlgorithm } from '../../../src/schema/definition.ts';
+import { Store } from '../../../src/store/store.ts';
+import type { Table } from '../../../src/store/table.ts';
+import type { Index } from '../../../src/store/table-index.ts';
+import type { Transaction } from '../../../src/store/transaction.ts';
+import { decodeValue } from '../../../src/values/decode.ts';
+import { encodeValue } from '../../../src/values/encode.ts';
+import type { AlgebraicType, ProductType } from '../../../src/values/type.ts';
+import type { Value } from '../../../src/values/value.ts';
 
 /** Short ways to write tables and rows in tests. */
 
