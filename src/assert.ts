@@ -1,4 +1,6 @@
-/** A bug of ours: an invariant that the engine relies on does not hold. Never used for bad input. */
+/**
+ * A bug of ours: an invariant that the engine relies on does not hold. Never used for bad input.
+ */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError';
 }

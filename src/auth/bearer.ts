@@ -9,8 +9,9 @@ export type Presented =
 export const malformedText = 'Authorization is invalid: malformed token';
 
 /**
- * Finds the token of a request: the `Authorization` header, else the query parameter `token` where the
- * endpoint reads it. The header wins even when it is bad; an empty one is never taken as anonymous.
+ * Finds the token of a request: the `Authorization` header, else the query parameter `token` where
+ * the endpoint reads it. The header wins even when it is bad; an empty one is never taken as
+ * anonymous.
  */
 export function presentedToken(
   authorization: string | undefined,

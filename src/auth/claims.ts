@@ -23,8 +23,8 @@ export class TokenError extends Error {
 const leewaySeconds = 60;
 
 /**
- * Checks the claims that every token needs, whoever signed it: `iss`, `sub` and `iat`; `exp` when it is
- * there; `hex_identity` when it is there must be the identity that the others give.
+ * Checks the claims that every token needs, whoever signed it: `iss`, `sub` and `iat`; `exp` when
+ * it is there; `hex_identity` when it is there must be the identity that the others give.
  */
 export function readClaims(payload: string, nowSeconds: number): TokenClaims {
   const claims = parseObject(payload);

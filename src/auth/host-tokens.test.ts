@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { identityToHex } from '../values/identity.ts';
-import { deriveIdentity } from './identity.ts';
-import { HostTokens } from './host-tokens.ts';
-import { type HostKeys, KeyError, keyFilesIn, loadKeys } from './keys.ts';
 import { settleCaller } from './caller.ts';
+import { HostTokens } from './host-tokens.ts';
+import { deriveIdentity } from './identity.ts';
+import { type HostKeys, KeyError, keyFilesIn, loadKeys } from './keys.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-auth-'));
 const files = keyFilesIn(path.join(folder, 'keys'));
@@ -81,13 +81,17 @@ describe('host tokens', () => {
     expect(expired).toBe('Invalid token: ExpiredSignature');
   });
 
-  it.each([['a'], [['a', 'b']], [undefined]])('[auth §12] may name the audience %j', async (aud) => {
-    expect(await refusal(signed(claims({ aud })))).toBe('accepted');
-  });
+  it.each([['a'], [['a', 'b']], [undefined]])(
+    '[auth §12] may name the audience %j',
+    async (aud) => {
+      expect(await refusal(signed(claims({ aud })))).toBe('accepted');
+    },
+  );
 });
 
 describe('bad tokens', () => {
-  const flip = (token: string) => token.slice(0, -3) + (token.at(-3) === 'A' ? 'B' : 'A') + token.slice(-2);
+  const flip = (token: string) =>
+    token.slice(0, -3) + (token.at(-3) === 'A' ? 'B' : 'A') + token.slice(-2);
 
   it('[auth §4.3] that are not three parts', async () => {
     expect(await refusal('x')).toBe('Invalid token: InvalidToken');
@@ -186,13 +190,16 @@ describe('the caller of a request', () => {
     });
   });
 
-  it.each(['Basic eA==', 'Bearer', 'Bearer   ', 'x'])('[auth §12] is refused for %j', async (header) => {
-    expect(await settle(header)).toEqual({
-      kind: 'refused',
-      status: 400,
-      text: 'Authorization is invalid: malformed token',
-    });
-  });
+  it.each(['Basic eA==', 'Bearer', 'Bearer   ', 'x'])(
+    '[auth §12] is refused for %j',
+    async (header) => {
+      expect(await settle(header)).toEqual({
+        kind: 'refused',
+        status: 400,
+        text: 'Authorization is invalid: malformed token',
+      });
+    },
+  );
 
   it('[auth §12] is read from the header before the query, in any case, past blanks', async () => {
     const { token } = await tokens.issue();

@@ -78,7 +78,8 @@ export class HostTokens {
 
   /**
    * The host key is tried first, whoever the token names as issuer: a foreign token that this host
-   * signed again is its own. Only when that fails does the issuer decide which error the caller sees.
+   * signed again is its own. Only when that fails does the issuer decide which error the caller
+   * sees.
    */
   async #verifySignature(token: string): Promise<string> {
     const parts = token.split('.');

@@ -25,7 +25,9 @@ export interface Reply {
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
 }
 
-/** An answer that ends the work early: thrown anywhere below the router, turned into a reply there. */
+/**
+ * An answer that ends the work early: thrown anywhere below the router, turned into a reply there.
+ */
 export class HttpError extends Error {
   override readonly name = 'HttpError';
   readonly reply: Reply;

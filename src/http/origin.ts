@@ -10,9 +10,9 @@ export interface OriginRules {
 }
 
 /**
- * Guards the MCP endpoints against pages that a browser on this machine shows: a rebinding attack sends
- * the attacker's name as `Host` and `Origin`, so on a loopback connection only loopback names pass.
- * A request without an `Origin` comes from a program, not from a page.
+ * Guards the MCP endpoints against pages that a browser on this machine shows: a rebinding attack
+ * sends the attacker's name as `Host` and `Origin`, so on a loopback connection only loopback names
+ * pass. A request without an `Origin` comes from a program, not from a page.
  */
 export function checkOrigin(exchange: Exchange, rules: OriginRules): CorsAnswer {
   const isLocal = isLoopbackAddress(exchange.localAddress);

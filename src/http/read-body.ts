@@ -16,8 +16,8 @@ export async function readBody(incoming: IncomingMessage, bytesMax: number): Pro
 }
 
 /**
- * Reads and forgets what a client still sends, so that it sees the answer instead of a reset. Gives up
- * after `bytesMax`: the connection is then closed by the server.
+ * Reads and forgets what a client still sends, so that it sees the answer instead of a reset. Gives
+ * up after `bytesMax`: the connection is then closed by the server.
  */
 export async function drainBody(incoming: IncomingMessage, bytesMax: number): Promise<void> {
   if (incoming.readableEnded || incoming.destroyed) return;

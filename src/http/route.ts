@@ -1,8 +1,9 @@
 import type { Exchange, Reply } from './exchange.ts';
 
 /**
- * Whether an endpoint looks at the caller's token: `none` never; `optional` refuses a bad one and is
- * content without; `anonymous` makes an identity for a request without one; `required` refuses it.
+ * Whether an endpoint looks at the caller's token: `none` never; `optional` refuses a bad one and
+ * is content without; `anonymous` makes an identity for a request without one; `required` refuses
+ * it.
  */
 export type TokenRule = 'none' | 'optional' | 'anonymous' | 'required';
 
@@ -19,9 +20,13 @@ export interface Route {
   /** Path with `:name` parameters. */
   readonly path: string;
   readonly methods: Readonly<Record<string, Method>>;
-  /** Runs before a method that the path does not have is refused: an unknown database is 404 first. */
+  /**
+   * Runs before a method that the path does not have is refused: an unknown database is 404 first.
+   */
   readonly resolve?: (exchange: Exchange) => void;
-  /** Headers of the answer to a browser's preflight, and of every answer, instead of the open ones. */
+  /**
+   * Headers of the answer to a browser's preflight, and of every answer, instead of the open ones.
+   */
   readonly cors?: (exchange: Exchange) => CorsAnswer;
 }
 

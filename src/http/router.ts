@@ -21,7 +21,8 @@ export interface RouterOptions {
 
 /**
  * The HTTP door's table of paths. This file is the only one that knows the HTTP library: it turns
- * its requests into `Exchange`s, settles the caller, and gives every answer the headers it must have.
+ * its requests into `Exchange`s, settles the caller, and gives every answer the headers it must
+ * have.
  */
 export function makeRouter(options: RouterOptions): Hono<Env> {
   const app = new Hono<Env>();

@@ -49,8 +49,8 @@ export class QueryFailed extends Error {
 }
 
 /**
- * Opens a database from a module, in this process and in memory: the real engine and the real sandbox,
- * without a service.
+ * Opens a database from a module, in this process and in memory: the real engine and the real
+ * sandbox, without a service.
  *
  * ```ts
  * const db = await openTestDatabase({ module: 'app' });

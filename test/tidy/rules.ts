@@ -76,18 +76,30 @@ export function checkIndexFile({ path }: SourceFile): Complaint[] {
   return isEntry ? [] : [`${path}: index.ts outside a published entry`];
 }
 
-/** Every file is an entry, a started file, a test, or imported by one that is not a test. */
-export function checkOrphans(files: readonly SourceFile[]): Complaint[] {
-  const imported = new Set<string>();
-  for (const { path, text } of files) {
-    if (isTest(path)) continue;
-    for (const specifier of importsOf(text)) {
-      if (specifier.startsWith('.')) imported.add(resolveImport(path, specifier));
-    }
-  }
+/**
+ * Every file is an entry, a started file, a test, or imported by one that is not a test. What the room
+ * `testing` holds is for tests, so an import from one of `tests` counts there.
+ */
+export function checkOrphans(
+  files: readonly SourceFile[],
+  tests: readonly SourceFile[] = [],
+): Complaint[] {
+  const imported = importedBy(files.filter(({ path }) => !isTest(path)));
+  const tested = importedBy([...files, ...tests]);
   return files
     .map((file) => file.path)
     .filter((path) => !isTest(path) && !path.endsWith('/index.ts'))
     .filter((path) => !startedFiles.includes(path) && !imported.has(path))
+    .filter((path) => roomOf(path) !== 'testing' || !tested.has(path))
     .map((path) => `${path}: nothing imports it`);
+}
+
+function importedBy(files: readonly SourceFile[]): Set<string> {
+  return new Set(
+    files.flatMap(({ path, text }) =>
+      importsOf(text)
+        .filter((specifier) => specifier.startsWith('.'))
+        .map((specifier) => resolveImport(path, specifier)),
+    ),
+  );
 }

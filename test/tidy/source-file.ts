@@ -7,11 +7,11 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Every TypeScript file below `src`, in path order. */
-export function readSources(root: string): SourceFile[] {
-  return readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
+/** Every TypeScript file below `src`, or below another folder, in path order. */
+export function readSources(root: string, folder = 'src'): SourceFile[] {
+  return readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') || name.endsWith('.tsx'))
-    .map((name) => `src/${name.split(path.sep).join('/')}`)
+    .map((name) => `${folder}/${name.split(path.sep).join('/')}`)
     .sort()
     .map((file) => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') }));
 }
