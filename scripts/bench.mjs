@@ -33,12 +33,20 @@ const files = findBenchmarks().filter((file) => wanted === undefined || file.inc
 const figures = [];
 for (const file of files) {
   const { benchmarks } = await load(file);
-  for (const figure of await benchmarks(scale)) {
+  for (const measured of await benchmarks(scale)) {
+    const figure = withRatio(measured);
     figures.push({ file, ...figure });
     print(file, figure);
   }
 }
 if (isRecording) record();
+
+/** Above 1, the product takes that many times as long as the baseline of the same run. */
+function withRatio(figure) {
+  const { value, unit, baseline, ratio } = figure;
+  if (ratio !== undefined || baseline === undefined) return figure;
+  return { ...figure, ratio: unit.endsWith('/s') ? baseline / value : value / baseline };
+}
 
 function findBenchmarks() {
   return ['src', 'bench']
