@@ -13,9 +13,11 @@ const programTextName = 'module.js';
  * The script is printed from a parsed program, in the syntax of the oldest supported Node, and holds
  *  - no `async` function and no `await`: they become generators over whatever `Promise` is in scope
  *    (the engine's own promises would escape the runner's control);
- *  - no `import()`: it becomes a call of `require`, which the runner makes throw; this is proved, not
- *    assumed, because real `import()` would reach out of the sandbox;
+ *  - no `import()`: it becomes a call of `require`, which the runner makes throw (a real one would
+ *    reach out of the sandbox);
  *  - no `require`, `module` or `exports` of the program's own: to it they are undefined names.
+ *
+ * The first two are proved, not assumed (see `proveTame`).
  *
  * Rejects with `ProgramError` when the program does not parse, waits at top level, or uses
  * `import.meta`. The source map leads to the author's files when the program has an inline one.
@@ -24,7 +26,7 @@ export async function linkProgram(bytes: Uint8Array): Promise<LinkedProgram> {
   const text = decodeProgram(bytes);
   const imports = new Set<string>();
   const output = await printAsScript(text, imports);
-  await assertNoImportExpression(output.script);
+  await proveTame(output.script);
   return {
     ...output,
     imports: [...imports],
@@ -48,7 +50,7 @@ async function printAsScript(
   imports: Set<string>,
 ): Promise<Pick<LinkedProgram, 'script' | 'sourceMap'>> {
   const options: esbuild.BuildOptions = {
-    stdin: { contents: text, sourcefile: programTextName, loader: 'js' },
+    stdin: { contents: asModule(text), sourcefile: programTextName, loader: 'js' },
     absWorkingDir: '/',
     outfile: '/program.js',
     write: false,
@@ -82,6 +84,11 @@ async function printAsScript(
   }
 }
 
+/** A text without any import or export would be taken for a script, with a laxer language. */
+function asModule(text: string): string {
+  return `${text}\nexport {};\n`;
+}
+
 /** Leaves every import to the runner and notes the static ones. */
 function collectImports(imports: Set<string>): esbuild.Plugin {
   return {
@@ -109,21 +116,35 @@ function linkErrorText(error: unknown): string {
 }
 
 /**
- * `import(` in a string or a comment is harmless; as an expression it is the way out. If a second
- * parse, told that the expression does not exist, prints the same as one that keeps it, there is none.
+ * Proves that the script holds neither an `import()` expression nor an `async` function, whatever
+ * forms of them the bundler leaves alone. The letters alone prove nothing: they may be in a string, or
+ * be somebody's property. So both words are replaced by names that are not in use. Then `async` syntax
+ * no longer parses, and `import(x)` has become a use of an undeclared variable, which the bundler
+ * replaces by a text, there and nowhere else. Throws `ProgramError`.
  */
-async function assertNoImportExpression(script: string): Promise<void> {
-  if (!script.includes('import')) return;
-  const print = async (isSupported: boolean): Promise<string> => {
-    const result = await esbuild.transform(script, {
-      loader: 'js',
-      format: 'cjs',
-      target: 'esnext',
-      supported: { 'dynamic-import': isSupported },
-      logLevel: 'silent',
+async function proveTame(script: string): Promise<void> {
+  const importName = unusedName(script, 'importExpression');
+  const asyncName = unusedName(script, 'asyncFunction');
+  const found = unusedName(script, 'foundExpression');
+  const text = script.replaceAll('import', importName).replaceAll('async', asyncName);
+  if (text === script) return;
+  let printed: string;
+  try {
+    const define = { [importName]: JSON.stringify(found) };
+    const options = { loader: 'js', format: 'cjs', target: 'esnext', define } as const;
+    printed = (await esbuild.transform(text, { ...options, logLevel: 'silent' })).code;
+  } catch (cause) {
+    throw new ProgramError('the program holds an async function of a form that cannot be run', {
+      cause,
     });
-    return result.code;
-  };
-  const [kept, replaced] = await Promise.all([print(true), print(false)]);
-  if (kept !== replaced) throw new ProgramError('the program holds an import() expression');
+  }
+  if (printed.includes(found)) {
+    throw new ProgramError('import() with computed options is not available in modules');
+  }
+}
+
+function unusedName(text: string, base: string): string {
+  let name = base;
+  for (let count = 0; text.includes(name); count += 1) name = `${base}${count}`;
+  return name;
 }

@@ -8,8 +8,8 @@ import { realmPreludeSource } from '../module/javascript/realm-prelude-source.ts
 
 /**
  * Opens a `vm` context with the hardening library loaded. The context has a microtask queue of its
- * own, which runs only inside `evaluate`; strings may become code (the library restricts that to its
- * compartments), WebAssembly may not. Costs about 20 ms and 3 MiB.
+ * own, which runs only inside `evaluate`; strings may become code (the library restricts that to
+ * its compartments), WebAssembly may not. Costs about 20 ms and 3 MiB.
  */
 export function openRealm(): Realm {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {

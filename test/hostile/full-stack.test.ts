@@ -1,6 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { AssertionError } from '../../src/assert.ts';
-import { accountCodecs, accountTableId, loadProgram, rawProgram } from '../support/module-under-test.ts';
+import {
+  accountCodecs,
+  accountTableId,
+  loadProgram,
+  rawProgram,
+} from '../support/module-under-test.ts';
 
 /**
  * A program chooses how full the stack is when it enters the host, the engine's formatter of stacks,

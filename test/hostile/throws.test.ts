@@ -109,10 +109,10 @@ describe('whatever a module hands over instead of hooks', () => {
       'must return a Uint8Array',
     );
     expect(await program(hooks('() => new ArrayBuffer(2)'))).toContain('must return a Uint8Array');
-    const lying =
-      '() => Object.defineProperty(new Uint8Array(3), "byteLength", { value: 1e9 })';
+    const lying = '() => Object.defineProperty(new Uint8Array(3), "byteLength", { value: 1e9 })';
     expect(await program(hooks(lying))).toBe('loaded 3');
-    const disguised = '() => Object.setPrototypeOf(new DataView(new ArrayBuffer(4)), Uint8Array.prototype)';
+    const disguised =
+      '() => Object.setPrototypeOf(new DataView(new ArrayBuffer(4)), Uint8Array.prototype)';
     expect(await program(hooks(disguised))).toContain('is not a typed array');
     const species =
       '() => new (class extends Uint8Array { static get [Symbol.species]() { throw 1; } })(5)';

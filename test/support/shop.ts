@@ -46,7 +46,7 @@ export interface Shop {
     settings?: CallSettings,
   ): Promise<CallOutcome>;
   query(sql: string, settings?: CallSettings): Promise<SqlOutcome>;
-  rows(sql: string, settings?: CallSettings): Promise<Value[]>;
+  rows(sql: string, settings?: CallSettings): Promise<(readonly Value[])[]>;
   /** Texts of all items, by id. */
   texts(): Promise<Value[]>;
   /** Kind and token of all visits that the lifecycle reducers noted, by id. */
@@ -156,12 +156,12 @@ class OpenShop implements Shop {
   query = (sql: string, settings: CallSettings = {}): Promise<SqlOutcome> =>
     this.handle.query({ ...this.#asked(settings), sql });
 
-  rows = async (sql: string, settings: CallSettings = {}): Promise<Value[]> => {
+  rows = async (sql: string, settings: CallSettings = {}): Promise<(readonly Value[])[]> => {
     const outcome = await this.query(sql, settings);
     if (outcome.kind === 'failed') throw new Error(outcome.error.message);
     const decode = decoderOf({ kind: 'product', elements: outcome.columns });
     const reader = new BinaryReader(outcome.rows);
-    return Array.from({ length: outcome.rowCount }, () => decode(reader));
+    return Array.from({ length: outcome.rowCount }, () => decode(reader) as readonly Value[]);
   };
 
   texts = async (): Promise<Value[]> => {

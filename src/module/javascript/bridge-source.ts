@@ -33,6 +33,7 @@ const NativeDate = Date;
 let timeMicros = options.loadMicros;
 const nowMillis = () => Number(timeMicros / 1000n);
 
+const stacksAreNative = formatsStacksNatively();
 prepareRealm();
 lockdown({
   errorTaming: 'unsafe',
@@ -56,7 +57,7 @@ const { globals, reseed } = makeGlobals({
 });
 const compartment = new Compartment({
   __options__: true,
-  transforms: [refuseAsync],
+  transforms: [refuseKeywords],
 });
 const target = compartment.globalThis;
 const boundNames = furnish();
@@ -94,7 +95,7 @@ return Object.freeze({
     message = '';
     stack = '';
   },
-  formatsStacksNatively,
+  stacksAreNative,
 });
 
 // What a host function throws is an object of the host's realm; a full stack is the common reason.
@@ -157,11 +158,12 @@ function furnish() {
 }
 
 // Text that becomes code while the program runs may hold no async function: the engine's promises
-// would report an unhandled rejection to the process. (import() is refused by the compartment.) The
-// word cannot be written with escapes, so looking for it is enough.
-function refuseAsync(source) {
-  if (/(?<![\w$])async(?![\w$])/.test(source)) {
-    throw new SyntaxError('async functions cannot be made from text in a module');
+// would report an unhandled rejection to the process; and no import expression of any form: it reaches
+// into the host. Neither word can be written with escapes, so looking for the words is enough.
+function refuseKeywords(source) {
+  const match = /(?<![\w$])(async|import)(?![\w$])/.exec(source);
+  if (match !== null) {
+    throw new SyntaxError('"' + match[1] + '" is not available in code made from text in a module');
   }
   return source;
 }
@@ -359,17 +361,15 @@ function growScratch(minBytes) {
   return larger;
 }
 
-// The host checks on this before it trusts enter() of the realm.
+// Whether a stack is made into text without a call out of the realm. The host checks on it.
 function formatsStacksNatively() {
-  const saved = Error.prepareStackTrace;
   let isCalled = false;
   Error.prepareStackTrace = () => {
     isCalled = true;
     return '';
   };
   String(new Error('probe').stack);
-  if (saved === undefined) delete Error.prepareStackTrace;
-  else Error.prepareStackTrace = saved;
+  delete Error.prepareStackTrace;
   return !isCalled;
 }
 

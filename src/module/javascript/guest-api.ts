@@ -94,8 +94,8 @@ export interface GuestApi {
   /** Stack text of the last failure, as the engine formats it; empty if there was none. */
   stack(): string;
   forget(): void;
-  /** False when reading a stack in the realm enters code outside of it (see `Realm.enter`). */
-  formatsStacksNatively(): boolean;
+  /** False when reading a stack in the realm entered code outside of it (see `Realm.enter`). */
+  readonly stacksAreNative: boolean;
 }
 
 /** A function of the guest realm, of use to the bridge alone. */

@@ -161,6 +161,55 @@ describe('a call', () => {
     expect(third).not.toBe(first);
   });
 
+  it('[ABI 3.6] finds the globals of the language, and no others', async () => {
+    const { messages } = await runRaw(
+      `const absent = ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'fetch', 'URL',
+         'Headers', 'Request', 'Response', 'crypto', 'performance', 'structuredClone', 'process',
+         'Buffer', 'require', 'module', 'exports', 'global', 'window', 'SharedArrayBuffer', 'Atomics',
+         'lockdown', 'harden', 'Compartment', 'assert'];
+       console.log(absent.filter((name) => name in globalThis || eval('typeof ' + name) !== 'undefined').join());
+       console.log([typeof Symbol.dispose, typeof Intl, typeof Float64Array, typeof WeakRef].join());
+       { using closing = { [Symbol.dispose]: () => console.log('closed') }; }
+       globalThis.answer = 42; console.log(answer, new Function('return answer')());
+       globalThis.Date = class { static now() { return 1; } }; console.log(Date.now());
+       globalThis.console = { log: (text) => sys.log(1, 'mine: ' + text) }; console.log('x');`,
+    );
+    expect(messages).toEqual([
+      '',
+      'symbol,object,function,function',
+      'closed',
+      '42 42',
+      '1',
+      'mine: x',
+    ]);
+  });
+
+  it('[ABI 3.6] has text codecs as specified', async () => {
+    const { messages } = await runRaw(
+      `const attempt = (run) => { try { return run(); } catch (error) { return error.name + ': ' + error.message; } };
+       const text = 'aé€😀\ud800z';
+       const bytes = new TextEncoder().encode(text);
+       console.log(bytes instanceof Uint8Array, [...bytes].join());
+       console.log(new TextDecoder().decode(bytes) === text.toWellFormed?.() || 'no toWellFormed');
+       console.log(new TextDecoder().decode(new Uint8Array([0xef, 0xbb, 0xbf, 65, 0xff, 0xc3])));
+       console.log(attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array([0xc0]))));
+       console.log(attempt(() => new TextDecoder('utf8')).slice(0, 11));
+       console.log(attempt(() => new TextDecoder('utf-8', { ignoreBOM: true })));
+       console.log(attempt(() => new TextDecoder().decode(bytes, { stream: true })));
+       const long = 'ü😀'.repeat(10000);
+       console.log(new TextDecoder().decode(new TextEncoder().encode(long)) === long);`,
+    );
+    expect(messages[0]).toBe('true 97,195,169,226,130,172,240,159,152,128,239,191,189,122');
+    expect(messages.slice(2)).toEqual([
+      'A\ufffd\ufffd',
+      'TypeError: The encoded data was not valid for encoding utf-8',
+      'RangeError:',
+      "TypeError: Option 'ignoreBOM' not supported",
+      "TypeError: Option 'stream' not supported",
+      'true',
+    ]);
+  });
+
   it('runs promise jobs after the call, without the database', async () => {
     const { outcome, messages, store } = await runRaw(
       `(async () => { put(1, 1n); await 1; console.log('later', put(2, 2n)); await null;

@@ -75,7 +75,7 @@ class JavaScriptRunner implements ModuleRunner {
     const bridge = realm.evaluate(bridgeSource, bridgeFileName) as Bridge;
     this.#guest = bridge(this.#noteFaults(this.#hostApi()), bridgeOptions(context));
     this.#scratch = new Uint8Array(this.#guest.scratch());
-    assert(this.#guest.formatsStacksNatively(), 'reading a stack in the realm must not leave it');
+    assert(this.#guest.stacksAreNative, 'reading a stack in the realm must not leave it');
     this.#argumentsBuffer = this.#guest.argumentsBuffer(0);
     this.#arguments = new Uint8Array(this.#argumentsBuffer);
     this.#description = this.#load(program);
