@@ -63,6 +63,8 @@ export type PlanOutcome =
       readonly kind: 'automatic';
       /** For people; empty when nothing changes. */
       readonly text: string;
+      /** The same with ANSI colours. */
+      readonly colouredText: string;
       readonly breaksClients: boolean;
       readonly token: string;
     }

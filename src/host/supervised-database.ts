@@ -17,6 +17,7 @@ import type { DatabaseReply, DatabaseRequest, TurnReport } from '../database/tur
 import { checkTokenPresence, rejectionText } from '../database/update-program.ts';
 import { limits } from '../limits.ts';
 import { planMigration } from '../schema/migration-plan.ts';
+import { planText } from '../schema/plan-text.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import type {
   ConnectOutcome,
@@ -133,11 +134,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     const { hash, identity } = this.#options;
     const nextHash = hashHex(hash(program.bytes));
     const token = migrationToken(hash, identity, programHash, nextHash);
-    if (nextHash === programHash)
-      return { kind: 'automatic', text: '', breaksClients: false, token };
+    if (nextHash === programHash) {
+      return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
+    }
     const plan = planMigration(definition, next);
     if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
-    return { kind: 'automatic', text: plan.text, breaksClients: plan.breaksClients, token };
+    const { text, breaksClients, steps } = plan;
+    const colouredText = planText(steps, 'ansi');
+    return { kind: 'automatic', text, colouredText, breaksClients, token };
   }
 
   async update(

@@ -43,15 +43,15 @@ export async function reset(exchange: Exchange, context: HttpContext): Promise<R
 /** `POST /v1/database/:db/pre_publish`: what a publish would do. */
 export async function prePublish(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const styles = ['AnsiColor', 'NoColor'] as const;
-  exchange.query.oneOf('style', styles);
-  exchange.query.oneOf('pretty_print_style', styles);
+  const named = exchange.query.oneOf('pretty_print_style', styles);
+  const style = exchange.query.oneOf('style', styles) ?? named ?? 'AnsiColor';
   const program = await programBody(exchange, context);
   const plan = await context.host.planPublish(callerOf(exchange), targetOf(exchange), program);
   const body =
     plan.kind === 'automatic'
       ? {
           AutoMigrate: {
-            migrate_plan: plan.text,
+            migrate_plan: style === 'NoColor' ? plan.text : plan.colouredText,
             break_clients: plan.breaksClients,
             token: plan.token,
             major_version_upgrade: false,
