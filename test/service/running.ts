@@ -5,6 +5,7 @@ import { buildModule } from '../../src/bundle/build-module.ts';
 import type { ServiceConfiguration } from '../../src/service/configuration.ts';
 import { type Service, startService } from '../../src/service/start-service.ts';
 import { root } from './harness.ts';
+import type { Program } from './written-module.ts';
 
 /** A caller with a token of its own. */
 export interface Person {
@@ -45,8 +46,13 @@ export class Running {
     return new Running(service, folder);
   }
 
+  /** Ends the service and keeps its folder, for another one to start from. */
+  pause(): Promise<void> {
+    return this.service.stop();
+  }
+
   async stop(): Promise<void> {
-    await this.service.stop();
+    await this.pause();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -79,6 +85,26 @@ export class Running {
     const { status, text } = await this.sql(database, statement, as);
     if (status !== 200) throw new Error(`${statement}: ${status} ${text}`);
     return JSON.parse(text)[0].rows;
+  }
+
+  /** Uploads a program; `query` begins with `&`. */
+  upload(name: string, body: Program, as: Person | undefined, query = ''): Promise<Answer> {
+    return this.ask('PUT', `/v1/database/${name}?host_type=Js${query}`, { as, body });
+  }
+
+  /** What an upload would do; `query` begins with `&`. */
+  plan(name: string, body: Program, as: Person, query = '&style=NoColor'): Promise<Answer> {
+    return this.ask('POST', `/v1/database/${name}/pre_publish?host_type=Js${query}`, { as, body });
+  }
+
+  /** Messages of the module's log, each after its level. */
+  async messages(name: string, as: Person): Promise<string[]> {
+    const { text } = await this.ask('GET', `/v1/database/${name}/logs`, { as });
+    const lines = text.split('\n').filter((line) => line !== '');
+    return lines.map((line) => {
+      const { level, message } = JSON.parse(line);
+      return `${level}: ${message}`;
+    });
   }
 
   async publish(name: string, module: string, as: Person): Promise<Answer> {
