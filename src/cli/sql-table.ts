@@ -1,4 +1,4 @@
-import { JsonObject, type JsonValue, valueFromJson } from '../values/json.ts';
+import { JsonNumber, JsonObject, type JsonValue, valueFromJson } from '../values/json.ts';
 import { valueToText } from '../values/text.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
@@ -35,7 +35,36 @@ export function drawTable({ header, rows }: TextTable): string {
 function cellText(type: AlgebraicType | undefined, value: JsonValue): string {
   if (type === undefined) return '';
   if (value === null) return 'NaN';
+  // A type that contains itself is named in the answer, not written out: its values stay JSON.
+  if (refersElsewhere(type)) return compactJson(value);
   return valueToText(type, valueFromJson(type, value), undefined, 'table');
+}
+
+function refersElsewhere(type: AlgebraicType): boolean {
+  switch (type.kind) {
+    case 'ref':
+      return true;
+    case 'product':
+      return type.elements.some((element) => refersElsewhere(element.type));
+    case 'sum':
+      return type.variants.some((variant) => refersElsewhere(variant.type));
+    case 'array':
+      return refersElsewhere(type.element);
+    default:
+      return false;
+  }
+}
+
+function compactJson(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(compactJson).join(',')}]`;
+  if (value instanceof JsonNumber) return value.text;
+  if (value instanceof JsonObject) {
+    const fields = value.entries.map(
+      ([key, item]) => `${JSON.stringify(key)}:${compactJson(item)}`,
+    );
+    return `{${fields.join(',')}}`;
+  }
+  return JSON.stringify(value);
 }
 
 function columnName(name: JsonValue, at: number): string {

@@ -1,5 +1,5 @@
 import type { CommitOffset } from '../store/commit-offset.ts';
-import type { NamedType } from '../values/type.ts';
+import type { NamedType, Typespace } from '../values/type.ts';
 
 export type { CommitOffset };
 
@@ -24,7 +24,10 @@ export interface CallRequest {
    * `arguments.invalid` (or `reducer.unknown`, which comes first).
    */
   readonly args: Uint8Array | ArgumentsFault;
-  /** From `DatabaseDescription`; an outdated one is refused with `schema.changed`, to be asked again. */
+  /**
+   * From `DatabaseDescription`; an outdated one is refused with `schema.changed`, to be asked
+   * again.
+   */
   readonly schemaVersion: number;
   /** True: the outcome is handed over only when all that it may have read is durable. */
   readonly confirmed: boolean;
@@ -36,8 +39,8 @@ export interface ArgumentsFault {
 }
 
 /**
- * `open`: a connection that `connect` announced. `temporary`: it exists for this request alone, so the
- * lifecycle reducers run around it.
+ * `open`: a connection that `connect` announced. `temporary`: it exists for this request alone, so
+ * the lifecycle reducers run around it.
  */
 export interface RequestConnection {
   readonly kind: 'open' | 'temporary';
@@ -80,6 +83,8 @@ export type SqlOutcome =
       readonly kind: 'result';
       /** Empty for a statement that returns no rows. Types hold no refs, except recursive ones. */
       readonly columns: readonly NamedType[];
+      /** What those refs index. */
+      readonly types: Typespace;
       /** Encoded rows, one after another, each the product of `columns`. */
       readonly rows: Uint8Array;
       readonly rowCount: number;
@@ -92,7 +97,9 @@ export type SqlOutcome =
   | { readonly kind: 'failed'; readonly error: SqlError; readonly micros: number };
 
 export type SqlError =
-  /** The text is exact (see docs/guide/sql.md) and for the caller; doors may shorten `sql.noTable`. */
+  /**
+   * The text is exact (see docs/guide/sql.md) and for the caller; doors may shorten `sql.noTable`.
+   */
   | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
   | { readonly code: 'sql.notAuthorized'; readonly message: string }
   | { readonly code: 'sql.invalid'; readonly message: string }

@@ -1,6 +1,7 @@
 import { timeBudget } from '../sql/budget.ts';
 import { SqlFailure } from '../sql/failure.ts';
 import { executeRead, executeWrite, type PreparedWrite, prepare } from '../sql/statement.ts';
+import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlOutcome, SqlRequest } from './outcome.ts';
 import { enter, leave } from './run-call.ts';
@@ -64,7 +65,7 @@ function runWrite(
       seed: noBytes,
       args: new TextEncoder().encode(sql),
     });
-    return { ...counts, columns: [], rows: noBytes, rowCount: 0 };
+    return { ...counts, columns: [], types: emptyTypespace, rows: noBytes, rowCount: 0 };
   } finally {
     if (!isDone) transaction.rollback();
   }

@@ -117,9 +117,10 @@ function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside):
     writer.f64(outcome.micros);
     return;
   }
-  const { rows, columns, rowCount, inserted, deleted, updated, offset, micros } = outcome;
+  const { rows, columns, types, rowCount, inserted, deleted, updated, offset, micros } = outcome;
   writer.u8(replyKinds.indexOf('result'));
-  writer.string(JSON.stringify(columns));
+  // A typespace may be part of something larger, such as a whole catalog.
+  writer.string(JSON.stringify({ columns, types: types.types }));
   const isBlob = rows.length >= blobBytesMin;
   writer.bool(isBlob);
   if (isBlob) beside.blobs.push(wholeBuffer(rows));
@@ -168,7 +169,7 @@ function decodeReply(reader: BinaryReader, beside: Beside): DatabaseReply {
 }
 
 function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
-  const columns = JSON.parse(reader.string());
+  const { columns, types } = JSON.parse(reader.string());
   const rows = reader.bool() ? take(blobs) : reader.bytes();
   const rowCount = reader.f64();
   const inserted = reader.f64();
@@ -179,6 +180,7 @@ function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
   return {
     kind: 'result',
     columns,
+    types: { types },
     rows,
     rowCount,
     inserted,

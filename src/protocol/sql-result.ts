@@ -1,11 +1,13 @@
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodedToJson } from '../values/json.ts';
-import type { NamedType, ProductType } from '../values/type.ts';
+import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { typeToJson } from '../values/type-codec.ts';
 
 /** The result of one SQL statement, as the database gives it. */
 export interface SqlResult {
   readonly columns: readonly NamedType[];
+  /** What refs in `columns` index; only recursive types have any. */
+  readonly types: Typespace;
   /** Encoded rows, one after another, each the product of `columns`. */
   readonly rows: Uint8Array;
   readonly rowCount: number;
@@ -24,7 +26,7 @@ export function sqlResultJson(result: SqlResult): string {
   const reader = new BinaryReader(result.rows);
   const rows: string[] = [];
   for (let row = 0; row < result.rowCount; row += 1) {
-    rows.push(encodedToJson(rowType, reader, 'positional'));
+    rows.push(encodedToJson(rowType, reader, 'positional', result.types));
   }
   const elements = result.columns.map(elementJson).join(',');
   const { inserted, deleted, updated } = result;

@@ -1,7 +1,7 @@
 import { assert, present, unreachable } from '../assert.ts';
 import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
-import type { NamedType } from '../values/type.ts';
+import type { NamedType, Typespace } from '../values/type.ts';
 import type { Budget } from './budget.ts';
 import type { ReadPlan } from './plan.ts';
 import { ResultRows } from './result-rows.ts';
@@ -10,6 +10,8 @@ import { scanSource } from './scan-source.ts';
 
 export interface ReadResult {
   readonly columns: readonly NamedType[];
+  /** What refs in `columns` index; only recursive types have any. */
+  readonly types: Typespace;
   /** Encoded rows, one after another, each the product of `columns`. */
   readonly rows: Uint8Array;
   readonly rowCount: number;
@@ -33,7 +35,7 @@ export function runRead(plan: ReadPlan, store: Store, budget: Budget): ReadResul
     default:
       unreachable(plan.output);
   }
-  return { columns, rows: result.finish(), rowCount: result.rowCount };
+  return { columns, types: table.types, rows: result.finish(), rowCount: result.rowCount };
 }
 
 function copyRows(plan: ReadPlan, table: Table, budget: Budget, result: ResultRows): void {

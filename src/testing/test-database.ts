@@ -156,7 +156,7 @@ export class TestDatabase {
     });
     if (outcome.kind === 'failed') throw new QueryFailed(outcome.error.message);
     const rowType: ProductType = { kind: 'product', elements: outcome.columns };
-    const decode = nativeDecoderOf(rowType);
+    const decode = nativeDecoderOf(rowType, outcome.types);
     const reader = new BinaryReader(outcome.rows);
     return Array.from({ length: outcome.rowCount }, () => decode(reader) as TestRow);
   }

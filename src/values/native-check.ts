@@ -92,8 +92,12 @@ function misfitText(demand: Demand, value: unknown): string {
         : `${value} is not an integer, as ${demand} needs`;
     }
   }
+  if (demand === 'result' && typeof value === 'object' && value !== null) return neitherArm;
   return `expected ${phrases[demand]}, got ${describe(value)}`;
 }
+
+/** Authors may know this text: it is the interface's. */
+const neitherArm = 'could not serialize result: object had neither a `ok` nor an `err` field';
 
 /** Contents of a value are not repeated, except numbers. */
 function describe(value: unknown): string {

@@ -128,7 +128,9 @@ for (const { name, encoderOf, decoderOf } of implementations) {
       expectBothWays(result, { ok: 3 }, '00 03000000');
       expectBothWays(result, { err: 'boom' }, '01 04000000 626f6f6d');
       expectBothWays(resultType(unitType, unitType), { err: {} }, '01');
-      expect(refusal(result, {})).toBe('hero: expected an object { ok } or { err }, got an object');
+      expect(refusal(result, {})).toBe(
+        'hero: could not serialize result: object had neither a `ok` nor an `err` field',
+      );
       expect(refusal(result, { err: 5 })).toBe('hero.err: expected a string, got the number 5');
     });
 
