@@ -120,8 +120,12 @@ export class Database {
     await this.#loop;
     while (this.#sync !== undefined) await this.#sync;
     if (this.#hasEnded()) return;
-    this.#state = 'ended';
-    await this.#core.log.close();
+    try {
+      await this.#core.log.close();
+      this.#state = 'ended';
+    } catch (error) {
+      this.#stop(error);
+    }
     this.#core.program.runner.dispose();
   }
 

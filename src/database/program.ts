@@ -149,7 +149,9 @@ export function descriptionOf(program: Program): DatabaseDescription {
   return { definition, schemaVersion, programHash: hash };
 }
 
-/** What is wrong with a program, as the publisher reads it; an unexpected error passes unchanged. */
+/**
+ * What is wrong with a program, as the publisher reads it; an unexpected error passes unchanged.
+ */
 function asInvalid(error: unknown): unknown {
   if (error instanceof DecodeError) {
     return invalid(`the program's description cannot be read: ${error.message}`, error);

@@ -1,6 +1,6 @@
 /**
- * Where the actor says what it is about to do, for an owner that watches from another thread and may
- * have to end it. Called around every request: an implementation must cost next to nothing.
+ * Where the actor says what it is about to do, for an owner that watches from another thread and
+ * may have to end it. Called around every request: an implementation must cost next to nothing.
  */
 export interface Progress {
   /** User code may run now, on behalf of the request with this ticket. */

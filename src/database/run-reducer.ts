@@ -20,13 +20,16 @@ export interface ReducerRun {
   readonly after?: (transaction: Transaction) => void;
   /** True: it takes an offset and a record even when no row changed. */
   readonly isAlwaysLogged?: boolean;
-  /** True: its changes belong to the change of schema that was applied last, and have its offset. */
+  /**
+   * True: its changes belong to the change of schema that was applied last, and have its offset.
+   */
   readonly isJoined?: boolean;
 }
 
 /**
- * Begins a transaction, runs the reducer, commits and appends, or rolls back. Synchronous from begin
- * to end. What the reducer threw is in the module's log already. Throws only for bugs of the engine.
+ * Begins a transaction, runs the reducer, commits and appends, or rolls back. Synchronous from
+ * begin to end. What the reducer threw is in the module's log already. Throws only for bugs of the
+ * engine.
  */
 export function runReducer(core: DatabaseCore, run: ReducerRun): RunOutcome {
   const { outcome, changes, seed } = runUnlogged(core, run);

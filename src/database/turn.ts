@@ -60,8 +60,8 @@ export type DatabaseReply =
   | { readonly kind: 'refused'; readonly body: RefusalBody };
 
 /**
- * What one turn came to. Its records are written when it is handed over: they survive the end of the
- * process, and of the machine once `durable` names a write that is not smaller.
+ * What one turn came to. Its records are written when it is handed over: they survive the end of
+ * the process, and of the machine once `durable` names a write that is not smaller.
  */
 export interface TurnReport {
   readonly results: readonly TurnResult[];
@@ -84,7 +84,9 @@ export interface StopReason {
   readonly running: number | undefined;
 }
 
-/** Whom the actor reports to: `host`, or a simulation. Called between transactions, never within. */
+/**
+ * Whom the actor reports to: `host`, or a simulation. Called between transactions, never within.
+ */
 export interface DatabaseOwner {
   handOver(turn: TurnReport): void;
   /** Write number `write` and all before it, hence all commits up to `offset`, are durable. */

@@ -23,7 +23,8 @@ export interface ProgramUpdate {
 
 /**
  * Plans, checks the permission, migrates, and swaps the program: one record, one offset. Returns
- * whether clients had to go. Throws `Refusal` with everything as it was; the new runner is disposed.
+ * whether clients had to go. Throws `Refusal` with everything as it was; the new runner is
+ * disposed.
  */
 export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean {
   const { loaded, permission } = update;

@@ -11,7 +11,9 @@ import { emptyCatalog } from '../schema/build-catalog.ts';
 import { Store } from '../store/store.ts';
 import type { SeatMode } from './seat.ts';
 
-/** Builds the actor of a seat: a new database, or one from its log with the leftovers of a crash. */
+/**
+ * Builds the actor of a seat: a new database, or one from its log with the leftovers of a crash.
+ */
 export async function assembleDatabase(
   mode: SeatMode,
   options: DatabaseOptions,

@@ -113,7 +113,7 @@ describe('a worker over its budget', () => {
     expect(shop.handle.statistics().restarts).toBe(1);
   });
 
-  it('refuses to publish a program that never finishes loading, and the database goes on', async () => {
+  it('refuses a program that never finishes loading, while the database serves', async () => {
     shop = await shopOpener('worker', { publishMillisMax: 400 })(shopModule());
     const endless = await shop.build(shopModule({ more: 'for (;;) {}' }));
     const permission = { policy: 'compatible', token: undefined } as const;

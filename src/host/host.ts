@@ -31,7 +31,7 @@ import { workerPlacement } from './worker-placement.ts';
  *
  * | code | text |
  * |---|---|
- * | `name.invalid` | `Invalid URL: …` for a target; the parser's words in `addName`; ``Error parsing `x`: …`` in `replaceNames` |
+ * | `name.invalid` | the parser's words; after `Invalid URL: ` for a target |
  * | `name.unknown` | `` `x` not found`` |
  * | `database.unknown` | `No such database.` |
  * | `notOwner` | `<caller> is not authorized to perform action on database <identity>: <action>` |
@@ -176,7 +176,7 @@ export class Host {
     });
   }
 
-  /** Replaces all names of the database at once. */
+  /** Replaces all names at once. A name that is none: ``Error parsing `x`: `` and why. */
   replaceNames(caller: HostCaller, target: string, names: readonly string[]): Promise<void> {
     return this.#registry.exclusively(async () => {
       const record = this.#record(target);

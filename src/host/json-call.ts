@@ -15,8 +15,8 @@ export interface JsonCall
 const attemptsMax = 5;
 
 /**
- * Encodes a call's JSON arguments by the types of the running definition and makes the call; again if
- * a publish changed the definition in between.
+ * Encodes a call's JSON arguments by the types of the running definition and makes the call; again
+ * if a publish changed the definition in between.
  */
 export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Promise<CallOutcome> {
   for (let attempt = 1; ; attempt += 1) {

@@ -18,7 +18,9 @@ export interface LocalPlacementOptions {
   readonly budget: Budget;
 }
 
-/** All databases in the caller's thread. What is kept in memory outlives the actor, not the process. */
+/**
+ * All databases in the caller's thread. What is kept in memory outlives the actor, not the process.
+ */
 export function localPlacement({ clock, entropy, budget }: LocalPlacementOptions): Placement {
   return {
     seatsOf({ identity, ownerIdentity, directory }) {

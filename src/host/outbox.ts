@@ -43,8 +43,8 @@ export class Outbox {
   }
 
   /**
-   * A new actor recovered the log up to `offset`, all of it durable: what was handed over before the
-   * crash and is in the log is released, the rest is lost.
+   * A new actor recovered the log up to `offset`, all of it durable: what was handed over before
+   * the crash and is in the log is released, the rest is lost.
    */
   reopened(offset: CommitOffset): void {
     const held = this.#held;

@@ -1,7 +1,10 @@
 import type { ProgramSource } from '../database/program.ts';
 import type { SeatTaker } from './seat.ts';
 
-/** Decides where databases run: `local-placement.ts` in this thread, `worker-placement.ts` on workers. */
+/**
+ * Decides where databases run: `local-placement.ts` in this thread, `worker-placement.ts` on
+ * workers.
+ */
 export interface Placement {
   /** Seats for the actors of one database, one after another. */
   seatsOf(place: DatabasePlace): SeatTaker;

@@ -23,9 +23,10 @@ export interface PublisherOptions {
 /**
  * Creates, updates, resets and deletes databases. What happens to one database happens in turn.
  *
- * A new database is durable before the registry names it, and one that is deleted leaves the registry
- * before its files go: a crash in between leaves files that nobody reaches, never a name without data
- * behind it. The name itself is registered first: it is the publisher's whatever becomes of the program.
+ * A new database is durable before the registry names it, and one that is deleted leaves the
+ * registry before its files go: a crash in between leaves files that nobody reaches, never a name
+ * without data behind it. The name itself is registered first: it is the publisher's whatever
+ * becomes of the program.
  */
 export class Publisher {
   readonly #options: PublisherOptions;

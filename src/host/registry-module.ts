@@ -68,7 +68,9 @@ export type RegistryReducer = keyof typeof registryReducers;
 
 const reducerNames = Object.keys(registryReducers) as RegistryReducer[];
 
-/** The program's bytes: its description, so that a newer service finds an older registry's shape. */
+/**
+ * The program's bytes: its description, so that a newer service finds an older registry's shape.
+ */
 export function registryProgram(): Uint8Array {
   const types = [registryTables.database, registryTables.name];
   const unit: AlgebraicType = product();
@@ -183,7 +185,9 @@ class RegistryTables {
     this.#transaction = transaction;
   }
 
-  /** Inserts a row without its `number`, or replaces the one with its key, which keeps its number. */
+  /**
+   * Inserts a row without its `number`, or replaces the one with its key, which keeps its number.
+   */
   put(name: TableName, values: readonly Value[]): void {
     const table = this.#table(name);
     const ref = this.#find(name, values[0]);

@@ -26,8 +26,8 @@ export interface RegisteredName {
 export const registryIdentity = 1n;
 
 /**
- * The host's databases and names, kept in a database of their own. Look-ups are answered from a copy
- * in memory, which is read anew after each change. A change is durable before it is seen.
+ * The host's databases and names, kept in a database of their own. Look-ups are answered from a
+ * copy in memory, which is read anew after each change. A change is durable before it is seen.
  */
 export class Registry {
   readonly #handle: DatabaseHandle;

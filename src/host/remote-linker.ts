@@ -2,8 +2,8 @@ import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import type { LinkOutcome } from './worker-messages.ts';
 
 /**
- * Linking as a worker does it: it asks the gateway, whose one linker process serves all workers, and
- * which a program that is slow to link does not keep from anything.
+ * Linking as a worker does it: it asks the gateway, whose one linker process serves all workers,
+ * and which a program that is slow to link does not keep from anything.
  */
 export class RemoteLinker {
   readonly #ask: (id: number, bytes: Uint8Array) => void;

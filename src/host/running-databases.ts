@@ -74,8 +74,8 @@ export class RunningDatabases {
   }
 
   /**
-   * Makes a database beside the running one, if there is one. Resolves when its first transaction is
-   * durable; rejects, with nothing left, when it cannot be made.
+   * Makes a database beside the running one, if there is one. Resolves when its first transaction
+   * is durable; rejects, with nothing left, when it cannot be made.
    */
   async create(
     identity: bigint,
@@ -109,7 +109,9 @@ export class RunningDatabases {
     return created;
   }
 
-  /** Makes a created database the one that is reached; ends the one before. Its log starts empty. */
+  /**
+   * Makes a created database the one that is reached; ends the one before. Its log starts empty.
+   */
   async install({ identity, generation, handle, lines }: NewDatabase): Promise<void> {
     const { files } = this.#options;
     const before = this.#byIdentity.get(identity);

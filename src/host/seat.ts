@@ -33,7 +33,10 @@ export type SeatMode =
       /** True: the `client_disconnected` of the first connection left over does not run. */
       readonly skipFirstDisconnect: boolean;
     }
-  /** For a database of which a crash may have left the beginnings; `create` demands that there are none. */
+  /**
+   * For a database of which a crash may have left the beginnings; `create` demands that there are
+   * none.
+   */
   | {
       readonly kind: 'openOrCreate';
       readonly program: ProgramSource;
@@ -80,8 +83,8 @@ export interface Kill {
 export interface SeatEnd {
   /**
    * `refused`: it could not start, and would not the next time. `log`: the disk failed. `sync`: the
-   * disk failed in a way after which its content is unknown. `bug`: an assertion. `died`: the thread
-   * is gone, for want of memory or by a fault of the platform.
+   * disk failed in a way after which its content is unknown. `bug`: an assertion. `died`: the
+   * thread is gone, for want of memory or by a fault of the platform.
    */
   readonly cause: 'refused' | 'log' | 'sync' | 'bug' | 'died' | Kill['cause'];
   readonly message: string;

@@ -337,10 +337,11 @@ export class SupervisedDatabase implements DatabaseHandle {
       (mode.kind !== 'open' && !wasServing) ||
       this.#failures >= failuresMax;
     if (this.#closing !== undefined) {
+      if (end.cause !== 'closed') this.#options.report('warn', `did not end well: ${end.message}`);
       this.#finish('stopped', stoppedRefusal());
     } else if (isFinal) {
       this.#options.report('error', `does not serve any more: ${end.message}`);
-      this.#finish('broken', brokenRefusal(end, mode));
+      this.#finish('broken', wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
     } else {
       this.#options.report('warn', `is opened again: ${end.message}`);
       this.#counts.restarts += 1;
@@ -363,11 +364,16 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 }
 
-function brokenRefusal(end: SeatEnd, mode: SeatMode): Refusal {
-  if (end.body !== undefined) return new Refusal(end.body);
-  if (mode.kind === 'create') return new Refusal({ code: 'program.invalid', message: end.message });
-  const message = `error starting database: ${end.message}`;
-  return new Refusal({ code: 'database.broken', message });
+/** Why there is no database: what its program did, or what was found on the disk. */
+function notStartedRefusal({ body, message }: SeatEnd, mode: SeatMode): Refusal {
+  if (body !== undefined) return new Refusal(body);
+  if (mode.kind === 'create') return new Refusal({ code: 'program.invalid', message });
+  const text = `error starting database: ${message}`;
+  return new Refusal({ code: 'database.broken', message: text });
+}
+
+function failedRefusal({ message }: SeatEnd): Refusal {
+  return new Refusal({ code: 'database.broken', message: `the database stopped: ${message}` });
 }
 
 function lostReply(): Refusal {

@@ -12,8 +12,9 @@ export interface VerifiedLog {
 }
 
 /**
- * Reads every log below a data folder, the registry's first, and checks all that a start would check,
- * without changing anything. The caller holds the folder's lock, so that nobody writes meanwhile.
+ * Reads every log below a data folder, the registry's first, and checks all that a start would
+ * check, without changing anything. The caller holds the folder's lock, so that nobody writes
+ * meanwhile.
  */
 export function verifyData(root: string): VerifiedLog[] {
   const logs: { folder: string; identity: bigint }[] = [

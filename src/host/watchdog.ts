@@ -26,12 +26,13 @@ interface Sighting {
 const lookMillis = 50;
 
 /**
- * Looks at the boards of busy workers and ends those that are over budget: in time, or in memory that
- * the heap limit of a worker does not see.
+ * Looks at the boards of busy workers and ends those that are over budget: in time, or in memory
+ * that the heap limit of a worker does not see.
  *
- * Memory is that of the process, less what the databases say they hold. When it grows by more than one
- * call may use while calls run, the one that runs longest is ended: buffers do not say whose they are.
- * Afterwards the level is taken anew, so that one culprit is not followed by the innocent.
+ * Memory is that of the process, less what the databases say they hold. When it grows by more than
+ * one call may use while calls run, the one that runs longest is ended: buffers do not say whose
+ * they are. Afterwards the level is taken anew, so that one culprit is not followed by the
+ * innocent.
  */
 export class Watchdog {
   readonly #budget: Budget;
@@ -96,7 +97,7 @@ export class Watchdog {
         return `The call ran longer than ${callMillisMax} ms and was stopped.`;
       case 'loading':
         if (millis <= publishMillisMax) return undefined;
-        return `The program ran longer than ${publishMillisMax} ms while it was loaded or initialized.`;
+        return `The program ran longer than ${publishMillisMax} ms before it served.`;
       case 'resting':
         if (millis <= callMillisMax || board.messagesTaken >= messagesSent()) return undefined;
         return `The module kept its thread busy for ${callMillisMax} ms outside of any call.`;

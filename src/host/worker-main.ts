@@ -22,8 +22,8 @@ import { encodeTurn } from './worker-outcomes.ts';
 import { decodeRequests } from './worker-requests.ts';
 
 /**
- * The thread of one database: takes requests from the gateway, hands back the outcomes of each turn.
- * It reads no file but its database's, and nothing it does depends on another database.
+ * The thread of one database: takes requests from the gateway, hands back the outcomes of each
+ * turn. It reads no file but its database's, and nothing it does depends on another database.
  */
 const port = present(parentPort, 'this file runs in a worker');
 const start = workerData as WorkerStart;

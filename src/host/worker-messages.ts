@@ -6,8 +6,8 @@ import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 
 /**
- * What a worker is started with. It either holds one database until it ends, or examines one program
- * and ends.
+ * What a worker is started with. It either holds one database until it ends, or examines one
+ * program and ends.
  */
 export interface WorkerStart {
   readonly task:
@@ -51,8 +51,8 @@ export type LinkOutcome =
 
 /**
  * Requests, or the outcomes of a turn. They are one buffer that is handed over, not copied: reading
- * it costs a fraction of what the platform's own copying of small objects costs. What is rare inside
- * is JSON text. Programs and large results go beside it, each in a buffer of its own.
+ * it costs a fraction of what the platform's own copying of small objects costs. What is rare
+ * inside is JSON text. Programs and large results go beside it, each in a buffer of its own.
  */
 export interface Batch {
   readonly bytes: Uint8Array;

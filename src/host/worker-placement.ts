@@ -30,8 +30,8 @@ export function workerPlacement({ budget }: { readonly budget: Budget }): Placem
 }
 
 /**
- * A database in memory is gone with its thread. The next actor makes it anew from the program that ran,
- * empty, as it would be after the service was restarted.
+ * A database in memory is gone with its thread. The next actor makes it anew from the program that
+ * ran, empty, as it would be after the service was restarted.
  */
 function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
   let program: ProgramSource | undefined;

@@ -32,8 +32,8 @@ export interface WorkerSeatOptions {
 }
 
 /**
- * A seat on a thread of its own. The thread may end at any moment, by itself or ended by the watchdog;
- * what it had sent before arrives first, then `ended` says how far it came.
+ * A seat on a thread of its own. The thread may end at any moment, by itself or ended by the
+ * watchdog; what it had sent before arrives first, then `ended` says how far it came.
  */
 export class WorkerSeat implements Seat {
   readonly #options: WorkerSeatOptions;
@@ -250,9 +250,9 @@ export async function examineOnWorker(
 }
 
 /**
- * The platform's own heap limit of a worker, above what the budget allows. It is no defence: when one
- * allocation passes it (an array or a map that doubles), the platform ends the whole process. So it
- * stands where the watchdog, which looks every few milliseconds, always comes first.
+ * The platform's own heap limit of a worker, above what the budget allows. It is no defence: when
+ * one allocation passes it (an array or a map that doubles), the platform ends the whole process.
+ * So it stands where the watchdog, which looks every few milliseconds, always comes first.
  */
 const headroomMebibytes = 4_096;
 

@@ -1,6 +1,6 @@
 /**
- * The module of the database and host tests: a table to write, lifecycle reducers that leave traces,
- * and reducers that fail in every way a reducer can.
+ * The module of the database and host tests: a table to write, lifecycle reducers that leave
+ * traces, and reducers that fail in every way a reducer can.
  */
 export interface ShopOptions {
   readonly itemColumns?: string;

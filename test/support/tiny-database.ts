@@ -20,8 +20,8 @@ import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';
 
 /**
- * A database that starts in a moment and needs no machine: the registry's module, in this thread, on
- * any disk. Its table `name` takes what `putName` writes; a few names do something else:
+ * A database that starts in a moment and needs no machine: the registry's module, in this thread,
+ * on any disk. Its table `name` takes what `putName` writes; a few names do something else:
  *
  * - `waste…` takes a value of the sequence and refuses;
  * - `bug…` ends in an assertion of the engine.

@@ -1,0 +1,195 @@
+import { describe, expect, it } from 'vitest';
+import {
+  clientsIn,
+  createTiny,
+  namesIn,
+  openTiny,
+  putName,
+  tinyDatabase,
+} from '../../test/support/tiny-database.ts';
+import { AssertionError } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { MemoryDisk } from '../node/memory-disk.ts';
+import { SimulatedDisk } from '../testing/simulated-disk.ts';
+import { Refusal } from './outcome.ts';
+
+const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+async function tinyOn(disk: SimulatedDisk, reports: string[] = []) {
+  const database = tinyDatabase(disk, createTiny, undefined, reports);
+  await database.started();
+  return database;
+}
+
+/** Holds the syncs of a disk back until `release`. */
+function holdSyncs(disk: SimulatedDisk): { release: () => void } {
+  let release = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  disk.beforeSync = () => gate;
+  return { release };
+}
+
+describe('a turn', () => {
+  it('[layout 5] is one write and one sync, however many calls it has', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    const before = { ...Object.fromEntries(disk.counts) };
+    await Promise.all(Array.from({ length: 100 }, (_, at) => putName(database, `n${at}`)));
+    expect((disk.counts.get('sync') ?? 0) - (before.sync ?? 0)).toBe(1);
+    expect((disk.counts.get('write') ?? 0) - (before.write ?? 0)).toBe(1);
+    await database.close();
+  });
+
+  it('[layout 5] is taken while a sync is in flight; the next sync covers all', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    const { release } = holdSyncs(disk);
+    const confirmed: string[] = [];
+    const put = async (name: string, isConfirmed: boolean) => {
+      await putName(database, name, isConfirmed);
+      confirmed.push(name);
+    };
+    const first = put('held', true);
+    await settled();
+    const syncs = disk.counts.get('sync') ?? 0;
+    for (const name of ['a', 'b', 'c']) await put(name, false);
+    const later = put('held too', true);
+    await settled();
+    expect(confirmed).toEqual(['a', 'b', 'c']);
+    expect(database.statistics().offset).toBeGreaterThan(database.statistics().durableOffset);
+    release();
+    await Promise.all([first, later]);
+    expect(confirmed).toEqual(['a', 'b', 'c', 'held', 'held too']);
+    expect((disk.counts.get('sync') ?? 0) - syncs).toBeLessThanOrEqual(2);
+    await settled();
+    expect(database.statistics().durableOffset).toBe(database.statistics().offset);
+    await database.close();
+  });
+
+  it('[durability W1] holds an aborted call too: it may tell of sequence values', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    const { release } = holdSyncs(disk);
+    let isAnswered = false;
+    const wasted = putName(database, 'waste').then((outcome) => {
+      isAnswered = true;
+      return outcome;
+    });
+    await settled();
+    expect(isAnswered).toBe(false);
+    release();
+    expect(await wasted).toMatchObject({ error: { message: 'wasted' } });
+    const killed = disk.afterKill();
+    const again = tinyDatabase(killed, openTiny);
+    await putName(again, 'a');
+    expect(await namesIn(again)).toEqual([{ name: 'a', number: 2n }]);
+    await again.close();
+  });
+
+  it('reads are answered at once when all they saw is durable', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    await putName(database, 'a');
+    expect(await namesIn(database)).toHaveLength(1);
+    await database.close();
+    await expect(namesIn(database)).rejects.toMatchObject({ body: { code: 'database.stopped' } });
+  });
+
+  it('refuses at once when the queue is full, and goes on', async () => {
+    const database = tinyDatabase(new MemoryDisk(), createTiny);
+    await database.started();
+    const calls = Array.from({ length: limits.callQueueMax + 10 }, (_, at) =>
+      putName(database, `n${at}`, false),
+    );
+    const outcomes = await Promise.allSettled(calls);
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused).toHaveLength(10);
+    expect(refused[0]).toMatchObject({ reason: { body: { code: 'database.overloaded' } } });
+    expect(await putName(database, 'after')).toMatchObject({ kind: 'committed' });
+    await database.close();
+  });
+});
+
+describe('a database that stops by itself', () => {
+  it('[style errors] opens again after a bug; the others in its turn are run again', async () => {
+    const disk = new SimulatedDisk();
+    const reports: string[] = [];
+    const database = await tinyOn(disk, reports);
+    await putName(database, 'before');
+    const outcomes = await Promise.allSettled([
+      putName(database, 'a'),
+      putName(database, 'bug'),
+      putName(database, 'b'),
+    ]);
+    expect(outcomes).toMatchObject([
+      { status: 'fulfilled', value: { kind: 'committed' } },
+      { status: 'rejected', reason: { body: { code: 'database.stopped' } } },
+      { status: 'fulfilled', value: { kind: 'committed' } },
+    ]);
+    expect((await namesIn(database)).map(({ name }) => name)).toEqual(['before', 'a', 'b']);
+    expect(await clientsIn(database)).toBe(0);
+    expect(reports).toEqual(['is opened again: a bug of ours']);
+    expect(database.statistics().restarts).toBe(1);
+    await database.close();
+  });
+
+  it('[durability 2.3] does not serve after a failed sync', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    await putName(database, 'before');
+    disk.failAt('sync', (disk.counts.get('sync') ?? 0) + 1, 'EIO');
+    await expect(putName(database, 'a')).rejects.toMatchObject({ body: { code: 'database.lost' } });
+    await expect(putName(database, 'b')).rejects.toMatchObject({
+      body: { code: 'database.broken', message: expect.stringContaining('the database stopped: ') },
+    });
+    expect(database.statistics().state).toBe('broken');
+  });
+
+  it('[durability 2.3] opens again after a failed write, whose turn is lost', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    await putName(database, 'before');
+    disk.failAt('write', (disk.counts.get('write') ?? 0) + 1, 'ENOSPC');
+    const failed = await putName(database, 'a').catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(Refusal);
+    expect(failed).toMatchObject({ body: { code: 'database.lost' } });
+    expect(await putName(database, 'b')).toMatchObject({ kind: 'committed' });
+    const names = (await namesIn(database)).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['before', 'b']));
+    await database.close();
+  });
+
+  it('is broken when it cannot be opened again and again', async () => {
+    const disk = new SimulatedDisk();
+    await (await tinyOn(disk)).close();
+    const reports: string[] = [];
+    const again = tinyDatabase(disk, openTiny, undefined, reports, () => {
+      throw new AssertionError('never loads');
+    });
+    await expect(putName(again, 'a')).rejects.toMatchObject({
+      body: { code: 'database.broken', message: 'error starting database: never loads' },
+    });
+    expect(reports).toEqual([
+      'is opened again: never loads',
+      'is opened again: never loads',
+      'does not serve any more: never loads',
+    ]);
+    expect(again.statistics()).toMatchObject({ state: 'broken', restarts: 2 });
+    await again.close();
+  });
+
+  it('loses nothing when only the note of a clean stop cannot be written', async () => {
+    const disk = new SimulatedDisk();
+    const reports: string[] = [];
+    const database = await tinyOn(disk, reports);
+    await putName(database, 'a');
+    disk.failAt('write', (disk.counts.get('write') ?? 0) + 1, 'ENOSPC');
+    await database.close();
+    expect(reports).toEqual([expect.stringContaining('did not end well')]);
+    const again = tinyDatabase(disk, openTiny);
+    expect(await namesIn(again)).toHaveLength(1);
+    await again.close();
+  });
+});

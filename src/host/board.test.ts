@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest';
+import { Board, sameTicket } from './board.ts';
+
+describe('the board between a worker and its watcher', () => {
+  it('shows the phase, the ticket, and that something changed', () => {
+    const board = new Board();
+    const seen = new Board(board.buffer);
+    expect(seen.phase).toBe('resting');
+    board.calling(7);
+    expect([seen.phase, seen.running, seen.changes]).toEqual(['calling', 7, 1]);
+    board.calling(8);
+    expect([seen.running, seen.changes]).toEqual([8, 2]);
+    board.loading();
+    expect(seen.phase).toBe('loading');
+    board.writing(8);
+    expect(seen.phase).toBe('writing');
+    board.resting();
+    expect(seen.phase).toBe('resting');
+  });
+
+  it('knows how far writing came, over the wrap of its words', () => {
+    for (const first of [0, 2 ** 31 - 3, 2 ** 32 - 3, 2 ** 40]) {
+      const board = new Board();
+      board.startAfter(first);
+      expect(board.reached(first)).toBe(true);
+      expect(board.reached(first + 1)).toBe(false);
+      board.writing(first + 6);
+      expect(board.reached(first + 6)).toBe(true);
+      expect(board.reached(first + 7)).toBe(false);
+      board.calling(first + 7);
+      expect(sameTicket(board.running, first + 7)).toBe(true);
+    }
+  });
+
+  it('counts messages and tells of memory in mebibytes', () => {
+    const board = new Board();
+    board.tookMessage();
+    board.tookMessage();
+    board.holds(5 * 1024 * 1024 + 1);
+    expect(board.messagesTaken).toBe(2);
+    expect(board.heldBytes).toBe(5 * 1024 * 1024);
+  });
+});

@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
+import { commitOffset } from '../store/commit-offset.ts';
+import { buffersOf } from './worker-messages.ts';
+import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
+import { decodeRequests, encodeRequests } from './worker-requests.ts';
+
+const ada = { identity: 2n ** 255n + 3n, isOwner: true, jwtPayload: '{"sub":"ädä"}' };
+const bob = { identity: 5n, isOwner: false, jwtPayload: '' };
+const open = { kind: 'open', id: 2n ** 127n } as const;
+const temporary = { kind: 'temporary', id: 9n } as const;
+const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
+const permission = { policy: 'breakClients', token: '0x1' } as const;
+
+describe('a batch of requests', () => {
+  const requests: DatabaseRequest[] = [
+    { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(1, 2) } },
+    { kind: 'call', call: { ...call, caller: bob, connection: temporary, args: { fault: 'no' } } },
+    {
+      kind: 'query',
+      query: { caller: ada, connection: temporary, sql: 'SELECT 1', confirmed: false },
+    },
+    { kind: 'connect', caller: bob, connectionId: 3n },
+    { kind: 'disconnect', connectionId: 3n },
+    { kind: 'program' },
+    { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
+  ];
+
+  it('is the same on the other side, after its buffers changed hands', () => {
+    const ticketed = requests.map((request, at) => ({
+      ticket: 2 ** 33 + at,
+      request,
+      acceptedMicros: -5n + BigInt(at),
+    }));
+    const batch = encodeRequests(ticketed);
+    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(decodeRequests(moved)).toEqual(ticketed);
+  });
+
+  it('leaves the sender its program, which it may send again', () => {
+    const bytes = Uint8Array.of(7);
+    const request = { kind: 'update', program: { kind: 'js', bytes }, permission } as const;
+    const batch = encodeRequests([{ ticket: 1, request, acceptedMicros: 0n }]);
+    structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(bytes).toEqual(Uint8Array.of(7));
+  });
+});
+
+describe('the outcomes of a turn', () => {
+  const result = {
+    kind: 'result',
+    columns: [{ name: 'a', type: { kind: 'u32' } }],
+    types: { types: [{ kind: 'string' }] },
+    rows: new Uint8Array(0),
+    rowCount: 0,
+    inserted: 1,
+    deleted: 2,
+    updated: 3,
+    offset: commitOffset(2 ** 40),
+    micros: 12,
+  } as const;
+  const replies = (): DatabaseReply[] => [
+    { kind: 'called', outcome: { kind: 'committed', offset: commitOffset(8), micros: 3 } },
+    {
+      kind: 'called',
+      outcome: { kind: 'aborted', error: { code: 'reducer.refused', message: 'ü' }, micros: 4 },
+    },
+    { kind: 'queried', outcome: result },
+    { kind: 'queried', outcome: { ...result, rows: Uint8Array.of(1), rowCount: 1 } },
+    { kind: 'queried', outcome: { ...result, rows: new Uint8Array(5_000).fill(3), rowCount: 2 } },
+    {
+      kind: 'queried',
+      outcome: {
+        kind: 'failed',
+        error: { code: 'sql.noTable', table: 't', message: 'm' },
+        micros: 1,
+      },
+    },
+    { kind: 'connected', refusal: undefined },
+    { kind: 'connected', refusal: 'no' },
+    { kind: 'disconnected' },
+    { kind: 'program', program: { kind: 'wasm', bytes: Uint8Array.of(1) } },
+    { kind: 'refused', body: { code: 'migration.failed', message: 'm' } },
+  ];
+
+  it('are the same on the other side, after their buffers changed hands', () => {
+    const turn = () => ({
+      results: replies().map((reply, at) => ({ ticket: 2 ** 35 + at, reply })),
+      write: 17,
+      offset: commitOffset(2 ** 41),
+    });
+    const batch = encodeTurn(turn());
+    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(decodeTurn(moved)).toEqual(turn());
+  });
+
+  it('keep the buffers that rows are a part of', () => {
+    const rows = new Uint8Array(10_000).subarray(0, 5_000);
+    const reply = { kind: 'queried', outcome: { ...result, rows } } as const;
+    const turn = { results: [{ ticket: 1, reply }], write: 1, offset: commitOffset(1) };
+    const batch = encodeTurn(turn);
+    structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(rows).toHaveLength(5_000);
+  });
+});
