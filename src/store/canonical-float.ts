@@ -1,6 +1,7 @@
 import { skipperOf } from '../values/layout.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
+import { readU32 } from './row-shape.ts';
 
 /**
  * Rewrites the floats of an encoded value in place so that equal keys have equal bytes: `-0`
@@ -78,26 +79,32 @@ function normaliserOf(
 
 function arrayNormaliser(element: FloatNormaliser): FloatNormaliser {
   return (bytes, at) => {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let next = at + 4;
-    for (let left = view.getUint32(at, true); left > 0; left--) next = element(bytes, next);
+    for (let left = readU32(bytes, at); left > 0; left--) next = element(bytes, next);
     return next;
   };
 }
 
 function normaliseF32(bytes: Uint8Array, at: number): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, 4);
-  view.setFloat32(0, canonicalFloat(view.getFloat32(0, true)), true);
+  const bits = readU32(bytes, at);
+  if (bits === 0x8000_0000) writeU32(bytes, at, 0);
+  else if ((bits & 0x7fff_ffff) > 0x7f80_0000) writeU32(bytes, at, 0x7fc0_0000);
   return at + 4;
 }
 
 function normaliseF64(bytes: Uint8Array, at: number): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, 8);
-  view.setFloat64(0, canonicalFloat(view.getFloat64(0, true)), true);
+  const low = readU32(bytes, at);
+  const high = readU32(bytes, at + 4);
+  const size = high & 0x7fff_ffff;
+  if (low === 0 && size === 0) {
+    writeU32(bytes, at + 4, 0);
+  } else if (size > 0x7ff0_0000 || (size === 0x7ff0_0000 && low > 0)) {
+    writeU32(bytes, at, 0);
+    writeU32(bytes, at + 4, 0x7ff8_0000);
+  }
   return at + 8;
 }
 
-function canonicalFloat(value: number): number {
-  // Adding +0 turns -0 into +0; a NaN is replaced because its bits may differ.
-  return Number.isNaN(value) ? Number.NaN : value + 0;
+function writeU32(bytes: Uint8Array, at: number, word: number): void {
+  for (let index = 0; index < 4; index++) bytes[at + index] = word >>> (index << 3);
 }

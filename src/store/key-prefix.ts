@@ -114,10 +114,13 @@ function readU16(bytes: Uint8Array, at: number): number {
 
 /** NaN is above everything, so it shares the prefix of +Infinity. */
 function floatPrefix(bytes: Uint8Array, at: number, code: PrefixCode): number {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, code === codes.f32 ? 4 : 8);
-  const value = code === codes.f32 ? view.getFloat32(0, true) : view.getFloat64(0, true);
+  floatBits.setUint32(0, readU32(bytes, at), true);
+  if (code === codes.f64) floatBits.setUint32(4, readU32(bytes, at + 4), true);
+  const value = code === codes.f32 ? floatBits.getFloat32(0, true) : floatBits.getFloat64(0, true);
   return Number.isNaN(value) ? Number.POSITIVE_INFINITY : value;
 }
+
+const floatBits = new DataView(new ArrayBuffer(8));
 
 /** The first six bytes, most significant first, padded with zeros. */
 function textPrefix(bytes: Uint8Array, at: number): number {

@@ -31,6 +31,13 @@ export class RefList {
     return this.items.slice(0, this.length);
   }
 
+  /** A copy of the contents; the list is then empty. */
+  take(): RowRefs {
+    const refs = this.copy();
+    this.clear();
+    return refs;
+  }
+
   clear(): void {
     this.length = 0;
     if (this.items.length > keptCapacityMax) this.items = new Int32Array(16);

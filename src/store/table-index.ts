@@ -88,18 +88,16 @@ export class Index {
   /** Throws `DecodeError`. */
   scanPoint(key: Uint8Array, length: number): RowRefs {
     if (!this.isKey(key, length)) checkKey(key, length, this.#shape, this.spec.columns);
-    this.#found.clear();
     this.#body.collectPoint(key, 0, length, this.#found);
-    return this.#found.copy();
+    return this.#found.take();
   }
 
   /** In key order. Throws `DecodeError`; asserts that the index supports ranges. */
   scanRange(request: RangeRequest): RowRefs {
     assert(this.supportsRange, 'the caller has asked whether the index supports ranges');
     const range = parseRange(request, this.#shape, this.spec.columns);
-    this.#found.clear();
     (this.#body as RangeBody).collectRange(range, this.#found);
-    return this.#found.copy();
+    return this.#found.take();
   }
 
   /** See `UniqueBody`. */

@@ -65,9 +65,8 @@ export class Table {
 
   /** All rows, in storage order, which nobody may rely on. */
   scan(): RowRefs {
-    this.#scanned.clear();
     this.heap.collectVisible(this.#scanned);
-    return this.#scanned.copy();
+    return this.#scanned.take();
   }
 
   /**

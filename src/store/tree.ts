@@ -159,14 +159,16 @@ export class Tree {
     const prefixes = pool.prefixes(node);
     const prefix = this.#key.prefix;
     const base = baseOf(node);
-    let low = base;
-    let high = base + pool.count(node);
+    const end = base + pool.count(node);
+    let low = base + countBelow(prefixes, base, end, prefix);
+    if (low === end || prefixes[low] !== prefix) return low - base;
+    // Usually one entry; a run of equal prefixes is searched by what the prefixes leave open.
+    let high = low + 1;
+    if (high < end && prefixes[high] === prefix) high = low + countUpTo(prefixes, low, end, prefix);
+    const refs = pool.refs(node);
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const other = prefixes[middle] as number;
-      if (other < prefix) low = middle + 1;
-      else if (other > prefix) high = middle;
-      else if (this.#goesAfter(pool.refs(node)[middle] as number, after, tieRef)) low = middle + 1;
+      if (this.#goesAfter(refs[middle] as number, after, tieRef)) low = middle + 1;
       else high = middle;
     }
     return low - base;
@@ -365,3 +367,30 @@ const levelCountMax = 16;
 
 /** What an empty tree may hold on to. */
 const keptBytesMax = 4_096;
+
+/**
+ * How many of the sorted `values[from, end)` are below `limit`. The comparison is used as a number:
+ * a branch that nobody can predict would double the time.
+ */
+function countBelow(values: Float64Array, from: number, end: number, limit: number): number {
+  let low = from;
+  let count = end - from;
+  while (count > 1) {
+    const half = count >>> 1;
+    low += Number((values[low + half - 1] as number) < limit) * half;
+    count -= half;
+  }
+  return low - from + (count === 1 ? Number((values[low] as number) < limit) : 0);
+}
+
+/** The same, values equal to `limit` included. */
+function countUpTo(values: Float64Array, from: number, end: number, limit: number): number {
+  let low = from;
+  let count = end - from;
+  while (count > 1) {
+    const half = count >>> 1;
+    low += Number((values[low + half - 1] as number) <= limit) * half;
+    count -= half;
+  }
+  return low - from + (count === 1 ? Number((values[low] as number) <= limit) : 0);
+}
