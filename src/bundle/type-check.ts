@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findProject } from './project.ts';
 
@@ -28,6 +28,12 @@ export async function typeCheck(location: string): Promise<TypeCheck> {
       notice: 'types are not checked: TypeScript is not installed (npm install -D typescript)',
     };
   }
+  if (lacksOwnPackage(root)) {
+    return {
+      kind: 'skipped',
+      notice: 'types are not checked: reducerdb is not installed in the project (npm install)',
+    };
+  }
   return new Promise((resolve) => {
     const options = { cwd: root, maxBuffer: diagnosticBytesMax, shell: isWindows };
     execFile(compiler, ['--noEmit', '--pretty', 'false'], options, (error, stdout, stderr) => {
@@ -39,11 +45,24 @@ export async function typeCheck(location: string): Promise<TypeCheck> {
 
 const isWindows = process.platform === 'win32';
 
-/** In the project or, in a workspace, in a folder above it. */
+/**
+ * True when the project names this package as a dependency but nobody has installed it yet: its types
+ * are then out of the compiler's reach, though not out of the bundler's (see `own-package.ts`).
+ */
+function lacksOwnPackage(root: string): boolean {
+  const manifest = path.join(root, 'package.json');
+  if (!existsSync(manifest) || findInstalled(root, 'reducerdb') !== undefined) return false;
+  return readFileSync(manifest, 'utf8').includes('"reducerdb"');
+}
+
 function compilerOf(root: string): string | undefined {
-  const name = path.join('node_modules', '.bin', isWindows ? 'tsc.cmd' : 'tsc');
+  return findInstalled(root, path.join('.bin', isWindows ? 'tsc.cmd' : 'tsc'));
+}
+
+/** What is installed under a name, in the project or, in a workspace, in a folder above it. */
+function findInstalled(root: string, name: string): string | undefined {
   for (let folder = root; ; folder = path.dirname(folder)) {
-    const file = path.join(folder, name);
+    const file = path.join(folder, 'node_modules', name);
     if (existsSync(file)) return file;
     if (folder === path.dirname(folder)) return undefined;
   }

@@ -19,8 +19,9 @@ export async function buildProject(folder: string, io: Io): Promise<Uint8Array> 
     import('../bundle/build-module.ts'),
   ]);
   const types = await typeCheck(folder);
-  if (types.kind === 'failed') throw new CliError(`${types.text}\nType errors in ${folder}.`);
-  if (types.kind === 'skipped') io.err(types.text);
+  if (types.kind === 'failed')
+    throw new CliError(`${types.diagnostics}\nType errors in ${folder}.`);
+  if (types.kind === 'skipped') io.err(types.notice);
   const { program, warnings } = await buildModule(folder, {});
   for (const warning of warnings) io.err(warning);
   const output = path.join(folder, 'dist', 'bundle.js');
