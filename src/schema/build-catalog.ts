@@ -19,9 +19,10 @@ export const emptyCatalog: Catalog = { tables: systemTables, types: [], nextId: 
  * The catalog that a definition needs, system tables first, then the module's tables by name.
  *
  * A table that `previous` has under the same name keeps its id, whatever changed in it. An index,
- * constraint or sequence keeps its id only while nothing but its source name changed: so an id of
- * these means one shape for good, and what is to be built or dropped is the difference of two sets
- * of ids. New ids go to tables first, in ascending order of names, then to their parts.
+ * constraint or sequence keeps its id only while nothing but its source name changed, or whether
+ * the index is unique, which a constraint decides: so what is to be built or dropped is the
+ * difference of two sets of ids, and of the constraints. New ids go to tables first, in ascending
+ * order of names, then to their parts.
  */
 export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog): Catalog {
   const ids = new Ids(previous);
@@ -83,8 +84,8 @@ function columnsOf(
 function indexesOf(table: TableDefinition, old: TableSpec | undefined, ids: Ids): IndexSpec[] {
   return table.indexes.map(({ name, sourceName, algorithm, columns, isUnique }) => {
     const same = old?.indexes.find((index) => {
-      const isSameKind = index.algorithm === algorithm && index.isUnique === isUnique;
-      return index.name === name && isSameKind && isSameList(index.columns, columns);
+      const isSameKind = index.name === name && index.algorithm === algorithm;
+      return isSameKind && isSameList(index.columns, columns);
     });
     return { id: same?.id ?? ids.next(), name, sourceName, algorithm, columns, isUnique };
   });

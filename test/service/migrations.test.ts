@@ -291,3 +291,284 @@ describe('changes that clients do not notice', () => {
     expect(await coloured('&pretty_print_style=NoColor')).toBe(false);
   });
 });
+
+describe('changes that break clients', () => {
+  let plan: { migrate_plan: string; break_clients: boolean; token: string };
+  let next: Program;
+
+  beforeAll(async () => {
+    const old = await written({
+      tables: {
+        grown: '{ public: true }, { id: t.u32().primaryKey().autoInc(), n: t.u32().index() }',
+        gone: plain,
+        flash: `{ event: true }, { id: t.u32(), n: t.u32() }`,
+      },
+    });
+    next = await written({
+      says: 'two',
+      tables: {
+        grown: `{ public: true }, {
+          id: t.u32().primaryKey().autoInc(), n: t.u32().index(),
+          score: t.u32().default(5), name: t.string().default('x')
+        }`,
+        flash: `{ event: true }, { text: t.string(), id: t.u64() }`,
+      },
+    });
+    expectSuccess(await upload('breaking', old));
+    for (const n of [70, 71]) expectSuccess(await insert('breaking', 'grown', `0, ${n}`));
+    plan = (await planOf('breaking', next)).AutoMigrate;
+  });
+
+  it('[migrations §5] are planned with a warning', () => {
+    expect(plan.break_clients).toBe(true);
+    expect(plan.migrate_plan.split('\n').slice(4)).toEqual([
+      '▸ Removed table: gone',
+      '▸ Changed schema of event table flash',
+      '▸ Created columns in table grown',
+      '    + score: U32 (default: 5)',
+      '    + name: String (default: "x")',
+      '!!! Warning: All clients will be disconnected due to breaking schema changes',
+      '',
+    ]);
+  });
+
+  it.each([
+    [
+      '',
+      'Failed to create or update the database: Migration plan contains a client-breaking change ' +
+        'which is disallowed under current policy',
+    ],
+    [
+      '&policy=BreakClients',
+      'Migration policy is set to `BreakClients`, but no migration token was provided.',
+    ],
+    [
+      '&policy=BreakClients&token=0x12',
+      'Failed to create or update the database: Token provided is invalid or does not match ' +
+        'expected hash',
+    ],
+  ])('[migrations §3] need the consent that the plan asked for: %j', async (query, text) => {
+    expect(await upload('breaking', next, query)).toMatchObject({ status: 400, text });
+    expect(await which('breaking')).toBe('one');
+  });
+
+  it('[migrations §12.2] the consent is for one program only', async () => {
+    const other = await written({ tables: {}, says: 'three' });
+    const query = `&policy=BreakClients&token=${plan.token}`;
+    expect((await upload('breaking', other, query)).text).toMatch(/: Token provided is invalid/);
+    expect(await which('breaking')).toBe('one');
+  });
+
+  it('[migrations §12.7] fill new columns, and generated numbers go on', async () => {
+    expectSuccess(await upload('breaking', next, `&policy=BreakClients&token=${plan.token}`));
+    expect(await which('breaking')).toBe('two');
+    const values = "0, 72, 9, 'z'";
+    expectSuccess(await insert('breaking', 'grown', values, 'id, n, score, name'));
+    expect(await rows('breaking', 'grown')).toEqual([
+      [1, 70, 5, 'x'],
+      [2, 71, 5, 'x'],
+      [3, 72, 9, 'z'],
+    ]);
+    expect(await running.rows('breaking', 'SELECT id FROM grown WHERE n = 71')).toEqual([[2]]);
+    expect((await sql('breaking', 'SELECT * FROM gone')).text).toMatch(/^no such table: `gone`/);
+  });
+
+  it('[migrations §7] are told to the log', async () => {
+    expect((await running.messages('breaking', owner)).slice(-6, -1)).toEqual([
+      'Info: Dropping table `gone`',
+      'Info: Changing schema of event table `flash`',
+      'Info: Changing columns of table `grown`',
+      'Info: Disconnecting all users',
+      'Info: Database updated',
+    ]);
+  });
+});
+
+/** What is refused when it is planned: `says` are all its lines. */
+const refused: Readonly<Record<string, Pick<Change, 'from' | 'to'> & { says: string[] }>> = {
+  added: {
+    from: plain,
+    to: '{}, { id: t.u32(), n: t.u32(), o: t.u32() }',
+    says: ['Adding a column o to table added requires a default value annotation'],
+  },
+  between: {
+    from: plain,
+    to: '{}, { id: t.u32(), o: t.u32().default(0), n: t.u32() }',
+    says: ['Reordering table between requires a manual migration'],
+  },
+  reordered: {
+    from: plain,
+    to: '{}, { n: t.u32(), id: t.u32() }',
+    says: ['Reordering table reordered requires a manual migration'],
+  },
+  removed: {
+    from: plain,
+    to: '{}, { id: t.u32() }',
+    says: ['Removing a column n from table removed requires a manual migration'],
+  },
+  renamed: {
+    from: plain,
+    to: '{}, { id: t.u32(), o: t.u32() }',
+    says: [
+      'Removing a column n from table renamed requires a manual migration',
+      'Adding a column o to table renamed requires a default value annotation',
+    ],
+  },
+  retyped: {
+    from: plain,
+    to: '{}, { id: t.u32(), n: t.u64() }',
+    says: [
+      'Changing the type of column n in table retyped from U32 to U64 requires a manual migration',
+    ],
+  },
+  within: {
+    from: '{}, { id: t.u32(), n: t.array(t.u8()) }',
+    to: '{}, { id: t.u32(), n: t.array(t.u16()) }',
+    says: [
+      'Changing a type within column n in table within from U8 to U16 requires a manual migration',
+    ],
+  },
+  fewer: {
+    from: '{}, { n: Fewer }',
+    to: '{}, { n: Fewer }',
+    says: [
+      'Changing the type of column n in table fewer from (calm: () | low: U8) to (calm: ()), ' +
+        'with fewer variants, requires a manual migration',
+    ],
+  },
+  other: {
+    from: '{}, { n: Other }',
+    to: '{}, { n: Other }',
+    says: [
+      'Changing the type of column n in table other from (calm: () | low: U8) to ' +
+        '(calm: () | high: U8), with a renamed variant, requires a manual migration',
+    ],
+  },
+  less: {
+    from: '{}, { n: Less }',
+    to: '{}, { n: Less }',
+    says: [
+      'Changing the type of column n in table less from (a: U8, b: U8) to (a: U8), ' +
+        'with fewer fields, requires a manual migration',
+    ],
+  },
+  field: {
+    from: '{}, { n: Field }',
+    to: '{}, { n: Field }',
+    says: [
+      'Changing the type of column n in table field from (a: U8, b: U8) to (a: U8, c: U8), ' +
+        'with a renamed field, requires a manual migration',
+    ],
+  },
+  flag: {
+    from: plain,
+    to: '{ event: true }, { id: t.u32(), n: t.u32() }',
+    says: ['Changing the event flag of table flag requires a manual migration'],
+  },
+};
+
+/** What is planned and then fails because of the rows: `says` is the reason. */
+const failing: Readonly<Record<string, Change & { says: string | RegExp }>> = {
+  kept: {
+    from: plain,
+    to: '',
+    plan: ['▸ Removed table: kept'],
+    says:
+      "Cannot remove table `kept`: table contains data. Clear the table's rows (e.g. via a " +
+      'reducer) before removing it from your schema.',
+  },
+  doubled: {
+    from: '{}, { id: t.u32(), n: t.u32().index() }',
+    to: '{}, { id: t.u32(), n: t.u32().unique() }',
+    rows: ['1, 7', '2, 7', '3, 8', '4, 8', '5, 8', '6, 9'],
+    plan: ['▸ Created unique constraint doubled_n_key on [n] of table doubled'],
+    says: new RegExp(
+      '^Cannot add unique constraint on table \\d+ column\\(s\\) \\["n"\\] ' +
+        '\\(committed state\\):\\n2 duplicate group\\(s\\) found\\.\\n' +
+        '  - 7 appears 2 times\\n  - 8 appears 3 times$',
+    ),
+  },
+  twice: {
+    from: plain,
+    to: '{}, { id: t.u32(), n: t.u32().unique() }',
+    rows: ['1, 7', '2, 7'],
+    plan: ['▸ Created unique constraint twice_n_key on [n] of table twice'],
+    says:
+      "Unique constraint violation 'twice_n_idx_btree' in table 'twice': column(s): '[\"n\"]' " +
+      'value: 7',
+  },
+  numbered: {
+    from: plain,
+    to: '{}, { id: t.u32(), n: t.u32().autoInc() }',
+    plan: ['▸ Created auto-increment constraint numbered_n_seq on column n of table numbered'],
+    says: 'Precheck failed: added sequence numbered_n_seq already has values in range',
+  },
+};
+
+describe('changes that are refused', () => {
+  const types = (low: string, b: string) => `
+    const Fewer = t.enum('Feel', { Calm: t.unit()${low === 'Low' ? ', Low: t.u8()' : ''} });
+    const Other = t.enum('Mind', { Calm: t.unit(), ${low}: t.u8() });
+    const Less = t.object('Bit', { a: t.u8()${b === 'b' ? ', b: t.u8()' : ''} });
+    const Field = t.object('Spot', { a: t.u8(), ${b}: t.u8() });`;
+  const before = types('Low', 'b');
+  const old = { ...tablesOf(refused, 'from'), ...tablesOf(failing, 'from') };
+  let rowsBefore: unknown[][][];
+  let info: string;
+  const allRows = () => Promise.all(Object.keys(old).map((table) => rows('firm', table)));
+
+  beforeAll(async () => {
+    expectSuccess(await upload('firm', await written({ before, tables: old })));
+    await fillChanged('firm', failing);
+    expectSuccess(await insert('firm', 'removed', '1, 2'));
+    rowsBefore = await allRows();
+    info = (await running.ask('GET', '/v1/database/firm/schema?version=10')).text;
+  });
+
+  /** Data, program and schema are what they were. */
+  async function expectUntouched(): Promise<void> {
+    expect(await which('firm')).toBe('one');
+    expect(await allRows()).toEqual(rowsBefore);
+    expect((await running.ask('GET', '/v1/database/firm/schema?version=10')).text).toBe(info);
+  }
+
+  it('[migrations §2.5] are all named, one by one', async () => {
+    const tables = { ...old, ...tablesOf(refused, 'to') };
+    const next = await written({ before: types('High', 'c'), tables, says: 'two' });
+    const { ManualMigrate } = await planOf('firm', next);
+    const [first, ...lines] = ManualMigrate.reason.split('\n').filter((line: string) => line);
+    expect(first).toBe('Errors occurred:');
+    expect(lines.sort()).toEqual(
+      Object.values(refused)
+        .flatMap(({ says }) => says)
+        .sort(),
+    );
+    expect(await upload('firm', next)).toMatchObject({
+      status: 400,
+      text: `Database update rejected: ${ManualMigrate.reason}`,
+    });
+    await expectUntouched();
+  });
+
+  it.each(Object.entries(failing))(
+    '[migrations §2.4] because of rows: %s',
+    async (name, change) => {
+      const { to, plan, says } = change;
+      const { [name]: _, ...others } = old;
+      const tables = to === '' ? others : { ...others, [name]: to };
+      const next = await written({ before, tables, says: 'two' });
+      const { AutoMigrate } = await planOf('firm', next);
+      for (const line of plan) expect(AutoMigrate.migrate_plan.split('\n')).toContain(line);
+      const query = `&policy=BreakClients&token=${AutoMigrate.token}`;
+      const { status, text } = await upload('firm', next, query);
+      const words = 'Failed to create or update the database: ';
+      expect({ status, words: text.slice(0, words.length) }).toEqual({ status: 400, words });
+      expect(text.slice(words.length)).toEqual(
+        typeof says === 'string' ? says : expect.stringMatching(says),
+      );
+      const log = await running.messages('firm', owner);
+      expect(log).toContain(`Error: Database update failed: ${text.slice(words.length)}`);
+      await expectUntouched();
+    },
+  );
+});
