@@ -72,7 +72,7 @@ describe('buildModule', () => {
     expect(map.sourcesContent[0]).toContain('two: number');
   });
 
-  it('finds our own package where the project has none, and names its files by our name', async () => {
+  it('finds our own package where the project has none, under our name', async () => {
     write({ 'src/index.ts': sdkModule });
     const { program, warnings } = await buildModule(root);
     expect(warnings).toEqual([]);
@@ -126,7 +126,8 @@ describe('buildModule', () => {
   it('leads from the linked script back to the TypeScript', async () => {
     write({
       'src/index.ts':
-        'interface Unused { a: string }\n\nexport function fail(): never {\n  throw new Error("here");\n}\nexport default {};\n',
+        'interface Unused { a: string }\n\nexport function fail(): never {\n' +
+        '  throw new Error("here");\n}\nexport default {};\n',
     });
     const { script, sourceMap } = await linkProgram((await buildModule(root)).program);
     const lines = script.split('\n');

@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
+import { sdkSourcePrefix } from '../module/javascript/stack-trace.ts';
 import { BuildError, renderMessages } from './build-error.ts';
-import { readOwnSource, resolveOwnPackage, sdkSourcePrefix } from './own-package.ts';
+import { readOwnSource, resolveOwnPackage } from './own-package.ts';
 import { findProject, type Project } from './project.ts';
 
 export interface BuildOptions {
@@ -172,16 +172,4 @@ function portableMap(json: string, project: Project): string {
 
 function relativeTo({ root }: Project, file: string): string {
   return path.relative(root, file).split(path.sep).join('/');
-}
-
-/** Text of the entry's `package.json` name, for messages; undefined if there is none. */
-export function moduleNameOf(location: string): string | undefined {
-  const { root } = findProject(location);
-  try {
-    const text = readFileSync(path.join(root, 'package.json'), 'utf8');
-    const { name } = JSON.parse(text) as { name?: unknown };
-    return typeof name === 'string' ? name : undefined;
-  } catch {
-    return undefined;
-  }
 }

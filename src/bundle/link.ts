@@ -10,7 +10,8 @@ const programTextName = 'module.js';
  * Makes a published program ready for a runner. `bytes` is the UTF-8 text of one ES module; the
  * script is the body of a function of `module` and `require` that leaves the exports in `module`.
  *
- * The script is printed from a parsed program, in the syntax of the oldest supported Node, and holds
+ * The script is printed from a parsed program, in the syntax of the oldest supported Node, and
+ * holds
  *  - no `async` function and no `await`: they become generators over whatever `Promise` is in scope
  *    (the engine's own promises would escape the runner's control);
  *  - no `import()`: it becomes a call of `require`, which the runner makes throw (a real one would
@@ -117,10 +118,10 @@ function linkErrorText(error: unknown): string {
 
 /**
  * Proves that the script holds neither an `import()` expression nor an `async` function, whatever
- * forms of them the bundler leaves alone. The letters alone prove nothing: they may be in a string, or
- * be somebody's property. So both words are replaced by names that are not in use. Then `async` syntax
- * no longer parses, and `import(x)` has become a use of an undeclared variable, which the bundler
- * replaces by a text, there and nowhere else. Throws `ProgramError`.
+ * forms of them the bundler leaves alone. The letters alone prove nothing: they may be in a string,
+ * or be somebody's property. So both words are replaced by names that are not in use. Then `async`
+ * syntax no longer parses, and `import(x)` has become a use of an undeclared variable, which the
+ * bundler replaces by a text, there and nowhere else. Throws `ProgramError`.
  */
 async function proveTame(script: string): Promise<void> {
   const importName = unusedName(script, 'importExpression');

@@ -2,12 +2,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Sources of our own package are named like this in a program's source map. */
-export const sdkSourcePrefix = 'reducerdb/';
-
 /**
- * What a module may import from us. The root entry starts a service, which a module cannot; inside a
- * module it stands for the values, the part of it that is safe there.
+ * What a module may import from us. The root entry starts a service, which a module cannot; inside
+ * a module it stands for the values, the part of it that is safe there.
  */
 const guestEntries: Readonly<Record<string, string>> = {
   reducerdb: 'values/index',

@@ -46,8 +46,9 @@ export async function typeCheck(location: string): Promise<TypeCheck> {
 const isWindows = process.platform === 'win32';
 
 /**
- * True when the project names this package as a dependency but nobody has installed it yet: its types
- * are then out of the compiler's reach, though not out of the bundler's (see `own-package.ts`).
+ * True when the project names this package as a dependency but nobody has installed it yet: its
+ * types are then out of the compiler's reach, though not out of the bundler's (see
+ * `own-package.ts`).
  */
 function lacksOwnPackage(root: string): boolean {
   const manifest = path.join(root, 'package.json');

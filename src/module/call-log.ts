@@ -9,9 +9,9 @@ export interface LogPosition {
 }
 
 /**
- * The log lines of one call: cut to `limits.logLineBytesMax`, at most `limits.logLinesPerCallMax` of
- * them, the rest counted and told in one closing line. Lines are handed on at once: they survive the
- * rollback of their call.
+ * The log lines of one call: cut to `limits.logLineBytesMax`, at most `limits.logLinesPerCallMax`
+ * of them, the rest counted and told in one closing line. Lines are handed on at once: they survive
+ * the rollback of their call.
  */
 export class CallLog {
   readonly #sink: (line: ModuleLogLine) => void;

@@ -19,7 +19,9 @@ export interface Scratch {
   grow(minBytes: number): void;
 }
 
-/** How many bytes of the scratch hold the three parts of a range: prefix, start bound, end bound. */
+/**
+ * How many bytes of the scratch hold the three parts of a range: prefix, start bound, end bound.
+ */
 export interface RangeLengths {
   readonly prefixColumns: number;
   readonly prefixLength: number;
@@ -41,12 +43,12 @@ interface OpenIterator {
 /**
  * The data calls of the module boundary over one store: ids and encoded rows in, numbers out. A
  * negative result is an error code with its sign changed, after which the transaction stands as it
- * was. Programs see user tables only, by canonical or source name. No engine of any program is known
- * here.
+ * was. Programs see user tables only, by canonical or source name. No engine of any program is
+ * known here.
  *
  * The arguments come from the program: any number may be anything. What throws is a bug, or a full
- * stack below the program; a write that did not end leaves `isUnfinished` true for good, because the
- * store may then be half changed.
+ * stack below the program; a write that did not end leaves `isUnfinished` true for good, because
+ * the store may then be half changed.
  */
 export class HostCalls {
   readonly #store: Store;
@@ -181,8 +183,8 @@ export class HostCalls {
   }
 
   /**
-   * Bytes of whole rows now in the scratch: as many as fit into `scratchBytes`, at least one. 0: there
-   * are no more, and the iterator is closed.
+   * Bytes of whole rows now in the scratch: as many as fit into `scratchBytes`, at least one. 0:
+   * there are no more, and the iterator is closed.
    */
   next(handle: number): number {
     if (this.#state.kind !== 'running') return this.refusal();

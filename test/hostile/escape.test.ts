@@ -32,9 +32,9 @@ afterEach(async () => {
 });
 
 /**
- * Guest text: `tryAll({ name: () => value })` runs each attempt and logs one line for those that got
- * at something of the host: an object whose prototype chain does not end in this realm, or code that
- * sees the marker.
+ * Guest text: `tryAll({ name: () => value })` runs each attempt and logs one line for those that
+ * got at something of the host: an object whose prototype chain does not end in this realm, or code
+ * that sees the marker.
  */
 const attempts = `
 const rootOf = (value) => {

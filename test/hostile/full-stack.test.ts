@@ -8,8 +8,8 @@ import {
 } from '../support/module-under-test.ts';
 
 /**
- * A program chooses how full the stack is when it enters the host, the engine's formatter of stacks,
- * or a built-in. Whatever fails there must fail with an error of the program's own realm.
+ * A program chooses how full the stack is when it enters the host, the engine's formatter of
+ * stacks, or a built-in. Whatever fails there must fail with an error of the program's own realm.
  */
 const host = globalThis as { hostMarker?: string };
 host.hostMarker = 'the host';

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { loadProgram, rawProgram, runRaw } from '../support/module-under-test.ts';
 
 /**
- * The engine ends the process when translating a pattern runs out of stack; a failure of these tests
- * is a crash of the test run.
+ * The engine ends the process when translating a pattern runs out of stack; a failure of these
+ * tests is a crash of the test run.
  */
 const dive = `
 let made = 0;

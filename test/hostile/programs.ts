@@ -1,7 +1,9 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** What must become of a hostile program. Whatever it is, the process and other databases live on. */
+/**
+ * What must become of a hostile program. Whatever it is, the process and other databases live on.
+ */
 export type HostileEnd =
   /** The call crashes; the database serves the next one. */
   | 'crashed'
@@ -22,9 +24,9 @@ export interface HostileProgram {
 }
 
 /**
- * Programs that attack time, memory and stack. Each has the reducers `write({ text })`, which adds a
- * row to the public table `note`, and `attack()`, except those that end at load. Only `crashed` and
- * `returned` may run in the thread of a test.
+ * Programs that attack time, memory and stack. Each has the reducers `write({ text })`, which adds
+ * a row to the public table `note`, and `attack()`, except those that end at load. Only `crashed`
+ * and `returned` may run in the thread of a test.
  */
 export const hostilePrograms: readonly HostileProgram[] = [
   { name: 'loop-in-reducer', end: 'overTime' },

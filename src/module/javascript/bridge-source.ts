@@ -9,15 +9,17 @@ export const programFileName = 'reducerdb-program.js';
 export const programLinesBefore = 1;
 
 /**
- * The only code that knows both worlds, as script text: evaluated in the guest realm before any user
- * code, it hardens the realm, makes the compartment, and stands between the program and the host.
- * The script's value is `bridge(host, options)`, which returns a `GuestApi` (see `guest-api.ts`).
+ * The only code that knows both worlds, as script text: evaluated in the guest realm before any
+ * user code, it hardens the realm, makes the compartment, and stands between the program and the
+ * host. The script's value is `bridge(host, options)`, which returns a `GuestApi` (see
+ * `guest-api.ts`).
  *
  * 1. The program is never given a function or object of the host. It gets closures of this script,
  *    which check that arguments are primitives, call the host, and return the primitive it answers.
  * 2. What a host function throws is never looked at: it would be an object of the host's realm. Any
  *    failure becomes a fresh error of this realm. The host keeps the reason on its side.
- * 3. What the program throws never leaves: it is read here, with every read guarded, into two texts.
+ * 3. What the program throws never leaves: it is read here, with every read guarded, into two
+ *    texts.
  * 4. Buffers are made here. The host writes to them through views of its own; nothing in the realm
  *    can detach a buffer (see realm-prelude-source.ts).
  * 5. Intrinsics are frozen before user code runs, so this script may use them by name.
@@ -158,8 +160,9 @@ function furnish() {
 }
 
 // Text that becomes code while the program runs may hold no async function: the engine's promises
-// would report an unhandled rejection to the process; and no import expression of any form: it reaches
-// into the host. Neither word can be written with escapes, so looking for the words is enough.
+// would report an unhandled rejection to the process; and no import expression of any form: it
+// reaches into the host. Neither word can be written with escapes, so looking for the words is
+// enough.
 function refuseKeywords(source) {
   const match = /(?<![\w$])(async|import)(?![\w$])/.exec(source);
   if (match !== null) {
@@ -168,11 +171,11 @@ function refuseKeywords(source) {
   return source;
 }
 
-// The text of a script whose value, called by load, makes the program. The program is not put through
-// the compartment's own evaluation, which looks for the letters of an import expression even in
-// strings: link.ts has proved that there is none. The scope is the same as the compartment's: free
-// names are its globals, names of the realm's own global object are hidden, most globals are bound as
-// variables, and assignments to globalThis reach those variables.
+// The text of a script whose value, called by load, makes the program. The program is not put
+// through the compartment's own evaluation, which looks for the letters of an import expression
+// even in strings: link.ts has proved that there is none. The scope is the same as the
+// compartment's: free names are its globals, names of the realm's own global object are hidden,
+// most globals are bound as variables, and assignments to globalThis reach those variables.
 function programSource(script) {
   const accessors = boundNames.map(
     (name) => name + ': { get: () => ' + name + ', set: (value) => { ' + name + ' = value; } }',
@@ -392,8 +395,9 @@ function makeSys() {
   const call5 = (run) => (a, b, c, d, e) =>
     run(number(a), number(b), number(c), number(d), number(e));
   // A write that runs out of stack halfway ends the whole database (it reopens from its log), so a
-  // runaway recursion shall fail here, where nothing is changed yet: every 32nd write makes sure that
-  // there are 32 KiB left, which is more than 32 levels of an ordinary recursion and one write need.
+  // runaway recursion shall fail here, where nothing is changed yet: every 32nd write makes sure
+  // that there are 32 KiB left, which is more than 32 levels of an ordinary recursion and one write
+  // need.
   const ballast = Object.freeze(new Array(4096).fill(0));
   const nothing = () => {};
   let writeCount = 0;

@@ -1,7 +1,8 @@
 /**
- * Globals of a program that the engine's own would give away the host with, as script text (evaluated
- * in the guest realm by the bridge): a clock that stands still during a call, a generator seeded per
- * call, text codecs, a console, weak references without garbage collection to observe.
+ * Globals of a program that the engine's own would give away the host with, as script text
+ * (evaluated in the guest realm by the bridge): a clock that stands still during a call, a
+ * generator seeded per call, text codecs, a console, weak references without garbage collection to
+ * observe.
  *
  * `makeGlobals({ nowMillis, seedWord, log, NativeDate, mathOf })` returns `{ globals, reseed }`.
  * `nowMillis()` is the time that the program sees, `seedWord(i)` the i-th of four 32-bit words that
@@ -29,7 +30,8 @@ function makeGlobals({ nowMillis, seedWord, log, NativeDate }) {
     }
     defineProperty(Date, 'prototype', { value: Native.prototype, writable: false });
     defineProperty(Date, 'length', { value: 7 });
-    for (const [name, value] of [['now', () => now()], ['parse', Native.parse], ['UTC', Native.UTC]]) {
+    const statics = { now: () => now(), parse: Native.parse, UTC: Native.UTC };
+    for (const [name, value] of Object.entries(statics)) {
       defineProperty(Date, name, { value, writable: true, configurable: true });
     }
     return Date;

@@ -3,12 +3,13 @@
  * away what would let a program end the whole process or pull a buffer from under the engine.
  *
  * 1. Buffers cannot be detached or moved, and there is no shared memory.
- * 2. Patterns. The JavaScript engine translates a regular expression when it is first used, and ends
- *    the *process* if that runs out of stack ("RegExpCompiler Allocation failed"), or simply crashes
- *    when groups are nested some ten thousand deep. So every way to use a pattern first looks at its
- *    nesting and makes sure that enough stack is left; if not, it throws like any other full stack.
- *    Methods that would look up `exec` on the program's object work on a private copy of the pattern:
- *    a program can hide `exec` on its own. Costs about a third of a microsecond a use.
+ * 2. Patterns. The JavaScript engine translates a regular expression when it is first used, and
+ *    ends the *process* if that runs out of stack ("RegExpCompiler Allocation failed"), or simply
+ *    crashes when groups are nested some ten thousand deep. So every way to use a pattern first
+ *    looks at its nesting and makes sure that enough stack is left; if not, it throws like any
+ *    other full stack. Methods that would look up `exec` on the program's object work on a private
+ *    copy of the pattern: a program can hide `exec` on its own. Costs about a third of a
+ *    microsecond a use.
  */
 export const realmPreludeSource = `(function () {
 'use strict';

@@ -35,8 +35,8 @@ const stackFramesMax = 30;
 const argumentBytes = 4_096;
 
 /**
- * Loads a program into `realm`, which is new and belongs to the runner from here on: evaluates it and
- * has it describe itself. Throws `ProgramError` with a text for its publisher.
+ * Loads a program into `realm`, which is new and belongs to the runner from here on: evaluates it
+ * and has it describe itself. Throws `ProgramError` with a text for its publisher.
  */
 export function loadJavaScriptProgram(
   program: LinkedProgram,

@@ -1,6 +1,6 @@
 /**
- * Reads a source map, revision 3: for a position in generated text, the position in the author's. The
- * `mappings` text is decoded at the first question, because most programs never fail.
+ * Reads a source map, revision 3: for a position in generated text, the position in the author's.
+ * The `mappings` text is decoded at the first question, because most programs never fail.
  *
  * ```
  * mappings = line (";" line)*     line = [segment ("," segment)*]

@@ -3,12 +3,14 @@ import type { TraceFrame } from '../runner.ts';
 import { bridgeFileName, programFileName, programLinesBefore } from './bridge-source.ts';
 import { readSourceMap, type SourceMap, type SourcePosition } from './source-map.ts';
 
-/** Sources of the module SDK carry this prefix in a program's map (see `bundle/build-module.ts`). */
+/**
+ * Sources of the module SDK carry this prefix in a program's map (see `bundle/build-module.ts`).
+ */
 export const sdkSourcePrefix = 'reducerdb/';
 
 /**
- * Turns the stack texts of a program into frames in its author's files. A text is what the program's
- * realm says it is, so it proves nothing; it is cut and read without trust.
+ * Turns the stack texts of a program into frames in its author's files. A text is what the
+ * program's realm says it is, so it proves nothing; it is cut and read without trust.
  */
 export class StackReader {
   readonly #map: SourceMap;
