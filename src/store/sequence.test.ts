@@ -142,15 +142,29 @@ describe('sequence', () => {
   }
 
   it('passes 2^53 without losing a value', () => {
-    const sequence = new Sequence(wide, 32);
+    const sequence = new Sequence(wide, 'i256');
     const values = Array.from({ length: 5 }, () => draw(sequence));
     expect(values).toEqual([-2n, -1n, 0n, 1n, 2n].map((step) => 2n ** 53n + step));
     expect(sequence.last).toBe(2n ** 53n + 2n);
   });
 
+  it('[§5.3] ends where its column ends, whatever its own bounds say', () => {
+    const spec = { ...wide, start: 254n };
+    const sequence = new Sequence(spec, 'u8');
+    expect([1, 2, 3].map(() => sequence.advance())).toEqual([true, true, false]);
+    expect(sequence.last).toBe(255n);
+    const signed = new Sequence(
+      { ...spec, start: -1n, minValue: -(2n ** 70n), increment: -1n },
+      'i8',
+    );
+    for (let drawn = 0; drawn < 128; drawn++) signed.advance();
+    expect(signed.last).toBe(-128n);
+    expect(signed.advance()).toBe(false);
+  });
+
   it('counts down, through zero, to its minimum', () => {
     const spec = { ...wide, start: 2n, minValue: -2n, maxValue: 5n, increment: -2n };
-    const sequence = new Sequence(spec, 8);
+    const sequence = new Sequence(spec, 'i64');
     const values = Array.from({ length: 4 }, () => draw(sequence));
     expect(values).toEqual([2n, 0n, -2n, undefined]);
     sequence.resume(-(2n ** 60n));

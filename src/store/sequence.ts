@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import type { SequenceSpec } from '../schema/catalog.ts';
+import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 
 /**
  * The counter of an auto-increment column. It only moves forward: rolled-back and failed inserts do
@@ -15,17 +16,23 @@ export class Sequence {
   #small = Number.NaN;
   #big: bigint | undefined;
   readonly #increment: number;
+  /** What both the sequence and the column allow. */
+  readonly #least: bigint;
+  readonly #most: bigint;
   readonly #min: number;
   readonly #max: number;
 
-  /** `widthBytes` is that of the column. */
-  constructor(spec: SequenceSpec, widthBytes: number) {
+  /** `kind` is that of the column: a value that does not fit it is never handed out. */
+  constructor(spec: SequenceSpec, kind: IntegerKind) {
+    const { min, max } = integerRange[kind];
     this.spec = spec;
-    this.#widthBytes = widthBytes;
+    this.#widthBytes = Number(kind.slice(1)) / 8;
     this.#increment = Number(spec.increment);
+    this.#least = spec.minValue > min ? spec.minValue : min;
+    this.#most = spec.maxValue < max ? spec.maxValue : max;
     // Bounds beyond 2^53 round, but no small number is then near them.
-    this.#min = Number(spec.minValue);
-    this.#max = Number(spec.maxValue);
+    this.#min = Number(this.#least);
+    this.#max = Number(this.#most);
   }
 
   get widthBytes(): number {
@@ -66,10 +73,10 @@ export class Sequence {
   }
 
   #advanceBig(): boolean {
-    const { start, increment, minValue, maxValue } = this.spec;
+    const { start, increment } = this.spec;
     const last = this.last;
     const next = last === undefined ? start : last + increment;
-    if (next > maxValue || next < minValue) return false;
+    if (next > this.#most || next < this.#least) return false;
     this.resume(next);
     return true;
   }

@@ -1,6 +1,8 @@
 import { assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import { isIntegerKind } from '../values/integer-range.ts';
 import type { ProductType, Typespace } from '../values/type.ts';
+import { resolveType } from '../values/typespace.ts';
 import type { IndexBody } from './index-body.ts';
 import type { RangeRequest } from './key-range.ts';
 import type { IndexMemory, TableMemory } from './memory.ts';
@@ -50,7 +52,7 @@ export class Table {
     for (const index of this.indexes) index.attach(this);
     const isUnique = this.indexes.some((index) => index.isUnique);
     this.rowSet = isUnique ? undefined : (kept?.rowSet ?? new RowSet(this.heap));
-    this.sequences = sequenceColumnsOf(spec, this.shape);
+    this.sequences = sequenceColumnsOf(spec, types);
     this.changes = new TableChanges(this.heap, this.indexes, this.rowSet);
     this.changes.rowCount = kept?.rowCount ?? 0;
   }
@@ -176,10 +178,12 @@ export interface SequenceColumn {
   isFilled: boolean;
 }
 
-function sequenceColumnsOf(spec: TableSpec, shape: RowShape): SequenceColumn[] {
+function sequenceColumnsOf(spec: TableSpec, types: Typespace): SequenceColumn[] {
   const columns = spec.sequences.map((sequence) => {
-    const width = present(shape.fixedSize(sequence.column), 'width of a sequence column');
-    return { sequence: new Sequence(sequence, width), column: sequence.column, isFilled: false };
+    const { type } = present(spec.columns[sequence.column], 'column of a sequence');
+    const { kind } = resolveType(type, types);
+    assert(isIntegerKind(kind), 'a sequence fills a column of integers');
+    return { sequence: new Sequence(sequence, kind), column: sequence.column, isFilled: false };
   });
   return columns.sort((a, b) => a.column - b.column);
 }

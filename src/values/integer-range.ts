@@ -1,4 +1,4 @@
-import type { ScalarKind } from './type.ts';
+import type { AlgebraicType, ScalarKind } from './type.ts';
 
 export type IntegerKind = Exclude<ScalarKind, 'string' | 'bool' | 'f32' | 'f64'>;
 
@@ -19,6 +19,10 @@ export const integerRange: Readonly<
   i256: signed(256n),
   u256: unsigned(256n),
 };
+
+export function isIntegerKind(kind: AlgebraicType['kind']): kind is IntegerKind {
+  return kind in integerRange;
+}
 
 /** True for the kinds whose values are bigints, false for those whose values are numbers. */
 export function isWideInteger(kind: IntegerKind): boolean {
