@@ -28,8 +28,10 @@ export class Sequence {
     this.spec = spec;
     this.#widthBytes = Number(kind.slice(1)) / 8;
     this.#increment = Number(spec.increment);
-    this.#least = spec.minValue > min ? spec.minValue : min;
-    this.#most = spec.maxValue < max ? spec.maxValue : max;
+    this.#least = min;
+    this.#most = max;
+    if (spec.minValue > min) this.#least = spec.minValue;
+    if (spec.maxValue < max) this.#most = spec.maxValue;
     // Bounds beyond 2^53 round, but no small number is then near them.
     this.#min = Number(this.#least);
     this.#max = Number(this.#most);
