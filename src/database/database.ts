@@ -156,7 +156,7 @@ export class Database {
     const { clock, store } = this.#core;
     const results: TurnResult[] = [];
     const startedAt = clock.monotonicMillis();
-    let last = 0;
+    let last: number | undefined;
     const runBatch = (): void => {
       while (results.length < limits.callsPerTurnMax) {
         const work = this.#queue.take();
@@ -207,7 +207,10 @@ export class Database {
 
   #connect({ caller, connectionId }: ConnectRequest, timestampMicros: bigint): DatabaseReply {
     const { connections } = this.#core;
-    assert(connectionId !== 0n && !connections.has(connectionId), 'the connection id is free');
+    assert(connectionId !== 0n, 'the id 0 stands for no connection');
+    if (connections.has(connectionId)) {
+      return { kind: 'connected', refusal: 'The connection id is in use.' };
+    }
     const { identity, jwtPayload } = caller;
     const refusal = connectClient(this.#core, {
       identity,
@@ -274,12 +277,12 @@ export class Database {
   }
 
   /** Gives the records of the turn to the operating system. */
-  #write(lastTicket: number): void {
+  #write(lastTicket: number | undefined): void {
     const { log, store } = this.#core;
     const marks = store.takeSequenceMarks();
     if (marks.length > 0) log.appendMarks(marks);
     if (!log.hasUnwritten) return;
-    this.#around.progress.writing(lastTicket);
+    if (lastTicket !== undefined) this.#around.progress.writing(lastTicket);
     log.write();
     this.#writes += 1;
   }

@@ -34,7 +34,7 @@ export type DatabaseRequest =
 export interface ConnectRequest {
   readonly kind: 'connect';
   readonly caller: Caller;
-  /** 128 bits, never 0n, not in use. */
+  /** 128 bits, never 0n. */
   readonly connectionId: bigint;
 }
 

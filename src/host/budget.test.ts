@@ -1,6 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { buildText } from '../../test/support/build-text.ts';
 import { type Shop, shopOpener } from '../../test/support/shop.ts';
 import { lifecycleReducers, shopModule } from '../../test/support/shop-module.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { Host } from './host.ts';
+import { temporaryConnection } from './temporary-connection.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -139,4 +144,39 @@ describe('a worker over its budget', () => {
     });
     shop = await open(shopModule());
   }, 30_000);
+});
+
+describe('a worker of a database in memory', () => {
+  it('makes a database in memory anew when its worker is ended', async () => {
+    const clock = new MachineClock();
+    const host = await Host.open({
+      directory: undefined,
+      placement: 'worker',
+      creators: 'anyone',
+      issuer: 'test',
+      clock,
+      entropy: new MachineEntropy(),
+      budget: { callMillisMax: 200 },
+      report: () => undefined,
+    });
+    const caller = { identity: 1n, payload: '', isAnonymous: false };
+    const program = await buildText(shopModule());
+    const publish = { caller, target: 'shop', program, clear: false, token: undefined };
+    await host.publish({ ...publish, policy: 'compatible', confirmMillis: 1_000 });
+    const database = host.database('shop');
+    const { schemaVersion } = await database.handle.describe();
+    const asked = {
+      caller: host.callerFor(caller, database),
+      connection: temporaryConnection(),
+      confirmed: true,
+    };
+    const call = { ...asked, reducer: 'spin', args: new Uint8Array(0), schemaVersion };
+    expect(await database.handle.call(call)).toMatchObject({
+      error: { code: 'reducer.overBudget' },
+    });
+    expect(await database.handle.query({ ...asked, sql: 'SELECT * FROM item' })).toMatchObject({
+      rowCount: 1,
+    });
+    await host.close();
+  });
 });

@@ -1,5 +1,6 @@
 import { unreachable } from '../assert.ts';
 import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
+import { limits } from '../limits.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
@@ -69,7 +70,7 @@ export class Host {
 
   /** Lets accepted work finish, makes it durable and ends every worker. */
   async close(): Promise<void> {
-    await this.#publisher.finish();
+    await atMost(limits.shutdownMillisMax, this.#publisher.finish());
     await this.#running.close();
     await this.#registry.close();
   }
@@ -234,6 +235,16 @@ export class Host {
       }
     }
   }
+}
+
+/** Waits for `work`, but not longer. */
+async function atMost(millis: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, millis);
+  });
+  await Promise.race([work, late]);
+  clearTimeout(timer);
 }
 
 function refusal(code: RefusalBody['code'], message: string): Refusal {

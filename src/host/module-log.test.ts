@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hostLine } from '../database/host-line.ts';
 import { limits } from '../limits.ts';
-import { MemoryModuleLog } from '../node/log-file.ts';
+import { LogFile, MemoryModuleLog } from '../node/log-file.ts';
 import { FollowedLog, logLineJson } from './module-log.ts';
 
 const line = (message: string) => ({ micros: 5n, line: { level: 'info', message } as const });
@@ -45,7 +48,7 @@ describe('a line of the module log', () => {
 
 describe('a followed log', () => {
   it('[http 11] gives the last lines, then every later one, once', async () => {
-    const log = new FollowedLog(new MemoryModuleLog());
+    const log = new FollowedLog(new MemoryModuleLog(), () => undefined);
     log.append([line('a'), line('b')]);
     const follower = log.read({ lines: 1, follow: true });
     log.append([line('c')]);
@@ -60,7 +63,7 @@ describe('a followed log', () => {
   });
 
   it('[http 11] without a number gives everything, or later lines only', async () => {
-    const log = new FollowedLog(new MemoryModuleLog());
+    const log = new FollowedLog(new MemoryModuleLog(), () => undefined);
     log.append([line('a'), line('b')]);
     expect(await textOf(log.read({ lines: undefined, follow: false }))).toContain('"a"');
     expect(await textOf(log.read({ lines: 0, follow: false }))).toBe('');
@@ -73,7 +76,7 @@ describe('a followed log', () => {
   });
 
   it('drops lines for a slow follower instead of holding them without end', async () => {
-    const log = new FollowedLog(new MemoryModuleLog());
+    const log = new FollowedLog(new MemoryModuleLog(), () => undefined);
     const follower = log.read({ lines: undefined, follow: true });
     const count = limits.logFollowerLinesMax + 50;
     log.append(Array.from({ length: count }, (_, at) => line(`${at}`)));
@@ -83,5 +86,17 @@ describe('a followed log', () => {
     log.append([line('later')]);
     expect((await next).value).toContain('later');
     await follower.return?.();
+  });
+
+  it('goes on when lines cannot be kept, and says so once', async () => {
+    const complaints: string[] = [];
+    const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-log-'));
+    const log = new FollowedLog(new LogFile(folder), (text) => complaints.push(text));
+    const follower = log.read({ lines: 0, follow: true });
+    rmSync(folder, { recursive: true });
+    log.append([line('a'), line('b')]);
+    expect(complaints).toHaveLength(1);
+    expect((await follower.next()).value).toContain('"b"');
+    log.close();
   });
 });

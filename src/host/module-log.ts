@@ -1,4 +1,5 @@
 import { unreachable } from '../assert.ts';
+import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import type { LogLevel } from '../module/runner.ts';
 import type { ModuleLog } from '../node/log-file.ts';
@@ -12,39 +13,65 @@ import type { StampedLine } from './seat.ts';
  */
 export class FollowedLog {
   readonly #log: ModuleLog;
+  readonly #report: (message: string) => void;
   readonly #followers = new Set<Follower>();
+  #isFailing = false;
 
-  constructor(log: ModuleLog) {
+  /** `report` is told once when lines cannot be kept; the database goes on without them. */
+  constructor(log: ModuleLog, report: (message: string) => void) {
     this.#log = log;
+    this.#report = report;
   }
 
   append(lines: readonly StampedLine[]): void {
     for (const line of lines) {
       const text = logLineJson(line);
-      this.#log.append(text, Number(line.micros));
+      this.#keep(text, Number(line.micros));
       for (const follower of this.#followers) follower.push(text);
     }
   }
 
+  /** Throws `Refusal` when the log cannot be read. */
   read({ lines, follow }: LogRequest): LogStream {
-    if (!follow) {
-      return textStream(this.#log.tail(lines ?? Number.MAX_SAFE_INTEGER));
-    }
-    const count = Math.min(lines ?? 0, limits.logTailLinesMax);
-    const follower = new Follower(this.#log.tail(count), () => this.#followers.delete(follower));
+    if (!follow) return textStream(this.#tail(lines ?? Number.MAX_SAFE_INTEGER));
+    const text = this.#tail(Math.min(lines ?? 0, limits.logTailLinesMax));
+    const follower = new Follower(text, () => this.#followers.delete(follower));
     this.#followers.add(follower);
     return follower;
   }
 
   /** A new, empty log; followers stay. */
   reset(): void {
-    this.#log.reset();
+    try {
+      this.#log.reset();
+    } catch (error) {
+      this.#report(`its module's log cannot be emptied: ${String(error)}`);
+    }
   }
 
   /** Ends every follower. */
   close(): void {
     for (const follower of this.#followers) void follower.return();
     this.#log.close();
+  }
+
+  #tail(count: number): string {
+    try {
+      return this.#log.tail(count);
+    } catch (cause) {
+      const message = 'Logs are temporarily not available';
+      throw new Refusal({ code: 'database.stopped', message }, { cause });
+    }
+  }
+
+  #keep(text: string, micros: number): void {
+    try {
+      this.#log.append(text, micros);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#report(`its module's log cannot be written: ${String(error)}`);
+      this.#isFailing = true;
+    }
   }
 }
 

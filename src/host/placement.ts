@@ -13,7 +13,7 @@ export interface Placement {
    * `program.invalid`.
    */
   examine(program: ProgramSource, identity: bigint): Promise<Uint8Array>;
-  /** After all databases are closed. */
+  /** After all databases are closed; ends what is still being made or examined. */
   close(): Promise<void>;
 }
 

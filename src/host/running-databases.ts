@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import type { Clock } from '../database/clock.ts';
 import type { ProgramSource } from '../database/program.ts';
+import { MemoryModuleLog } from '../node/log-file.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
 import type { ReportLine } from './host-options.ts';
@@ -61,7 +62,7 @@ export class RunningDatabases {
   async startAll(databases: Iterable<RegisteredDatabase>): Promise<void> {
     const { files, report } = this.#options;
     for (const { identity, owner, generation } of databases) {
-      const log = new FollowedLog(files.openModuleLog(identity));
+      const log = this.#openLog(identity);
       const mode = { kind: 'open', skipFirstDisconnect: false } as const;
       const append = (lines: readonly StampedLine[]) => log.append(lines);
       const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
@@ -115,7 +116,7 @@ export class RunningDatabases {
   async install({ identity, generation, handle, lines }: NewDatabase): Promise<void> {
     const { files } = this.#options;
     const before = this.#byIdentity.get(identity);
-    const log = before?.log ?? new FollowedLog(files.openModuleLog(identity));
+    const log = before?.log ?? this.#openLog(identity);
     log.reset();
     log.append(lines);
     this.#byIdentity.set(identity, { handle, log });
@@ -144,6 +145,20 @@ export class RunningDatabases {
     await Promise.all(running.map(({ handle }) => handle.close()));
     for (const { log } of running) log.close();
     await this.#options.placement.close();
+  }
+
+  /** A log that cannot be opened is kept in memory: the database matters more. */
+  #openLog(identity: bigint): FollowedLog {
+    const { files, report } = this.#options;
+    const complain = (problem: string): void => {
+      report({ level: 'error', message: `${nameOf(identity)}: ${problem}` });
+    };
+    try {
+      return new FollowedLog(files.openModuleLog(identity), complain);
+    } catch (error) {
+      complain(`its module's log cannot be opened: ${String(error)}`);
+      return new FollowedLog(new MemoryModuleLog(), complain);
+    }
   }
 
   async #drop(identity: bigint, generation: number): Promise<void> {

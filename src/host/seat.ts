@@ -76,7 +76,7 @@ export interface StampedLine {
 
 /** Why an actor is ended from outside. */
 export interface Kill {
-  readonly cause: 'budget' | 'closed';
+  readonly cause: 'budget' | 'bug' | 'closed';
   readonly message: string;
 }
 

@@ -58,6 +58,14 @@ export class Watchdog {
     if (this.#dying.delete(watched)) this.#retakeLevels();
   }
 
+  /** Ends every worker that is left. */
+  close(): void {
+    for (const [watched, sighting] of this.#watched) {
+      sighting.isKilled = true;
+      watched.kill({ cause: 'closed', message: 'The service stopped.' });
+    }
+  }
+
   wake(): void {
     if (this.#timer !== undefined) return;
     this.#lastLevel = this.#level();

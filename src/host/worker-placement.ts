@@ -25,7 +25,10 @@ export function workerPlacement({ budget }: { readonly budget: Budget }): Placem
       if (outcome instanceof Uint8Array) return outcome;
       throw new Refusal(outcome.body ?? { code: 'program.invalid', message: outcome.message });
     },
-    close: () => Promise.resolve(),
+    close() {
+      watchdog.close();
+      return Promise.resolve();
+    },
   };
 }
 

@@ -117,7 +117,13 @@ export class WorkerSeat implements Seat {
 
   #listen(worker: Worker): void {
     this.#worker = worker;
-    worker.on('message', (message: FromWorker) => this.#receive(message));
+    worker.on('message', (message: FromWorker) => {
+      try {
+        this.#receive(message);
+      } catch (error) {
+        this.kill({ cause: 'bug', message: String(error) });
+      }
+    });
     worker.on('error', (error) => {
       this.#end ??= { ...describeDeath(error, this.#options.budget), running: this.#running() };
     });
