@@ -74,6 +74,15 @@ const reads: Readonly<Record<string, string>> = {
   'Math.random': '() => Math.random()',
   Date: '() => [new Date(), Date.now()]',
   eval: '() => eval("1+1")',
+  'an eval that sees too much': `() => {
+    if (eval('typeof lockdown + typeof Compartment') !== 'undefinedundefined') {
+      throw { __proto__: null };
+    }
+  }`,
+  'an eval cut short': `() => {
+    try { eval('(function dive() { dive(); })()'); } catch {}
+    if (eval('typeof lockdown') !== 'undefined') throw { __proto__: null };
+  }`,
   'new Function': '() => new Function("return 1")()',
   'refused code': '() => eval("import(\\"fs\\")")',
   Promise: '() => { (async () => { await 1; throw 2; })().catch(() => {}); }',
@@ -94,14 +103,14 @@ describe('a full stack', () => {
           `const pool = Array.from({ length: 2000 }, () => new Error('p'));
            let grown = 65536;
            result.kinds = sweep(${leaf});
-           if (id === 1) console.log(result.kinds);`,
+           if (id === 1) console.log('kinds: ' + result.kinds);`,
           `${accountCodecs}\n${sweeper}\nconst result = {};`,
         ).replace('export default', 'export { result };\nexport default'),
       );
       expect(call(0)).toEqual({ kind: 'returned' });
       const before = logs.length;
       expect(call(1).kind).toBe('returned');
-      const kinds = logs.at(-1)?.message ?? '';
+      const kinds = logs.findLast(({ message }) => message.startsWith('kinds: '))?.message;
       expect(kinds).not.toContain('FOREIGN');
       expect(kinds).not.toContain('ESCAPED');
       expect(kinds).toContain('own RangeError');

@@ -93,10 +93,6 @@ return Object.freeze({
   settle: () => drain(reportRejection),
   message: () => message,
   stack: () => stack,
-  forget: () => {
-    message = '';
-    stack = '';
-  },
   stacksAreNative,
 });
 

@@ -93,7 +93,6 @@ export interface GuestApi {
   message(): string;
   /** Stack text of the last failure, as the engine formats it; empty if there was none. */
   stack(): string;
-  forget(): void;
   /** False when reading a stack in the realm entered code outside of it (see `Realm.enter`). */
   readonly stacksAreNative: boolean;
 }
