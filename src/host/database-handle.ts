@@ -12,8 +12,9 @@ import type { ProgramSource, UpdatePermission } from '../database/program.ts';
 export type { DatabaseDescription, ProgramSource, UpdatePermission };
 
 /**
- * One running database as the doors see it. `local-handle.ts` runs it in the caller's thread,
- * `worker-handle.ts` on a thread of its own; a door cannot tell which. One contract suite for both.
+ * One running database as the doors see it. `supervised-database.ts` is the one implementation; it
+ * runs the database in the caller's thread or on a thread of its own, and a door cannot tell which.
+ * One contract suite for both.
  *
  * Every method rejects with `Refusal` when nothing ran: `database.stopped`, `database.broken` (with
  * the reason it did not start), `database.overloaded`. Requests made while the database starts, or

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import type { DatabaseRequest } from '../database/turn.ts';
+import { TestClock } from '../testing/test-clock.ts';
+import { PendingRequests } from './pending-requests.ts';
+import type { SeatEnd } from './seat.ts';
+
+const ask: DatabaseRequest = { kind: 'program' };
+const update: DatabaseRequest = {
+  kind: 'update',
+  program: { kind: 'js', bytes: new Uint8Array(0) },
+  permission: { policy: 'compatible', token: undefined },
+};
+const query: DatabaseRequest = {
+  kind: 'query',
+  query: {
+    caller: { identity: 1n, isOwner: true, jwtPayload: '' },
+    connection: { kind: 'open', id: 1n },
+    sql: '',
+    confirmed: false,
+  },
+};
+
+const endOf = (more: Partial<SeatEnd>): SeatEnd => ({
+  cause: 'budget',
+  message: 'over',
+  running: undefined,
+  reached: () => false,
+  ...more,
+});
+
+describe('pending requests, when an actor ends', () => {
+  const tickets = (pending: PendingRequests) => pending.submit().map(({ ticket }) => ticket);
+
+  it('are submitted again in order, except what ran or may be written', async () => {
+    const pending = new PendingRequests(new TestClock());
+    const outcomes = [ask, query, ask, update, ask].map((request) => pending.add(request, false));
+    const settled = Promise.allSettled(outcomes.slice(0, 2).concat(outcomes.slice(3, 4)));
+    expect(tickets(pending)).toEqual([1, 2, 3, 4, 5]);
+    pending.add(ask, false);
+    pending.actorEnded(endOf({ running: 2, reached: (ticket) => ticket <= 1 }));
+    expect(await settled).toMatchObject([
+      { reason: { body: { code: 'database.lost' } } },
+      {
+        value: { outcome: { kind: 'failed', error: { code: 'sql.overBudget', message: 'over' } } },
+      },
+      { reason: { body: { code: 'database.lost' } } },
+    ]);
+    expect(tickets(pending)).toEqual([3, 5, 6]);
+  });
+
+  it('that saw three actors end are not submitted again', async () => {
+    const pending = new PendingRequests(new TestClock());
+    const outcome = pending.add(ask, false).catch((error: unknown) => error);
+    for (let death = 0; death < 3; death++) {
+      expect(tickets(pending)).toEqual([1]);
+      pending.actorEnded(endOf({ cause: 'died' }));
+    }
+    expect(await outcome).toMatchObject({ body: { code: 'database.stopped' } });
+    expect(pending.size).toBe(0);
+  });
+
+  it('that no actor had yet are not suspected', () => {
+    const pending = new PendingRequests(new TestClock());
+    void pending.add(ask, false);
+    for (let death = 0; death < 5; death++) pending.actorEnded(endOf({ cause: 'died' }));
+    expect(tickets(pending)).toEqual([1]);
+  });
+});
