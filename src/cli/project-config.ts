@@ -102,29 +102,51 @@ function checkedLayer(parsed: unknown, file: string): Layer {
   const layer: Layer = {};
   for (const [given, value] of Object.entries(parsed)) {
     const key = otherSpellings[given] ?? given;
-    if (!knownKeys.includes(key)) {
-      throw new CliError(
-        `${file}: Config key '${given}' is not supported in the config file. ` +
-          `Available keys: ${knownKeys.join(', ')}`,
-      );
-    }
-    layer[key] = key === 'children' ? checkedChildren(value, file) : value;
+    if (!knownKeys.includes(key)) throw unsupportedKey(file, given, knownKeys);
+    layer[key] = checkedValue(key, value, file);
+  }
+  const [source, another] = sources.filter((key) => layer[key] !== undefined);
+  if (source !== undefined && another !== undefined) {
+    throw new CliError(`${file}: ${source} and ${another} exclude each other`);
   }
   return layer;
 }
 
-function checkedChildren(value: unknown, file: string): Layer[] {
+const textKeys = ['database', 'server', 'module-path', 'bin-path', 'js-path', 'build-options'];
+const flagKeys = ['break-clients', 'anonymous'];
+
+function checkedValue(key: string, value: unknown, file: string): unknown {
+  if (textKeys.includes(key) && typeof value !== 'string') {
+    throw new CliError(`${file}: ${key} must be a string`);
+  }
+  if (flagKeys.includes(key) && typeof value !== 'boolean') {
+    throw new CliError(`${file}: ${key} must be true or false`);
+  }
+  if (key === 'dev') checkDev(value, file);
+  if (key !== 'children') return value;
   if (!Array.isArray(value)) throw new CliError(`${file}: children must be an array`);
   return value.map((child) => checkedLayer(child, file));
 }
 
+function checkDev(value: unknown, file: string): void {
+  const unknown = Object.keys(Object(value)).find((key) => key !== 'run');
+  if (unknown !== undefined) throw unsupportedKey(file, `dev.${unknown}`, ['run']);
+}
+
+function unsupportedKey(file: string, key: string, available: readonly string[]): CliError {
+  return new CliError(
+    `${file}: Config key '${key}' is not supported in the config file. ` +
+      `Available keys: ${available.join(', ')}`,
+  );
+}
+
 /** Later keys replace earlier ones whole; children are merged pairwise up to the shorter list. */
 function mergeLayers(below: Layer, above: Layer): Layer {
-  const merged = { ...below, ...above };
+  const merged = over(below, above);
   if (Array.isArray(below.children) && Array.isArray(above.children)) {
     merged.children = below.children.map((child: Layer, at: number) => {
-      const over: Layer | undefined = (above.children as Layer[])[at];
-      return over === undefined ? child : mergeLayers(child, over);
+      const matching: Layer | undefined = (above.children as Layer[])[at];
+      return matching === undefined ? child : mergeLayers(child, matching);
     });
   }
   return merged;
@@ -135,13 +157,17 @@ const sources = ['module-path', 'bin-path', 'js-path'];
 
 /** A layer and its children as targets; a child takes its parent's keys unless it has its own. */
 function flatten(layer: Layer, parent: Layer): Layer[] {
-  const hasOwnSource = sources.some((key) => layer[key] !== undefined);
-  const inherited = Object.entries(parent).filter(
-    ([key]) => !notInherited.includes(key) && !(hasOwnSource && sources.includes(key)),
-  );
-  const own = { ...Object.fromEntries(inherited), ...layer };
+  const inherited = Object.entries(parent).filter(([key]) => !notInherited.includes(key));
+  const own = over(Object.fromEntries(inherited), layer);
   const children = Array.isArray(layer.children) ? (layer.children as Layer[]) : [];
   return [own, ...children.flatMap((child) => flatten(child, own))];
+}
+
+/** The keys of both, with those of `above`; its source, if it names one, takes the place of any other. */
+function over(below: Layer, above: Layer): Layer {
+  const hasSource = sources.some((key) => above[key] !== undefined);
+  const kept = Object.entries(below).filter(([key]) => !(hasSource && sources.includes(key)));
+  return { ...Object.fromEntries(kept), ...above };
 }
 
 function toTarget(layer: Layer, folder: string): Target {

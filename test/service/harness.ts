@@ -21,11 +21,11 @@ export class Sandbox {
     this.url = `http://127.0.0.1:${port}`;
   }
 
-  /** Makes a user whose default server is `127.0.0.1` at a free port. Needs a built `dist`. */
-  static async make(): Promise<Sandbox> {
+  /** Makes a user whose default server is `127.0.0.1` at a free port, or at this one. Needs `dist`. */
+  static async make(port?: number): Promise<Sandbox> {
     if (!existsSync(command)) throw new Error('dist is missing: run `npm run build` first');
     const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-service-'));
-    const sandbox = new Sandbox(folder, await freePort());
+    const sandbox = new Sandbox(folder, port ?? (await freePort()));
     mkdirSync(path.join(folder, 'root/config'), { recursive: true });
     writeFileSync(
       path.join(folder, 'root/config/cli.toml'),
@@ -63,7 +63,7 @@ export class Sandbox {
 
   /** Starts the command and leaves it running. */
   spawn(args: readonly string[], options: RunOptions = {}): ChildProcess {
-    const global = ['--root-dir', path.join(this.folder, 'root')];
+    const global = options.isPlain ? [] : ['--root-dir', path.join(this.folder, 'root')];
     return spawn(process.execPath, [command, ...global, ...args], {
       cwd: options.cwd ?? this.folder,
       env: { ...process.env, NO_COLOR: '1', SERVICE_DB_NAME: '', ...options.env },
@@ -72,10 +72,15 @@ export class Sandbox {
   }
 
   /** Starts a service and waits until it answers. */
-  async start(flags: readonly string[] = []): Promise<RunningService> {
-    const args = ['start', '--listen-addr', `127.0.0.1:${this.port}`, '--log-level', 'warn'];
+  start(flags: readonly string[] = []): Promise<RunningService> {
+    return this.startAt(this.port, flags);
+  }
+
+  /** Starts a service at another port. */
+  async startAt(port: number, flags: readonly string[] = []): Promise<RunningService> {
+    const args = ['start', '--listen-addr', `127.0.0.1:${port}`, '--log-level', 'warn'];
     const child = this.spawn([...args, ...flags]);
-    const service = new RunningService(child, this.url);
+    const service = new RunningService(child, `http://127.0.0.1:${port}`);
     await service.untilReady();
     return service;
   }
@@ -89,6 +94,8 @@ export interface RunOptions {
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
   readonly input?: string;
+  /** True: without `--root-dir`, so that the environment says where files are. */
+  readonly isPlain?: boolean;
 }
 
 export interface RunResult {

@@ -1,40 +1,44 @@
 import { type Command, Option } from 'commander';
-import type { Io } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { chooseServer } from '../server-choice.ts';
 import { identityOfToken, Session } from '../session.ts';
 
 export function addLogin(program: Command, io: Io): void {
   const login = program
     .command('login')
-    .enablePositionalOptions()
     .description('save an identity: one issued by the server, or that of a token you have')
-    .option('--token <token>', 'save this token')
+    // Its value is optional because `login show --token` passes here, too.
+    .option('--token [token]', 'save this token')
     .option('-s, --server <server>', 'server that issues the identity')
     .addOption(new Option('--server-issued-login <server>').hideHelp())
-    .action(async (flags: { token?: string; serverIssuedLogin?: string }, command: Command) => {
-      const session = new Session(io, command);
-      if (flags.token !== undefined) {
-        const identity = identityOfToken(flags.token);
-        session.save({ ...session.config, token: flags.token });
-        io.out(`Logged in with identity ${identity}`);
-        io.out('Token saved.');
-        return;
-      }
-      const flag = flags.serverIssuedLogin ?? session.flags.server;
-      await session.loginDirectly(chooseServer(session.config, flag));
-    });
+    .action(
+      async (flags: { token?: string | true; serverIssuedLogin?: string }, command: Command) => {
+        const session = new Session(io, command);
+        if (flags.token === true) throw new CliError('--token needs the token to save', 2);
+        if (flags.token !== undefined) {
+          const identity = identityOfToken(flags.token);
+          session.save({ ...session.config, token: flags.token });
+          io.out(`Logged in with identity ${identity}`);
+          io.out('Token saved.');
+          return;
+        }
+        const flag = flags.serverIssuedLogin ?? session.flags.server;
+        await session.loginDirectly(chooseServer(session.config, flag));
+      },
+    );
   login
     .command('show')
     .description('say who you are')
     .option('--token', 'print the token, too')
-    .action((flags: { token?: boolean }, command: Command) => {
+    .action((_flags, command: Command) => {
       const { token } = new Session(io, command).config;
+      const isTokenShown = command.optsWithGlobals().token !== undefined;
       if (token === undefined) {
         io.out('You are not logged in. Run `reducerdb login` to log in.');
         return;
       }
       io.out(`You are logged in as ${identityOfToken(token)}`);
-      if (flags.token === true) io.out(`Your auth token (don't share this!) is ${token}`);
+      if (isTokenShown) io.out(`Your auth token (don't share this!) is ${token}`);
     });
   program
     .command('logout')

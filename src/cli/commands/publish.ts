@@ -152,9 +152,10 @@ async function upload(
   const headers = { 'content-type': 'text/javascript' };
   const answer = await api.send(method, `${where}?${query}`, { headers, body: program });
   const text = await answer.text();
-  if (answer.status === 401 && text.startsWith('{"PermissionDenied"')) {
-    throw notYours(api, database);
-  }
+  const isOthers =
+    (answer.status === 401 && text.startsWith('{"PermissionDenied"')) ||
+    (answer.status === 403 && text.includes('is not authorized to'));
+  if (isOthers) throw notYours(api, database);
   if (!answer.ok) throw new CliError(statusText(answer.status, text));
   return (JSON.parse(text) as { Success: Published }).Success;
 }

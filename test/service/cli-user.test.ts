@@ -1,0 +1,278 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unstable } from './cli-support.ts';
+import { freePort, type RunningService, Sandbox } from './harness.ts';
+
+let sandbox: Sandbox;
+let service: RunningService;
+
+beforeAll(async () => {
+  sandbox = await Sandbox.make();
+  service = await sandbox.start();
+});
+afterAll(async () => {
+  await service.stop();
+  sandbox.remove();
+});
+
+describe('login', () => {
+  const nobody = 'You are not logged in. Run `reducerdb login` to log in.\n';
+  const file = () => path.join(sandbox.folder, 'root/config/cli.toml');
+
+  it('[cli §7.2] takes an identity from the server, shows it, and forgets it', async () => {
+    expect(await sandbox.ok(['login', 'show'])).toBe(nobody);
+    expect(await sandbox.ok(['logout'])).toBe('You are not logged in.\n');
+    const { code, stdout, stderr } = await sandbox.run(['login']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toMatch(
+      /^Saving config to .*cli\.toml\.\nWe have logged in directly to your target server\.\nWARNING: This login will NOT work for any other servers\.\nLogged in with identity c200[0-9a-f]{60}\n$/,
+    );
+    const identity = stderr.match(/c200[0-9a-f]{60}/)?.[0];
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(await sandbox.ok(['login', 'show'])).toBe(`You are logged in as ${identity}\n`);
+    const shown = await sandbox.ok(['login', 'show', '--token']);
+    const token = shown.match(/^Your auth token \(don't share this!\) is (\S+)$/m)?.[1] ?? '';
+    expect(token.split('.')).toHaveLength(3);
+    expect(await sandbox.ok(['logout'])).toBe(`Logged out (identity ${identity}).\n`);
+    expect(await sandbox.ok(['login', 'show'])).toBe(nobody);
+    expect(readFileSync(file(), 'utf8')).not.toContain(token);
+
+    expect(await sandbox.ok(['login', '--token', token])).toBe(
+      `Logged in with identity ${identity}\nToken saved.\n`,
+    );
+    expect(await sandbox.ok(['login', 'show'])).toBe(`You are logged in as ${identity}\n`);
+    const again = await sandbox.run(['login', '--server-issued-login', sandbox.url]);
+    expect(again.code).toBe(0);
+    expect(again.stderr).not.toContain(identity);
+  });
+
+  it('[cli §7.2] refuses what is no token', async () => {
+    const { code, stderr } = await sandbox.run(['login', '--token', 'nonsense']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('That is not a token');
+  });
+
+  it('[cli §4.1] says where a damaged configuration is', async () => {
+    const damaged = path.join(sandbox.folder, 'damaged.toml');
+    writeFileSync(damaged, 'default_server = ');
+    const { code, stderr } = await sandbox.run(['--config-path', damaged, 'login', 'show']);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`${damaged} cannot be read as configuration`);
+  });
+
+  it('[cli §4.1] keeps its files where XDG says', async () => {
+    const config = path.join(sandbox.folder, 'xdg');
+    const env = { XDG_CONFIG_HOME: config, HOME: sandbox.folder };
+    await sandbox.ok(['login', '--server', sandbox.url], { env, isPlain: true });
+    expect(existsSync(path.join(config, 'reducerdb/cli.toml'))).toBe(true);
+    const home = { HOME: sandbox.folder, XDG_CONFIG_HOME: undefined };
+    await sandbox.ok(['login', '--server', sandbox.url], { env: home, isPlain: true });
+    expect(existsSync(path.join(sandbox.folder, '.config/reducerdb/cli.toml'))).toBe(true);
+  });
+});
+
+describe('server', () => {
+  it('[cli §7.3] lists what is saved, with a mark at the default one', async () => {
+    expect(await sandbox.run(['server', 'list'])).toEqual({
+      code: 0,
+      stderr: unstable,
+      stdout:
+        ` DEFAULT | HOSTNAME${' '.repeat(15 - 8)}| PROTOCOL | NICKNAME \n`.replace(
+          `HOSTNAME${' '.repeat(7)}`,
+          'HOSTNAME'.padEnd(`127.0.0.1:${sandbox.port}`.length + 1),
+        ) +
+        `---------+-${'-'.repeat(`127.0.0.1:${sandbox.port}`.length)}-+----------+----------\n` +
+        ` ***     | 127.0.0.1:${sandbox.port} | http     | local    \n`,
+    });
+  });
+
+  it('[cli §7.3] adds, edits, chooses and removes', async () => {
+    const host = `localhost:${sandbox.port}`;
+    expect(await sandbox.ok(['server', 'add', '--url', `http://${host}`, 'near'])).toBe(
+      `Host: ${host}\nProtocol: http\n`,
+    );
+    const twice = await sandbox.run(['server', 'add', '--url', `http://${host}`, 'near']);
+    expect(twice.code).toBe(1);
+    const config = () => readFileSync(path.join(sandbox.folder, 'root/config/cli.toml'), 'utf8');
+    expect(config()).toContain('BEGIN PUBLIC KEY');
+    await sandbox.ok(['server', 'set-default', 'near']);
+    expect(await sandbox.ok(['server', 'list'])).toMatch(/^ \*\*\* +\| localhost/m);
+    await sandbox.ok(['server', 'edit', 'near', '--new-name', 'closer', '--no-fingerprint']);
+    expect(await sandbox.ok(['server', 'list'])).toMatch(/^ \*\*\* .* closer +$/m);
+    await sandbox.ok([
+      'server',
+      'edit',
+      'closer',
+      '--url',
+      'https://db.example',
+      '--no-fingerprint',
+    ]);
+    expect(await sandbox.ok(['server', 'list'])).toMatch(/^ \*\*\* +\| db\.example +\| https/m);
+    await sandbox.ok([
+      'server',
+      'add',
+      '--url',
+      'http://10.0.0.1:1',
+      'far',
+      '-d',
+      '--no-fingerprint',
+    ]);
+    await sandbox.ok(['server', 'remove', 'closer']);
+    expect(await sandbox.ok(['server', 'list'])).not.toContain('closer');
+    await sandbox.ok(['server', 'remove', 'far']);
+    const without = await sandbox.run(['list']);
+    expect(without.code).toBe(1);
+    expect(without.stderr).toContain('reducerdb server set-default');
+    await sandbox.ok(['server', 'set-default', 'local']);
+    for (const args of [
+      ['remove', 'far'],
+      ['set-default', 'far'],
+      ['edit', 'far'],
+      ['fingerprint', 'far'],
+    ]) {
+      const { code, stderr } = await sandbox.run(['server', ...args]);
+      expect(code).toBe(1);
+      expect(stderr).toContain('No such saved server configuration: far');
+    }
+    const bad = await sandbox.run(['server', 'add', '--url', 'nonsense', 'x']);
+    expect(bad.code).toBe(1);
+    expect((await sandbox.run(['server', 'add', 'x'])).code).toBe(2);
+  });
+
+  it('[cli §7.3] pings', async () => {
+    expect(await sandbox.ok(['server', 'ping', 'local'])).toBe(
+      `Server is online: ${sandbox.url}\n`,
+    );
+    expect(await sandbox.ok(['server', 'ping', `${sandbox.url}/elsewhere`])).toBe(
+      `Server returned 404 (Not Found): ${sandbox.url}/elsewhere\n`,
+    );
+    const gone = await sandbox.run(['server', 'ping', 'http://127.0.0.1:9']);
+    expect(gone).toMatchObject({ code: 1, stdout: '' });
+  });
+
+  it('[cli §7.3] saves the key of a server, and asks when it changes', async () => {
+    const key = await (await fetch(`${sandbox.url}/v1/identity/public-key`)).text();
+    expect(await sandbox.ok(['server', 'fingerprint', 'local'])).toBe(`${key.trim()}\n`);
+    const file = path.join(sandbox.folder, 'root/config/cli.toml');
+    const saved = readFileSync(file, 'utf8');
+    expect(saved).toContain('ecdsa_public_key');
+    const changed = saved.replace(/ecdsa_public_key = .*/, 'ecdsa_public_key = "another"');
+    writeFileSync(file, changed);
+    const question = 'Save this one? [y/N]';
+    const no = await sandbox.run(['server', 'fingerprint', 'local'], { input: 'n\n' });
+    expect(no.stdout).toContain(question);
+    expect(readFileSync(file, 'utf8')).toBe(changed);
+    await sandbox.ok(['server', 'fingerprint', 'local'], { input: 'y\n' });
+    expect(readFileSync(file, 'utf8')).toBe(saved);
+  });
+
+  it('[cli §7.3] clears the data of a stopped service, and nothing else', async () => {
+    const data = path.join(sandbox.folder, 'to-clear');
+    const none = 'Local database not found. Nothing has been deleted.\n';
+    expect(await sandbox.ok(['server', 'clear', '--data-dir', data, '-y'])).toBe(none);
+    mkdirSync(data);
+    writeFileSync(path.join(data, 'letter.txt'), 'mine');
+    expect(await sandbox.ok(['server', 'clear', '--data-dir', data, '-y'])).toBe(none);
+    const port = await freePort();
+    const busy = await sandbox.startAt(port, ['--data-dir', data]);
+    const refused = await sandbox.run(['server', 'clear', '--data-dir', data, '-y']);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('cannot take lock on database');
+    expect(await busy.stop()).toBe(0);
+
+    const hesitant = await sandbox.run(['server', 'clear', '--data-dir', data], { input: 'n\n' });
+    expect(hesitant.code).toBe(0);
+    expect(hesitant.stdout).toContain(
+      'Are you sure you want to delete all data from the local database? [y/N]',
+    );
+    expect(existsSync(path.join(data, 'registry'))).toBe(true);
+    expect(await sandbox.ok(['server', 'clear', '--data-dir', 'to-clear', '-y'])).toBe(
+      `Deleted database: ${data}\n`,
+    );
+    expect(readdirSync(data).sort()).toEqual(['keys', 'letter.txt']);
+  });
+});
+
+describe('init', () => {
+  it('[cli §7.1] makes a project that publishes and runs as it is', async () => {
+    const text = await sandbox.ok(['init', 'My First App!']);
+    const folder = path.join(sandbox.folder, 'my-first-app');
+    expect(text).toContain(`Made my-first-app in ${folder}.`);
+    expect(readdirSync(folder).sort()).toEqual([
+      '.gitignore',
+      'README.md',
+      'package.json',
+      'service.json',
+      'service.local.json',
+      'src',
+      'tsconfig.json',
+    ]);
+    const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    expect(manifest.name).toBe('my-first-app');
+    expect(manifest.dependencies.reducerdb).toMatch(/^\^\d/);
+    const published = await sandbox.ok(['publish'], { cwd: folder });
+    expect(published).toContain('Created new database with name: my-first-app,');
+    await sandbox.ok(['call', 'add_task', 'write a reducer'], { cwd: folder });
+    expect(await sandbox.ok(['sql', 'SELECT id, title, done FROM task'], { cwd: folder })).toBe(
+      ' id | title             | done  \n' +
+        '----+-------------------+-------\n' +
+        ' 1  | "write a reducer" | false \n',
+    );
+    const inside = path.join(folder, 'src');
+    expect(await sandbox.ok(['logs'], { cwd: inside })).toContain('task 1 added');
+  });
+
+  it('[cli §7.1] lists templates', async () => {
+    expect(await sandbox.ok(['init', '--template'])).toBe('basic\n');
+    const unknown = await sandbox.run(['init', 'x', '--template', 'nonsense']);
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toContain('No such template: nonsense. Available: basic');
+  });
+
+  it('[cli §7.1] asks before it writes into a folder with files, and keeps them', async () => {
+    const folder = path.join(sandbox.folder, 'taken');
+    mkdirSync(folder);
+    writeFileSync(path.join(folder, '.gitignore'), 'mine\n');
+    const no = await sandbox.run(['init', 'taken'], { input: 'n\n' });
+    expect(no.code).toBe(1);
+    expect(readdirSync(folder)).toEqual(['.gitignore']);
+    await sandbox.ok(['init', 'taken', '--yes']);
+    expect(readFileSync(path.join(folder, '.gitignore'), 'utf8')).toBe('mine\n');
+    expect(existsSync(path.join(folder, 'gitignore'))).toBe(false);
+    expect(existsSync(path.join(folder, 'src/index.ts'))).toBe(true);
+  });
+
+  it('[cli §7.1] makes it elsewhere, and says what is missing', async () => {
+    await sandbox.ok(['init', '--project-path', 'deep/er', '--lang', 'typescript']);
+    expect(existsSync(path.join(sandbox.folder, 'deep/er/package.json'))).toBe(true);
+    for (const [args, words] of [
+      [['init'], 'PROJECT_NAME is required in non-interactive mode'],
+      [['init', 'x', '--lang', 'ts', '-t', 'basic'], 'Cannot specify both --template and --lang'],
+      [['init', 'x', '--lang', 'cobol'], '`cobol` is not supported'],
+      [['init', '!!!'], 'no letter or digit'],
+    ] as const) {
+      const { code, stderr } = await sandbox.run(args);
+      expect({ args, code }).toEqual({ args, code: 2 });
+      expect(stderr).toContain(words);
+    }
+  });
+
+  it('[cli §1] says what the file system refused, without a stack', async () => {
+    const folder = path.join(sandbox.folder, 'read-only');
+    mkdirSync(folder);
+    chmodSync(folder, 0o500);
+    if (process.getuid?.() === 0) return;
+    const { code, stderr } = await sandbox.run(['init', 'x'], { cwd: folder });
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Error: EACCES: .*\n$/);
+  });
+});

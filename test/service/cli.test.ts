@@ -1,0 +1,334 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, unstable, writeModule } from './cli-support.ts';
+import { type RunningService, Sandbox } from './harness.ts';
+
+let sandbox: Sandbox;
+let service: RunningService;
+/** Another user of the same service. */
+let other: Sandbox;
+
+beforeAll(async () => {
+  sandbox = await Sandbox.make();
+  other = await Sandbox.make(sandbox.port);
+  service = await sandbox.start();
+  await sandbox.ok(['publish', 'inn', '--module-path', fixture('inn')]);
+});
+afterAll(async () => {
+  await service.stop();
+  sandbox.remove();
+  other.remove();
+});
+
+const identityOf = async (database: string) =>
+  (await fetch(`${sandbox.url}/v1/database/${database}/identity`)).text();
+
+describe('the command line', () => {
+  it('[cli §9.1] publishes, calls, queries and shows the log', async () => {
+    const published = await sandbox.run(['publish', 'round', '--module-path', fixture('inn')]);
+    expect(published).toMatchObject({
+      code: 0,
+      stdout: [
+        `Publishing module ${fixture('inn')} to database 'round'`,
+        `Uploading to local => ${sandbox.url}`,
+        'Checking for breaking changes...',
+        'Publishing module...',
+        `Created new database with name: round, identity: ${await identityOf('round')}`,
+        '',
+      ].join('\n'),
+    });
+    expect(await sandbox.run(['call', 'round', 'add_person', '"Ada"'])).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: unstable,
+    });
+    expect(await sandbox.run(['sql', 'round', 'SELECT id, name FROM person'])).toEqual({
+      code: 0,
+      stdout: ' id | name  \n----+-------\n 1  | "Ada" \n',
+      stderr: unstable,
+    });
+    const { code, stdout } = await sandbox.run(['logs', 'round']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^\S+Z {2}INFO: add_person src\/index\.ts:\d+: person 1 added$/m);
+  });
+
+  it('[cli §1] without a command prints help and exits with 2', async () => {
+    const { code, stdout, stderr } = await sandbox.run([]);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('Usage: reducerdb');
+  });
+
+  it.each([
+    ['start', '--listen-addr'],
+    ['init', '--template'],
+    ['build', '--module-path'],
+    ['publish', '--delete-data [=when]'],
+    ['call', '[database] <reducer> [arguments...]'],
+    ['sql', '--interactive'],
+    ['describe', '[reducer|table <name>]'],
+    ['logs', '--level-exact'],
+    ['mcp', 'SERVICE_DB_NAME'],
+    ['list', '--server'],
+    ['rename', '--to <name>'],
+    ['lock', '--yes'],
+    ['unlock', '--no-config'],
+    ['delete', '--yes'],
+    ['login', '--token [token]'],
+    ['logout', 'forget'],
+    ['server', 'set-default'],
+    ['verify', '--data-dir'],
+  ])('[cli §1] has help for %s, which names %s', async (command, words) => {
+    const helped = await sandbox.run(['help', command]);
+    expect(helped).toMatchObject({ code: 0, stderr: '' });
+    expect(helped.stdout).toContain(words);
+    expect(await sandbox.run([command, '--help'])).toEqual(helped);
+  });
+
+  it('[cli §7.4] prints its version', async () => {
+    const { stdout } = await sandbox.run(['--version']);
+    expect(stdout).toMatch(/^reducerdb \d+\.\d+\.\d+\n$/);
+    expect(await sandbox.run(['version'])).toEqual({ code: 0, stdout, stderr: '' });
+  });
+
+  it.each([
+    [['nonsense'], "unknown command 'nonsense'"],
+    [['call', '--loud'], "unknown option '--loud'"],
+    [['rename', 'inn'], "required option '--to <name>'"],
+    [['rename', '--to', 'inn2'], "missing required argument 'database'"],
+    [['publish', '--yes=maybe'], 'One of: all, remote'],
+    [['publish', '--delete-data=maybe'], '--delete-data: one of always, on-conflict, never'],
+    [['publish', '-p', 'a', '-j', 'b'], 'exclude each other'],
+    [['login', '--token'], '--token needs the token'],
+    [['call'], '<database>'],
+    [['call', 'inn'], '<function>'],
+    [['logs'], '<database>'],
+    [['delete'], '<database>'],
+    [['describe', 'inn'], '--json is required'],
+    [['logs', 'inn', '--level', 'loud'], '--level: one of trace'],
+    [['logs', 'inn', '--level-exact'], '--level-exact needs --level'],
+    [['logs', 'inn', '-n', 'x'], '--num-lines: a whole number'],
+    [['logs', 'inn', '--format', 'xml'], '--format: text or json'],
+  ])('[cli §1] exits with 2 for %j', async (args, words) => {
+    const { code, stdout, stderr } = await sandbox.run(args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(words);
+  });
+
+  it('[cli §1.3] says how to reach a server that it does not reach', async () => {
+    const gone = await sandbox.run(['list', '--server', 'http://127.0.0.1:9']);
+    expect(gone).toMatchObject({ code: 1, stdout: '' });
+    expect(gone.stderr).toContain('could not reach the reducerdb host at http://127.0.0.1:9');
+    const unknown = await sandbox.run(['list', '--server', 'moon']);
+    expect(unknown).toMatchObject({ code: 1, stdout: '' });
+    expect(unknown.stderr).toContain('No such saved server configuration: moon');
+  });
+
+  it('[cli §1.4] passes on what the server says to a bad token', async () => {
+    const stray = await Sandbox.make(sandbox.port);
+    const token = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.${Buffer.from(
+      '{"iss":"localhost","sub":"x"}',
+    ).toString('base64url')}.AAAA`;
+    await stray.ok(['login', '--token', token]);
+    const { code, stderr } = await stray.run(['sql', 'inn', 'SELECT * FROM person']);
+    stray.remove();
+    expect(code).toBe(1);
+    expect(stderr.replace(unstable, '')).toMatch(/^Error: \S/);
+  });
+});
+
+describe('call', () => {
+  it('[cli §3.1] takes strings without quotes and identities as hex', async () => {
+    const folder = writeModule(
+      sandbox,
+      'words',
+      `import { schema, t, table } from 'reducerdb/server';
+      const said = table({ public: true }, { text: t.string(), who: t.identity(), n: t.i64() });
+      const db = schema({ said });
+      export default db;
+      export const say = db.reducer(
+        { text: t.string(), who: t.identity(), n: t.i64() },
+        (ctx, row) => { ctx.db.said.insert(row); },
+      );`,
+    );
+    await sandbox.ok(['publish', 'words', '-p', folder]);
+    const who = 'c2'.padStart(64, '0');
+    for (const [text, identity, number] of [
+      ['plain words', who, '-5'],
+      ['"quoted"', `0x${who}`, '9007199254740993'],
+      ['17', who, '0'],
+      ['["list"]', JSON.stringify([`0x${who}`]), '1'],
+      ['', who, '2'],
+    ] as const) {
+      await sandbox.ok(['call', 'words', 'say', text, identity, number]);
+    }
+    const rows = await sandbox.ok(['sql', 'words', 'SELECT text, n FROM said', '--format', 'json']);
+    expect(rows.match(/"rows":(\[\[.*?\]\])/)?.[1]).toBe(
+      '[["plain words",-5],["quoted",9007199254740993],["17",0],["[\\"list\\"]",1],["",2]]',
+    );
+  });
+
+  it('[cli §3.1] explains an unknown name with the names that there are', async () => {
+    const { code, stdout, stderr } = await sandbox.run(['call', 'inn', 'ad_person', 'x']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(
+      'Error: No such reducer OR procedure `ad_person` for database `inn` resolving to identity ' +
+        `\`${await identityOf('inn')}\`.\n\nDid you mean: add_person?\n\n` +
+        'Here are some existing reducers:\n- add_person(name: String)\n',
+    );
+    expect(stderr).not.toContain('set_up');
+  });
+
+  it('[cli §3.1] explains arguments that do not fit', async () => {
+    const { code, stderr } = await sandbox.run(['call', 'inn', 'add_person']);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      'Invalid arguments provided for reducer `add_person` for database `inn`',
+    );
+    expect(stderr).toContain('  add_person(name: String)');
+    expect(stderr.match(/invalid arguments for reducer add_person/g)).toHaveLength(1);
+    const notJson = await sandbox.run(['call', 'inn', 'add_wide', 'x']);
+    expect(notJson.stderr).toContain('argument big: `x` is not JSON');
+  });
+
+  it('[cli §3.1] passes on what the reducer said', async () => {
+    expect(await sandbox.run(['call', 'inn', 'refuse', 'we are full'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${unstable}Error: we are full\n`,
+    });
+    const crashed = await sandbox.run(['call', 'inn', 'crash']);
+    expect(crashed.stderr).toBe(`${unstable}Error: The instance encountered a fatal error.\n`);
+    expect(await sandbox.ok(['sql', 'inn', 'SELECT * FROM visit'])).toBe(
+      ' id | what \n----+------\n',
+    );
+  });
+
+  it('[cli §1.1] calls as nobody with --anonymous', async () => {
+    await sandbox.ok(['call', 'inn', 'count_visit']);
+    await sandbox.ok(['call', 'inn', 'count_visit', '--anonymous']);
+    const rows = await sandbox.ok(['sql', 'inn', 'SELECT * FROM visit', '--format', 'json']);
+    expect(JSON.parse(rows)[0].rows).toHaveLength(2);
+    const hidden = await sandbox.run(['sql', 'inn', 'SELECT * FROM secret', '--anonymous']);
+    expect(hidden).toMatchObject({ code: 1, stdout: '' });
+    expect(await sandbox.ok(['sql', 'inn', 'SELECT words FROM secret'])).toContain('"swordfish"');
+  });
+});
+
+describe('describe', () => {
+  it('[cli §2.6] prints the newest definition, indented and with all digits', async () => {
+    const text = await sandbox.ok(['describe', 'inn', '--json']);
+    expect(text.split('\n').slice(0, 3)).toEqual(['{', '  "sections": [', '    {']);
+    const schema = await fetch(`${sandbox.url}/v1/database/inn/schema?version=10`);
+    expect(JSON.parse(text)).toEqual(await schema.json());
+  });
+
+  it('[cli §2.6] prints one table or reducer, by either of its names', async () => {
+    for (const [kind, name, source] of [
+      ['table', 'person', 'person'],
+      ['reducer', 'add_person', 'addPerson'],
+      ['reducer', 'addPerson', 'addPerson'],
+    ] as const) {
+      const text = await sandbox.ok(['describe', 'inn', kind, name, '--json']);
+      expect(JSON.parse(text).source_name).toBe(source);
+    }
+    const { code, stderr } = await sandbox.run(['describe', 'inn', 'table', 'nothing', '--json']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('No such table: nothing');
+  });
+});
+
+describe('databases', () => {
+  it('[cli §2.3] are locked against deletion, and unlocked', async () => {
+    await sandbox.ok(['publish', 'precious', '-p', fixture('ledger')]);
+    const identity = await identityOf('precious');
+    expect(await sandbox.ok(['lock', 'precious'])).toBe(
+      'Database precious is now locked. It cannot be deleted until unlocked.\n',
+    );
+    const refused = await sandbox.run(['delete', 'precious', '--yes']);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toContain('locked');
+    expect(await sandbox.ok(['unlock', 'precious'])).toBe('Database precious is now unlocked.\n');
+
+    const question =
+      `Are you sure you want to delete database precious (${identity})? ` +
+      'This action cannot be undone. [y/N]';
+    const hesitant = await sandbox.run(['delete', 'precious'], { input: 'n\n' });
+    expect(hesitant.code).toBe(0);
+    expect(hesitant.stdout).toContain(question);
+    expect(hesitant.stdout).toContain('Aborting');
+    expect(await sandbox.run(['delete', 'precious'])).toMatchObject({ code: 0 });
+    const sure = await sandbox.run(['delete', '-y', 'precious']);
+    expect(sure).toMatchObject({
+      code: 0,
+      stdout: `Deleted database precious (${identity}).\n`,
+      stderr: 'Skipping confirmation due to --yes\n',
+    });
+    expect((await fetch(`${sandbox.url}/v1/database/precious`)).status).toBe(404);
+  });
+
+  it('[cli §2.4] are renamed, and found by the new name alone', async () => {
+    await sandbox.ok(['publish', 'before', '-p', fixture('ledger')]);
+    const identity = await identityOf('before');
+    expect(await sandbox.ok(['rename', '--to', 'after', identity])).toBe(
+      `Name set to after for identity ${identity}.\n`,
+    );
+    expect(await identityOf('after')).toBe(identity);
+    expect((await fetch(`${sandbox.url}/v1/database/before/identity`)).status).toBe(404);
+    const taken = await sandbox.run(['rename', '--to', 'inn', 'after']);
+    expect(taken.code).toBe(1);
+  });
+
+  it('[cli §2.5] are listed with their names', async () => {
+    const mine = await sandbox.ok(['list']);
+    expect(mine).toMatch(
+      /^Associated databases for user [0-9a-f]{64}:\n\n Database Name\(s\) \| Identity +\n-+\+-+\n/,
+    );
+    expect(mine).toMatch(new RegExp(`^ inn +\\| ${await identityOf('inn')} $`, 'm'));
+    expect(await other.ok(['list'])).toMatch(/^No databases found for [0-9a-f]{64}\.\n$/);
+  });
+
+  it('[cli §1] belong to their owner', async () => {
+    await other.ok(['login']);
+    for (const args of [
+      ['logs', 'inn'],
+      ['lock', 'inn'],
+      ['delete', 'inn', '-y'],
+    ]) {
+      const { code, stderr } = await other.run(args);
+      expect({ args, code }).toEqual({ args, code: 1 });
+      expect(stderr).toContain('Error: ');
+    }
+  });
+});
+
+describe('logs', () => {
+  it('[cli §2.7] shows levels, last lines and records', async () => {
+    await sandbox.run(['call', 'inn', 'refuse', 'no room']);
+    const all = await sandbox.ok(['logs', 'inn']);
+    expect(all).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z ERROR: refuse: no room$/m);
+    expect(all).toMatch(/^\S+ {2}INFO: Database initialized$/m);
+    expect(all).not.toContain('__spacetimedb__');
+    const errors = await sandbox.ok(['logs', 'inn', '--level', 'error']);
+    expect(errors).not.toContain(' INFO: ');
+    const debug = await sandbox.ok(['logs', 'inn', '-l', 'debug', '--level-exact']);
+    expect(debug).toMatch(/^(\S+ DEBUG: leave \S+: left: [0-9a-f]{64}\n)+$/);
+    const last = await sandbox.ok(['logs', 'inn', '-n', '1', '--format', 'json']);
+    expect(last.match(/\n/g)).toHaveLength(1);
+    expect(JSON.parse(last)).toMatchObject({ ts: expect.any(Number), level: expect.any(String) });
+  });
+
+  it('[cli §2.7] follows with the last ten, until the service stops', async () => {
+    const child = sandbox.spawn(['logs', 'inn', '--follow']);
+    let text = '';
+    child.stdout?.on('data', (chunk) => {
+      text += chunk;
+    });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    await expect.poll(() => text).toContain('\n');
+    expect(text.match(/^\d{4}-\d\d-\d\dT/gm)).toHaveLength(10);
+    await sandbox.ok(['call', 'inn', 'add_person', 'Grace']);
+    await expect.poll(() => text).toMatch(/person \d+ added\n/);
+    await service.stop();
+    expect(await ended).toBe(0);
+    service = await sandbox.start();
+  });
+});
