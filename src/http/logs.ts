@@ -7,24 +7,32 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
   const lines = exchange.query.count('num_lines');
   const follow = exchange.query.boolean('follow', false);
   const stream = host.logs(callerOf(exchange), targetOf(exchange), { lines, follow });
-  stopping.addEventListener('abort', () => void stream.return?.(), { once: true });
+  const end = () => void stream.return?.();
+  stopping.addEventListener('abort', end, { once: true });
+  const forget = () => stopping.removeEventListener('abort', end);
   const headers = {
     'content-type': 'application/x-ndjson',
     'cache-control': 'no-cache',
     'x-content-type-options': 'nosniff',
   };
-  return { status: 200, headers, body: streamOf(stream) };
+  return { status: 200, headers, body: streamOf(stream, forget) };
 }
 
-function streamOf(log: LogStream): ReadableStream<Uint8Array> {
+/** `ended` is called when the last line has been read, or nobody reads any more. */
+function streamOf(log: LogStream, ended: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await log.next();
-      if (done) controller.close();
-      else controller.enqueue(encoder.encode(value));
+      if (done) {
+        ended();
+        controller.close();
+      } else {
+        controller.enqueue(encoder.encode(value));
+      }
     },
     async cancel() {
+      ended();
       await log.return?.();
     },
   });

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -93,6 +94,8 @@ async function assemble(
   });
   releases.push(() => host.close());
   const stopping = new AbortController();
+  // Each request that follows a log listens until it ends; there may be many.
+  setMaxListeners(0, stopping.signal);
   handler = makeHandler(configuration, { host, tokens, log, stopping: stopping.signal });
   const address = addressOf(server);
   log.report({ level: 'info', message: `listening on ${urlOf(address)}` });
