@@ -138,9 +138,10 @@ export class Publisher {
     });
   }
 
-  /** An identity without a database: not one that somebody else's name stands for. */
+  /** An identity without a database: not zero, and not one that somebody else's name stands for. */
   #requireFree(caller: HostCaller, identity: bigint): void {
     requireCreator(caller, this.#options.creators);
+    if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
       if (owner !== caller.identity) throw refusal('name.notYours', name);
     }

@@ -86,6 +86,13 @@ describe('a first publish', () => {
     expect((await database('GET', `${identity}/names`)).text).toBe('{"names":[]}');
   });
 
+  it('[auth §1.3] may not take the identity that is reserved', async () => {
+    expect(await upload('0'.repeat(64), one)).toMatchObject({
+      status: 400,
+      text: 'the zero identity is reserved',
+    });
+  });
+
   it('[http §4.1] needs a legal name', async () => {
     expect(await upload('No_Name', one)).toMatchObject({
       status: 400,
