@@ -21,7 +21,7 @@ import {
   type ServiceConfiguration,
 } from './configuration.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
-import { closeServer } from './stop-service.ts';
+import { ServerEnd } from './stop-service.ts';
 import { productName, productVersion } from './version.ts';
 
 /** A running service. */
@@ -81,7 +81,8 @@ async function assemble(
   const tokens = new HostTokens(keys, configuration.issuer);
   let handler = startingUp;
   const server = await listen(configuration.listen, () => handler);
-  releases.push(() => closeServer(server, 0));
+  const end = new ServerEnd(server);
+  releases.push(() => end.close(0));
   const host = await Host.open({
     directory: dataDirectory,
     placement: configuration.placement,
@@ -101,7 +102,7 @@ async function assemble(
   log.report({ level: 'info', message: `listening on ${urlOf(address)}` });
   const stop = async () => {
     stopping.abort();
-    await closeServer(server, limits.shutdownMillisMax);
+    await end.close(limits.shutdownMillisMax);
     for (const release of releases.reverse()) await release();
   };
   return {

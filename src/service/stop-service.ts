@@ -1,16 +1,49 @@
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 
 /**
- * Takes no new connections, closes idle ones, and waits for the requests that were accepted; after
- * `millis` it cuts what is left, such as a client that follows a log.
+ * Ends a server in order. Watches its requests from the start: a client that keeps its connection and
+ * sends one request after another would otherwise hold the end up for as long as it likes.
  */
-export function closeServer(server: Server, millis: number): Promise<void> {
-  return new Promise((resolve) => {
-    const cut = setTimeout(() => server.closeAllConnections(), millis);
-    server.close(() => {
-      clearTimeout(cut);
-      resolve();
+export class ServerEnd {
+  readonly #server: Server;
+  readonly #open = new Set<ServerResponse>();
+  #isEnding = false;
+
+  constructor(server: Server) {
+    this.#server = server;
+    // Before any other listener, so that nothing has been written yet.
+    server.prependListener('request', (_, response) => this.#watch(response));
+  }
+
+  /**
+   * Takes no new connections, closes idle ones, answers the requests that were accepted and closes
+   * their connections; after `millis` it cuts what is left, such as a client that does not read.
+   */
+  close(millis: number): Promise<void> {
+    this.#isEnding = true;
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => this.#server.closeAllConnections(), millis);
+      this.#server.close(() => {
+        clearTimeout(cut);
+        resolve();
+      });
+      this.#server.closeIdleConnections();
+      for (const response of this.#open) announceEnd(response);
     });
-    server.closeIdleConnections();
-  });
+  }
+
+  #watch(response: ServerResponse): void {
+    this.#open.add(response);
+    if (this.#isEnding) announceEnd(response);
+    response.once('close', () => {
+      this.#open.delete(response);
+      // An answer that had begun before the end could not announce it.
+      if (this.#isEnding) setImmediate(() => this.#server.closeIdleConnections());
+    });
+  }
+}
+
+/** Tells the client that this answer is the last one on its connection. */
+function announceEnd(response: ServerResponse): void {
+  if (!response.headersSent) response.setHeader('connection', 'close');
 }
