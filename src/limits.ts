@@ -36,7 +36,10 @@ export const limits = {
   callMillisMax: 10_000,
   /** Wall-clock time of loading a program, describing it and running `init`. */
   publishMillisMax: 60_000,
-  /** JavaScript heap that a module may keep from call to call, with that of its worker, in mebibytes. */
+  /**
+   * JavaScript heap that a module may keep from call to call, with that of its worker, in
+   * mebibytes.
+   */
   workerHeapMebibytesMax: 256,
   /** Memory, heap or buffers, that one call may hold beyond what the process held before it. */
   callBufferBytesMax: 512 * mebibyte,

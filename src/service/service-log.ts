@@ -3,8 +3,8 @@ import type { ReportLine } from '../host/host-options.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 
 /**
- * The log of the service itself, as JSON lines on standard error. It never gets a token, a row or an
- * argument; modules have logs of their own.
+ * The log of the service itself, as JSON lines on standard error. It never gets a token, a row or
+ * an argument; modules have logs of their own.
  */
 export interface ServiceLog {
   report(line: ReportLine): void;

@@ -1,8 +1,8 @@
 import type { Server, ServerResponse } from 'node:http';
 
 /**
- * Ends a server in order. Watches its requests from the start: a client that keeps its connection and
- * sends one request after another would otherwise hold the end up for as long as it likes.
+ * Ends a server in order. Watches its requests from the start: a client that keeps its connection
+ * and sends one request after another would otherwise hold the end up for as long as it likes.
  */
 export class ServerEnd {
   readonly #server: Server;
