@@ -151,6 +151,7 @@ class Description {
 
   #addReducer(name: string, value: unknown, reducer: Of<'reducer'>): void {
     this.#claimFunction(name);
+    this.#addSchedule(reducer.options.onSchedule, name);
     nameFunction(reducer.handler, name);
     const paramsRef = this.#registry.productRef(reducer.params, toPascalCase(name));
     const params = this.#registry.product(paramsRef);
@@ -165,12 +166,12 @@ class Description {
     this.#functions.set(value, name);
     if (reducer.options.name !== undefined) this.#addName('function', name, reducer.options.name);
     if (reducer.lifecycle) this.#lifecycle.push({ event: reducer.lifecycle, functionName: name });
-    this.#addSchedule(reducer.options.onSchedule, name);
   }
 
   #addProcedure(exportName: string, value: unknown, procedure: Of<'procedure'>): void {
     const name = procedure.options.name ?? exportName;
     this.#claimFunction(name);
+    this.#addSchedule(procedure.options.onSchedule, name);
     const elements = Object.entries(procedure.params).map(([key, builder]) => ({
       name: key,
       type: this.#registry.typeOf(builder),
@@ -182,7 +183,6 @@ class Description {
       visibility: 'clientCallable',
     });
     this.#functions.set(value, name);
-    this.#addSchedule(procedure.options.onSchedule, name);
   }
 
   #addView(name: string, view: Of<'view'>): void {
@@ -233,8 +233,13 @@ class Description {
     this.#names.push({ kind, sourceName, canonicalName });
   }
 
+  /** Before the function's parameters: a row of a table that is missing here has no type name. */
   #addSchedule(table: unknown, functionName: string): void {
-    if (table !== undefined) this.#scheduled.push({ table, functionName });
+    if (table === undefined) return;
+    if (!this.#planned.some((planned) => planned.table === table)) {
+      throw new TypeError('Schedule target table is not part of this schema.');
+    }
+    this.#scheduled.push({ table, functionName });
   }
 
   /** Binds tables to the functions that named them, then to those that the tables name. */
@@ -242,10 +247,7 @@ class Description {
     for (const { table, functionName } of this.#scheduled) {
       const keys = this.#planned.filter((planned) => planned.table === table);
       const [target] = keys;
-      if (target === undefined) {
-        throw new TypeError('Schedule target table is not part of this schema.');
-      }
-      if (keys.length > 1) {
+      if (target === undefined || keys.length > 1) {
         throw new TypeError(
           'Schedule target table is registered more than once in this schema. ' +
             'Use a distinct table handle for each scheduled table.',
