@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { identityFromHex } from '../../src/values/identity.ts';
 import { type Answer, type Person, Running } from './running.ts';
 import { type Program, written, writtenFrom } from './written-module.ts';
 
@@ -248,6 +249,45 @@ describe('an update', () => {
     success(await updating);
     expect(calls.map(({ status }) => status)).toEqual(Array(40).fill(200));
     expect(await rows('busy', 'person')).toHaveLength(40);
+  });
+
+  it('[migrations §6] keeps connections, unless it breaks clients', async () => {
+    const version = (by: string, more = '') =>
+      written({
+        says: by,
+        tables: {
+          left: `{ public: true }, { id: t.u32().primaryKey().autoInc(), who: t.string(),
+            by: t.string()${more} }`,
+        },
+        exports: `export const leave = db.clientDisconnected((ctx) => {
+          const row: any = { id: 0, who: ctx.sender.toHexString(), by: '${by}', more: 1 };
+          ctx.db.left.insert(row);
+        });`,
+      });
+    success(await upload('doors', await version('one')));
+    const { handle } = running.service.host.database('doors');
+    const identity = identityFromHex(stranger.identity) ?? 0n;
+    const caller = { identity, isOwner: false, jwtPayload: '{}' };
+    await handle.connect(caller, 77n);
+    const ask = async () => {
+      const { schemaVersion } = await handle.describe();
+      const connection = { kind: 'open', id: 77n } as const;
+      const args = new Uint8Array();
+      const call = { caller, connection, reducer: 'which', args, schemaVersion, confirmed: false };
+      return handle.call(call);
+    };
+    const goodbyes = async () => {
+      const all = await running.rows('doors', 'SELECT who, by FROM left', owner);
+      return all.filter(([who]) => who === stranger.identity).map(([, by]) => by);
+    };
+    success(await upload('doors', await version('two')));
+    expect(await ask()).toMatchObject({ error: { code: 'reducer.refused', message: 'two' } });
+    expect(await goodbyes()).toEqual([]);
+    const breaking = await version('three', ', more: t.u8().default(0)');
+    const { AutoMigrate } = JSON.parse((await running.plan('doors', breaking, owner)).text);
+    success(await upload('doors', breaking, `&policy=BreakClients&token=${AutoMigrate.token}`));
+    expect(await goodbyes()).toEqual(['three']);
+    expect(await ask()).toMatchObject({ error: { code: 'connection.refused' } });
   });
 
   it('[http §14] by anybody but the owner is refused before the program is looked at', async () => {
