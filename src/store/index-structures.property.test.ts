@@ -202,6 +202,8 @@ describe('direct index', () => {
     for (let key = 0n; key < 10_000n; key++) index.add(heap.place(keyOf(key), 0, 8, slotCommitted));
     expect(index.isUnfit).toBe(false);
     expect(index.bytes / 10_000).toBeLessThan(8);
+    for (let key = 0n; key < 10_000n; key++) index.remove(index.find(keyOf(key), 0));
+    expect(index.bytes).toBeLessThan(1_000);
     const sparse = new DirectIndex(heap, shape, 0);
     for (let key = 0n; key < 100n; key++) {
       sparse.add(heap.place(keyOf(key * 600n), 0, 8, slotCommitted));

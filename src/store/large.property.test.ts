@@ -24,7 +24,7 @@ import type { Transaction } from './transaction.ts';
  * The model is a map from id to row; transactions do many things at once and half of them are
  * rolled back.
  */
-type Row = [id: number, name: string, amount: bigint, group: number];
+type Row = [id: number, name: string, amount: bigint, group: number, label: string];
 
 const algorithms = ['hash', 'btree', 'direct'] as const;
 
@@ -46,19 +46,22 @@ class Run {
 
   constructor(seed: number, algorithm: 'hash' | 'btree' | 'direct') {
     this.#random = new Random(seed);
+    const columns = { id: u32, name: string, amount: i64, group: u32, label: string };
     const open = () =>
       storeOf({
         t: {
-          columns: { id: u32, name: string, amount: i64, group: u32 },
+          columns,
           indexes: [
             { columns: ['id'], algorithm, unique: true },
             { columns: ['group', 'name'] },
             { columns: ['name'], algorithm: 'hash' },
             { columns: ['amount'], algorithm: seed % 2 === 0 ? 'hash' : 'btree', unique: true },
+            // Updates keep this key, and only the rows tell its keys apart.
+            { columns: ['label'], unique: true },
           ],
         },
         // The same rows where only the rows themselves tell them apart.
-        plain: { columns: { id: u32, name: string, amount: i64, group: u32 } },
+        plain: { columns },
       });
     this.#store = open();
     this.#copy = open();
@@ -147,7 +150,7 @@ class Run {
 
   #rowOf(id: number, version: number): Row {
     const name = `name ${id % 97}${'x'.repeat(id % 40)}`;
-    return [id, name, BigInt(id) * 3n + BigInt(version), id % 11];
+    return [id, name, BigInt(id) * 3n + BigInt(version), id % 11, `label ${id}`];
   }
 
   #check(round: number): void {
@@ -158,6 +161,8 @@ class Run {
       const id = known ? this.#random.pick([...this.#rows.keys()]) : this.#random.below(1000);
       const ref = table.find(indexOf(table, 0), encodeKey(table, [0], [id]), 4);
       expect(ref < 0 ? undefined : readRow(table, ref)).toEqual(this.#rows.get(id));
+      const label = encodeKey(table, [4], [`label ${id}`]);
+      must(table.find(indexOf(table, 4), label, label.length) === ref);
     }
     if (round % 4 !== 0) return;
     sameRows(sortedRows(table), [...this.#rows.values()].sort(byId));

@@ -83,6 +83,7 @@ describe('replay', () => {
     'an unknown table': (store) => change(2, 999, { inserts: rows(store, 't', [2, 'a']) }),
     'bytes that are no row': () =>
       change(2, 100, { inserts: { bytes: Uint8Array.of(1, 2), count: 1 } }),
+    'a row cut short': () => change(2, 200, { inserts: { bytes: Uint8Array.of(1, 2), count: 1 } }),
     'bytes left over': (store) =>
       change(2, 100, { inserts: { bytes: rows(store, 't', [2, 'b'], [3, 'c']).bytes, count: 1 } }),
     'an emptied table with rows': () => change(2, 100, { truncated: true }),
