@@ -17,9 +17,7 @@ export async function runDemo({ folder, port, isOnce }) {
     logLevel: 'warn',
   });
   try {
-    console.log(
-      `service on ${service.url}, data in ${path.relative(process.cwd(), folder) || '.'}`,
-    );
+    console.log(`service on ${service.url}, data in ${folder}`);
     const owner = await savedIdentity(service.url, path.join(folder, 'owner.json'));
     await publish(service.url, owner);
     await chat(service.url, owner);

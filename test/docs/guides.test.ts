@@ -1,0 +1,168 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { root } from '../service/harness.ts';
+import { type Block, blocksOf, missingLine } from './blocks.ts';
+import { Desk, hasTools, type Outcome } from './desk.ts';
+
+/**
+ * Documents whose commands are run here, one block after the other, as a reader would; with what a
+ * document takes for granted.
+ */
+const documents: Readonly<Record<string, { isServed?: true; before?: string }>> = {
+  'README.md': {},
+  'docs/guide/first-app.md': {},
+  'docs/guide/agents.md': {},
+  'docs/guide/operating.md': {},
+  'docs/guide/testing.md': {},
+  'examples/chat/README.md': { isServed: true },
+  // It lies in the project that the template becomes.
+  'templates/basic/README.md': {
+    isServed: true,
+    before: 'reducerdb init app && mv app/* .',
+  },
+};
+
+/** Guides of another kind of block, and the tests that run them. */
+const otherwise: Readonly<Record<string, string>> = {
+  'docs/guide/modules.md': 'test/modules-guide.test.ts',
+  'docs/guide/sql.md': 'test/sql-guide.test.ts',
+};
+
+/** These build and test the project itself: whoever runs this test has done so. */
+const aboutTheProject = ['npm ci && npm run demo', 'npm ci && npm test'];
+
+const read = (file: string) => readFileSync(path.join(root, file), 'utf8');
+
+describe('every document', () => {
+  it('is run by a test', () => {
+    const guides = readdirSync(path.join(root, 'docs/guide')).map((name) => `docs/guide/${name}`);
+    const run = Object.keys({ ...documents, ...otherwise });
+    expect(guides.filter((guide) => !run.includes(guide))).toEqual([]);
+    for (const [guide, test] of Object.entries(otherwise)) {
+      expect(read(test)).toContain(guide);
+      const languages = blocksOf(read(guide)).map(({ language }) => language);
+      expect(languages.filter((language) => !['ts', 'sql', 'text'].includes(language))).toEqual([]);
+    }
+  });
+
+  it('that has nothing to run is told from one that is not understood', () => {
+    const [block] = blocksOf('```sh maybe\ntrue\n```');
+    expect(() => workOf(block as Block)).toThrow('line 1: nobody knows how to run `sh maybe`');
+    expect(() => blocksOf('```sh\ntrue')).toThrow('line 1 is not closed');
+    expect(missingLine('a  \nb\nc', 'a\nc')).toBeUndefined();
+    expect(missingLine('a\nb', 'b\na')).toBe('a');
+  });
+});
+
+describe.skipIf(!hasTools).each(Object.entries(documents))('%s', (document, granted) => {
+  let desk: Desk;
+  /** What the block before printed. */
+  let printed = '';
+  beforeAll(async () => {
+    desk = await Desk.make();
+    if (granted.isServed) await desk.start('reducerdb start');
+    if (granted.before !== undefined) await succeed(desk.run(granted.before));
+  });
+  afterAll(async () => {
+    expect((await desk.leave()).filter((code) => code !== 0)).toEqual([]);
+  });
+
+  for (const block of blocksOf(read(document))) {
+    const work = workOf(block);
+    if (work === undefined) continue;
+    it(`line ${block.line}: ${block.text.split('\n')[0]}`, async () => {
+      printed = (await work(desk, printed)) ?? printed;
+    }, 60_000);
+  }
+});
+
+/** Does what a block says; may give what it printed. Takes what was printed last. */
+type Work = (desk: Desk, printed: string) => Promise<string | undefined> | undefined;
+
+function workOf(block: Block): Work | undefined {
+  const { language, words, text, line } = block;
+  const [first, file = ''] = words;
+  switch ([language, words.length > 1 ? `${first} file` : first].join(' ').trim()) {
+    case 'sh':
+      if (aboutTheProject.includes(text)) return undefined;
+      return (desk) => succeed(desk.run(text));
+    case 'sh fails':
+      return (desk) => fail(desk.run(text));
+    case 'sh start':
+      return async (desk) => {
+        await desk.start(text);
+        return undefined;
+      };
+    case 'text':
+      return (_, printed) => {
+        expect({ missing: missingLine(printed, text), printed }).toEqual({ printed });
+        return undefined;
+      };
+    case 'json':
+      return (desk) => tryJson(desk, text);
+    case 'ts':
+      return (desk) => buildModule(desk, text);
+    case 'ts append file':
+      return (desk) => edit(desk, file, (old) => `${old}\n${text}\n`);
+    case 'ts replace file':
+      return (desk) => edit(desk, file, (old) => replaceOnce(old, text));
+    default:
+      if (language !== 'ts' || words.length !== 1 || !first?.includes('.')) {
+        const info = [language, ...words].join(' ');
+        throw new Error(`line ${line}: nobody knows how to run \`${info}\``);
+      }
+      return (desk) => edit(desk, first, () => `${text}\n`);
+  }
+}
+
+async function succeed(running: Promise<Outcome>): Promise<string> {
+  const { code, output } = await running;
+  expect({ code, output }).toEqual({ code: 0, output });
+  return output;
+}
+
+async function fail(running: Promise<Outcome>): Promise<string> {
+  const { code, output } = await running;
+  expect({ code, output }).not.toEqual({ code: 0, output });
+  return output;
+}
+
+/** A configuration of an agent is tried: its server has to list tools. */
+async function tryJson(desk: Desk, text: string): Promise<undefined> {
+  const { mcpServers = {} } = JSON.parse(text) as { mcpServers?: Record<string, McpCommand> };
+  for (const { command, args, env } of Object.values(mcpServers)) {
+    const request = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n';
+    const output = await succeed(desk.runProgram({ command, args, env, input: request }));
+    expect(output).toContain('"name":"get_schema"');
+    // All of them are about one database.
+    expect(output).not.toContain('list_databases');
+  }
+}
+
+interface McpCommand {
+  readonly command: string;
+  readonly args: string[];
+  readonly env?: Record<string, string>;
+}
+
+/** A whole module is checked by the compiler and bundled. */
+async function buildModule(desk: Desk, text: string): Promise<undefined> {
+  desk.write('snippet/package.json', '{ "name": "snippet", "private": true, "type": "module" }');
+  desk.write('snippet/tsconfig.json', read('templates/basic/tsconfig.json'));
+  desk.write('snippet/src/index.ts', `${text}\n`);
+  const output = await succeed(desk.run('reducerdb build --module-path snippet'));
+  expect(output).not.toContain('not checked');
+}
+
+async function edit(desk: Desk, file: string, change: (old: string) => string): Promise<undefined> {
+  desk.change(file, change);
+}
+
+/** The part above the line `---` is replaced by the part below it. */
+function replaceOnce(text: string, parts: string): string {
+  const [from = '', to = ''] = parts.split(/^---\n/m);
+  const pieces = text.split(from);
+  expect(pieces.length, `${from} stands there once`).toBe(2);
+  return pieces.join(`${to}\n`);
+}

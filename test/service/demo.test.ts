@@ -1,0 +1,18 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { root } from './harness.ts';
+
+describe('npm run demo -- --once', () => {
+  it('shows rows that came through a reducer, and ends', async () => {
+    const run = promisify(execFile);
+    const { stdout } = await run(process.execPath, ['scripts/demo.mjs', '--once', '--no-build'], {
+      cwd: root,
+    });
+    expect(stdout).toMatch(/^service on http:\/\/127\.0\.0\.1:\d+, data in /m);
+    expect(stdout).toMatch(/^created database chat, identity c200[0-9a-f]{60}$/m);
+    expect(stdout).toMatch(/^ 1 {2}\| "Is anybody here\?" +\| 20\d\d-\d\d-\d\dT\S+ $/m);
+    expect(stdout).toMatch(/^ 2 {2}\| "I am\. This row came through a reducer\." /m);
+    expect(stdout).toContain('"mcpServers"');
+  });
+});
