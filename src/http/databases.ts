@@ -39,7 +39,7 @@ export function listNames(exchange: Exchange, { host }: HttpContext): Reply {
 export async function addName(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const target = targetOf(exchange);
   host.database(target);
-  const name = await textBody(exchange);
+  const name = await textBody(exchange, ': invalid utf-8 sequence');
   try {
     const identity = await host.addName(callerOf(exchange), target, name);
     const success = { domain: name, database_identity: identityToHex(identity) };

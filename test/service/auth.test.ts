@@ -271,7 +271,7 @@ describe.each(['anonymous', 'stranger'])('%s', (who) => {
     return running.ask(method, `/v1/database/inn${path}`, given);
   };
 
-  it.each([
+  it.each<[method: string, path: string, body?: string]>([
     ['GET', ''],
     ['GET', '/identity'],
     ['GET', '/names'],

@@ -127,7 +127,9 @@ const silent: Readonly<Record<string, Change>> = {
   },
 };
 
-const tablesOf = (changes: Readonly<Record<string, Change>>, side: 'from' | 'to') =>
+type Sides = Pick<Change, 'from' | 'to'>;
+
+const tablesOf = (changes: Readonly<Record<string, Sides>>, side: keyof Sides) =>
   Object.fromEntries(Object.entries(changes).map(([name, change]) => [name, change[side]]));
 
 const fillChanged = async (name: string, changes: Readonly<Record<string, Change>>) => {
@@ -385,7 +387,7 @@ describe('changes that break clients', () => {
 });
 
 /** What is refused when it is planned: `says` are all its lines. */
-const refused: Readonly<Record<string, Pick<Change, 'from' | 'to'> & { says: string[] }>> = {
+const refused: Readonly<Record<string, Sides & { says: string[] }>> = {
   added: {
     from: plain,
     to: '{}, { id: t.u32(), n: t.u32(), o: t.u32() }',
