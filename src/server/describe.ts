@@ -337,7 +337,11 @@ function rawTable(
     name,
     traits: columnOf(builder).traits,
   }));
-  const positionOf = (column: string) => columns.findIndex(({ name }) => name === column);
+  const positionOf = (column: string) => {
+    const position = columns.findIndex(({ name }) => name === column);
+    if (position >= 0) return position;
+    throw new TypeError(`there is no column \`${column}\` in table \`${key}\` to index`);
+  };
   const positions = (accepts: (traits: (typeof columns)[number]['traits']) => unknown) =>
     columns.flatMap(({ traits }, position) => (accepts(traits) ? [position] : []));
   return {

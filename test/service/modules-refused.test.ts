@@ -93,6 +93,14 @@ describe('exports that cannot be published', () => {
     expect(await refusalOf(`${withSchema} ${source};`)).toBe(`Uncaught TypeError: ${text}`);
   });
 
+  it('[DEF 6.2] a column that is not there', async () => {
+    const indexes = "indexes: [{ accessor: 'q', algorithm: 'btree', columns: ['zz'] }]";
+    const source = `${head} export default schema({ x: table({ ${indexes} }, { id: t.u8() }) });`;
+    expect(await refusalOf(source)).toBe(
+      'Uncaught TypeError: there is no column `zz` in table `x` to index',
+    );
+  });
+
   const run = 'db.reducer({ onSchedule: job }, { row: job.rowType }, clock)';
   it.each([
     [

@@ -122,6 +122,17 @@ describe('an index', () => {
     expect(kept).toEqual([{ row: 101 }]);
   });
 
+  it('[T6] of hashes or of small numbers can be the key, too', async () => {
+    expect(await linesOf('other_keys')).toEqual([
+      `${taken} [hashed hashed_key_idx_hash key]`,
+      `${taken} [hashed hashed_slot_idx_direct slot]`,
+      '4 4',
+      `${taken} [hashed hashed_slot_idx_direct slot]`,
+      'null 255 true',
+      '[{"key":"a","slot":0,"n":4}] false true',
+    ]);
+  });
+
   it('[T1] is checked at once: two values are swapped in four steps', async () => {
     expect(await linesOf('swap')).toEqual([`${taken} [item item_name_idx_btree name]`, 'true']);
   });
@@ -145,6 +156,13 @@ describe('a sequence', () => {
       '{"n":9,"i":"2n","text":"second"}',
       '{"n":2,"i":"-5n","text":"first"}',
       '{"n":3,"i":"3n","text":"untouched"} {"n":0,"i":"0n","text":"untouched"}',
+    ]);
+  });
+
+  it('[T5] fills every type of integer', async () => {
+    expect(await linesOf('meters')).toEqual([
+      '2 2 2 2 2 2 2 2 2 2 2 2',
+      '3 3 3 9 3 3 3 3 3 3 3 -5',
     ]);
   });
 
