@@ -25,7 +25,8 @@ const hex = (issuer: string, subject: string) => identityToHex(deriveIdentity(is
 
 /** A token signed with the key of the host, whatever it claims. */
 function signed(claims: object, header: object = { typ: 'JWT', alg: 'ES256' }): string {
-  const body = `${part(header)}.${part({ iss: 'localhost', sub: 'me', iat: seconds(), ...claims })}`;
+  const payload = { iss: 'localhost', sub: 'me', iat: seconds(), ...claims };
+  const body = `${part(header)}.${part(payload)}`;
   const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
   return `${body}.${createSign('SHA256').update(body).sign(key).toString('base64url')}`;
 }
@@ -296,10 +297,8 @@ describe.each(['anonymous', 'stranger'])('%s', (who) => {
     ['POST', '/names', 'other', 'rename database'],
   ])('[auth §7] may not %s %s', async (method, path, body, action) => {
     const answer = await ask(method, path, body);
-    expect(answer).toMatchObject({
-      status: 403,
-      text: `${callerOf(answer)} is not authorized to perform action on database ${database}: ${action}`,
-    });
+    const words = `is not authorized to perform action on database ${database}: ${action}`;
+    expect(answer).toMatchObject({ status: 403, text: `${callerOf(answer)} ${words}` });
     if (person !== undefined) expect(callerOf(answer)).toBe(person.identity);
   });
 

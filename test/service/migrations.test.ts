@@ -196,7 +196,7 @@ describe('changes that clients do not notice', () => {
     for (const line of change.log ?? []) expect(log).toContain(`Info: ${line}`);
   });
 
-  it('[migrations §2.2] unique columns, generated ones and access are as declared now', async () => {
+  it('[migrations §2.2] unique and generated columns and access are as declared now', async () => {
     expect((await insert('silent', 'keyed', '3, 7')).status).toBe(400);
     expectSuccess(await insert('silent', 'unkeyed', '3, 7'));
     expectSuccess(await insert('silent', 'counted', '3, 0'));
@@ -270,7 +270,7 @@ describe('changes that clients do not notice', () => {
     ]);
   });
 
-  it('[migrations §4] the same program has an empty plan, and its upload does nothing', async () => {
+  it('[migrations §4] the same program has an empty plan, and is no update', async () => {
     const { AutoMigrate } = await planOf('silent', next);
     expect(AutoMigrate).toMatchObject({ migrate_plan: '', break_clients: false });
     const again = await upload('silent', next, '&policy=BreakClients&token=0x12');

@@ -52,7 +52,7 @@ describe('a first publish', () => {
     expect(await rows('logged', 'start')).toHaveLength(1);
   });
 
-  it('[migrations §12.9] that fails leaves the name and no database; a better one works', async () => {
+  it('[migrations §12.9] that fails leaves a name and no database; a better one works', async () => {
     const throwing = await written({
       tables,
       exports: "export const begin = db.init(() => { throw new SenderError('not today'); });",
@@ -78,7 +78,7 @@ describe('a first publish', () => {
     });
   });
 
-  it('[http §6.1] under an identity makes exactly that one, which need not be derived', async () => {
+  it('[http §6.1] under an identity makes exactly that one, derived or not', async () => {
     const identity = 'ab'.repeat(32);
     expect(success(await upload(`0x${identity}`, one))).toEqual({
       domain: null,

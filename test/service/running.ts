@@ -25,7 +25,7 @@ export interface Ask {
   readonly headers?: Record<string, string>;
 }
 
-/** A service in the test's process, on a real port with real files, and callers over real sockets. */
+/** A service in the test's process, on a real port with real files; callers use real sockets. */
 export class Running {
   readonly service: Service;
   readonly folder: string;
