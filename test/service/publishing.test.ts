@@ -52,7 +52,7 @@ describe('a first publish', () => {
     expect(await rows('logged', 'start')).toHaveLength(1);
   });
 
-  it('[migrations §12.9] that fails leaves a name and no database; a better one works', async () => {
+  it('[migrations §12.9] that fails leaves a name, no database; a better one works', async () => {
     const throwing = await written({
       tables,
       exports: "export const begin = db.init(() => { throw new SenderError('not today'); });",
