@@ -29,7 +29,7 @@ export interface CallOptions {
 /** Values of a call's parameters: by position, or by name. */
 export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown>>;
 
-/** A row as a module sees it: columns by name. */
+/** A row as clients see it: values as in a module, columns under their canonical names. */
 export type TestRow = Readonly<Record<string, unknown>>;
 
 /** A reducer did not commit. `message` is what a client reads; `code` tells the cases apart. */
