@@ -105,7 +105,7 @@ function encode(row: Uint8Array, view: DataView, id: number, amount: number): vo
 
 /** The same ids for both sides, spread over all rows. */
 function idOf(step: number, rowCount: number): number {
-  return (Math.imul(step, 0x9e3779b1) >>> 0) % rowCount;
+  return (Math.imul(step, 0x9e3779b1) >>> 1) % rowCount;
 }
 
 /** The store as modules use it: rows come in a scratch buffer, keys too, rows are copied out. */

@@ -35,6 +35,8 @@ export class Tree {
   #startNodes = new Int32Array(levelCountMax);
   #startAt = new Int32Array(levelCountMax);
   #isHit = false;
+  /** Exact prefix of the key that `find` found, as long as the path leads to it; else NaN. */
+  #foundPrefix = Number.NaN;
   readonly #entry: Entry = { prefix: 0, ref: 0, child: 0 };
 
   /** `hasTies`: rows may have equal keys. */
@@ -53,11 +55,16 @@ export class Tree {
    * where it belongs, for `insertHere`.
    */
   find(): RowRef {
-    this.#descend(true, 0);
-    if (!this.#isHit) return 0;
-    const at = (this.#pathAt[0] as number) - 1;
-    this.#pathAt[0] = at;
-    return this.#leaves.refs(this.#leafNode())[baseOf(this.#leafNode()) + at] as number;
+    const { prefix, isExact } = this.#key;
+    // A row that was read is often written next; then the path is still there.
+    if (!isExact || prefix !== this.#foundPrefix) {
+      this.#descend(true, 0);
+      if (!this.#isHit) return 0;
+      this.#pathAt[0] = (this.#pathAt[0] as number) - 1;
+      if (isExact) this.#foundPrefix = prefix;
+    }
+    const leaf = this.#leafNode();
+    return this.#leaves.refs(leaf)[baseOf(leaf) + (this.#pathAt[0] as number)] as number;
   }
 
   /** Adds `ref`, whose key is loaded, at the path of the last `find`. */
@@ -100,6 +107,7 @@ export class Tree {
   }
 
   startAtFirst(): void {
+    this.#foundPrefix = Number.NaN;
     let node = this.#root;
     for (let level = this.#height; level >= 0; level--) {
       this.#pathNodes[level] = node;
@@ -116,6 +124,7 @@ export class Tree {
   }
 
   collectToLast(into: RefList): void {
+    this.#foundPrefix = Number.NaN;
     let node = this.#root;
     for (let level = this.#height; level > 0; level--) {
       const last = this.#inners.count(node) - 1;
@@ -142,6 +151,7 @@ export class Tree {
    * equal entry was seen in the leaf.
    */
   #descend(after: boolean, tieRef: RowRef): void {
+    this.#foundPrefix = Number.NaN;
     let node = this.#root;
     for (let level = this.#height; level > 0; level--) {
       const position = this.#position(this.#inners, node, after, tieRef);
