@@ -1,5 +1,5 @@
-// Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file. A build that
-// fails leaves the old `dist`: the new one is made beside it and put in its place at the end.
+// Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file. A build
+// that fails leaves the old `dist`: the new one is made beside it and put in its place at the end.
 import { chmodSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { packageBin, root, runNode } from './run.mjs';

@@ -1,4 +1,5 @@
-// Checks types once per environment: engine rooms see no Node names, guest rooms no Node and no DOM.
+// Checks types once per environment: engine rooms see no Node names, guest rooms no Node and no
+// DOM.
 import { packageBin, runNode } from './run.mjs';
 
 const projects = [

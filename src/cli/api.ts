@@ -29,8 +29,8 @@ export class Api {
   }
 
   /**
-   * Asks for an answer that comes in pieces and may pause for as long as it likes, which `fetch` cuts
-   * after some minutes. Any answer but a good one is an error with its text.
+   * Asks for an answer that comes in pieces and may pause for as long as it likes, which `fetch`
+   * cuts after some minutes. Any answer but a good one is an error with its text.
    */
   async *pieces(path: string): AsyncGenerator<string> {
     const answer = await this.#get(path);

@@ -8,8 +8,8 @@ const bareValues: Readonly<Record<string, string>> = {
 const longNames: Readonly<Record<string, string>> = { '-y': '--yes', '-c': '--delete-data' };
 
 /**
- * Rewrites options whose value is optional so that the value always stands behind `=`: otherwise the
- * word after a bare `--yes` would be taken for its value.
+ * Rewrites options whose value is optional so that the value always stands behind `=`: otherwise
+ * the word after a bare `--yes` would be taken for its value.
  */
 export function joinOptionalValues(words: readonly string[]): string[] {
   const end = words.indexOf('--');

@@ -6,8 +6,8 @@ import { CliError } from './io.ts';
 import type { FunctionSignature } from './signatures.ts';
 
 /**
- * The JSON array of a call's arguments. Each word is JSON; where the parameter's type allows only one
- * reading, a string may stand without quotes and an identity as its hex digits.
+ * The JSON array of a call's arguments. Each word is JSON; where the parameter's type allows only
+ * one reading, a string may stand without quotes and an identity as its hex digits.
  */
 export function callArguments(
   signature: FunctionSignature | undefined,

@@ -1,6 +1,8 @@
 import { createInterface, type Interface } from 'node:readline';
 
-/** What a command may touch of its surroundings; tests run the real program instead of faking it. */
+/**
+ * What a command may touch of its surroundings; tests run the real program instead of faking it.
+ */
 export interface Io {
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;

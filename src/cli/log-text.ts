@@ -19,10 +19,13 @@ export interface LogRecord {
 /** A line that is no record is shown as it is. */
 export function parseRecord(line: string): LogRecord {
   try {
-    return JSON.parse(line) as LogRecord;
+    const record = JSON.parse(line) as Partial<LogRecord> | null;
+    const isRecord = typeof record?.level === 'string' && typeof record.message === 'string';
+    if (isRecord) return record as LogRecord;
   } catch {
-    return { level: 'Info', message: line };
+    // Said below.
   }
+  return { level: 'Info', message: line };
 }
 
 export function isShown(record: LogRecord, level: LogLevelName, isExact: boolean): boolean {

@@ -12,7 +12,8 @@ export interface Bridge {
 }
 
 /**
- * Carries MCP messages between standard input and output and a service: one JSON-RPC message a line.
+ * Carries MCP messages between standard input and output and a service: one JSON-RPC message a
+ * line.
  *
  * Requests run side by side, at most `limits.bridgeRequestsMax`, and are answered as they finish. A
  * message that fails is answered with a JSON-RPC error and the next one is taken: a service that

@@ -23,8 +23,9 @@ export interface ProjectConfig {
 type Layer = Record<string, unknown>;
 
 /**
- * Reads the project configuration that applies in `directory`: the nearest `service.json` upwards, with
- * its layers `service.local.json`, `service.{env}.json` and `service.{env}.local.json` over it.
+ * Reads the project configuration that applies in `directory`: the nearest `service.json` upwards,
+ * with its layers `service.local.json`, `service.{env}.json` and `service.{env}.local.json` over
+ * it.
  */
 export function readProjectConfig(
   directory: string,
@@ -163,7 +164,10 @@ function flatten(layer: Layer, parent: Layer): Layer[] {
   return [own, ...children.flatMap((child) => flatten(child, own))];
 }
 
-/** The keys of both, with those of `above`; its source, if it names one, takes the place of any other. */
+/**
+ * The keys of both, with those of `above`; its source, if it names one, takes the place of any
+ * other.
+ */
 function over(below: Layer, above: Layer): Layer {
   const hasSource = sources.some((key) => above[key] !== undefined);
   const kept = Object.entries(below).filter(([key]) => !(hasSource && sources.includes(key)));

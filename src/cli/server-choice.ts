@@ -10,8 +10,8 @@ export interface ServerAddress {
 }
 
 /**
- * Finds the server that is meant: the one that is named, else the user's default. A text with `://` is
- * an address; anything else is a saved nickname, then a saved host name.
+ * Finds the server that is meant: the one that is named, else the user's default. A text with `://`
+ * is an address; anything else is a saved nickname, then a saved host name.
  */
 export function chooseServer(config: UserConfig, named: string | undefined): ServerAddress {
   const wanted = named ?? config.defaultServer;

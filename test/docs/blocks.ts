@@ -29,8 +29,8 @@ export function blocksOf(markdown: string): Block[] {
 }
 
 /**
- * The first line of `expected` that `output` does not hold after the ones before it; `undefined` when
- * all are there in order. Blanks at the ends of lines do not count.
+ * The first line of `expected` that `output` does not hold after the ones before it; `undefined`
+ * when all are there in order. Blanks at the ends of lines do not count.
  */
 export function missingLine(output: string, expected: string): string | undefined {
   const trimmed = output.replace(/[ \t]+$/gm, '');

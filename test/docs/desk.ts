@@ -34,8 +34,8 @@ export interface Program {
 }
 
 /**
- * Where a reader sits who follows a document: an empty folder with reducerdb installed in it, a home
- * of their own, and a service at a port of their own, whatever the document says.
+ * Where a reader sits who follows a document: an empty folder with reducerdb installed in it, a
+ * home of their own, and a service at a port of their own, whatever the document says.
  */
 export class Desk {
   readonly folder: string;
@@ -126,7 +126,9 @@ export class Desk {
     return { HOME: home, NO_COLOR: '1', PATH: `${path.join(this.#base, 'bin')}:${PATH}` };
   }
 
-  /** The package and a compiler are there as `npm install` would put them, the commands in the path. */
+  /**
+   * The package and a compiler are there as `npm install` would put them, the commands in the path.
+   */
   #install(): void {
     const modules = path.join(this.folder, 'node_modules');
     mkdirSync(modules, { recursive: true });

@@ -78,7 +78,7 @@ describe('with one target', () => {
     expect(await asked(['one'], 'sql', 'loose', query)).toBe('loose');
   });
 
-  it('[cli §3.5] call takes its name for the database, and any other word for the function', async () => {
+  it('[cli §3.5] call takes its name for the database, any other for the function', async () => {
     const cwd = project('one');
     await sandbox.ok(['call', 'one', 'add', 'with a name'], { cwd });
     await sandbox.ok(['call', 'add', 'without a name'], { cwd });
@@ -116,8 +116,8 @@ describe('with several targets', () => {
     });
     expect(code).toBe(1);
     expect(stderr).toContain(
-      'Error: Multiple databases found in config: one, two. Please specify which database to use, ' +
-        "or pass --no-config to use 'add' directly.",
+      'Error: Multiple databases found in config: one, two. Please specify which database to ' +
+        "use, or pass --no-config to use 'add' directly.",
     );
   });
 
@@ -132,8 +132,8 @@ describe('describe', () => {
       const { code, stderr } = await sandbox.run(['describe', 'loose', '--json'], { cwd });
       expect(code).toBe(1);
       expect(stderr).toContain(
-        "Error: Database 'loose' is not in the config file. If you want to run against a database " +
-          'outside of the current project, pass --no-config.',
+        "Error: Database 'loose' is not in the config file. If you want to run against a " +
+          'database outside of the current project, pass --no-config.',
       );
       await sandbox.ok(['describe', 'loose', '--json', '--no-config'], { cwd });
     }

@@ -74,7 +74,7 @@ describe('mcp serves', () => {
     );
   });
 
-  it('[interface §4.5] the single server that service.json names, and never its database', async () => {
+  it('[interface §4.5] the single server of service.json, and never its database', async () => {
     const cwd = path.join(sandbox.folder, 'single');
     const dead = 'http://127.0.0.1:9';
     const empty = await Sandbox.make(9);
@@ -159,7 +159,9 @@ describe('the bridge', () => {
   it('[mcp §A6] keeps ids as they were written', async () => {
     const big = '12345678901234567890';
     const { stdout } = await sandbox.run(['mcp'], {
-      input: `{"jsonrpc":"2.0","id":${big},"method":"ping"}\n{"jsonrpc":"2.0","id":1.50,"method":"no"}\n`,
+      input:
+        `{"jsonrpc":"2.0","id":${big},"method":"ping"}\n` +
+        '{"jsonrpc":"2.0","id":1.50,"method":"no"}\n',
     });
     expect(stdout).toContain(`"id":${big}`);
     expect(stdout).toMatch(/"id":1\.50?[,}]/);
@@ -247,7 +249,7 @@ describe('the bridge, to a service that answers strangely', () => {
     return answers;
   };
 
-  it('[mcp §A6] makes an error of what is no message, and is silent about notifications', async () => {
+  it('[mcp §A6] makes an error of what is no message, and nothing for notifications', async () => {
     const notification = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/x' });
     for (const [status, type, text, message] of [
       [401, 'text/plain', 'token is bad', 'token is bad'],
@@ -273,7 +275,7 @@ describe('the bridge, to a service that answers strangely', () => {
     expect(JSON.parse(stdout)).toEqual({ jsonrpc: '2.0', id: 1, result: { a: 'b\nc' } });
   });
 
-  it('[mcp §A6] lets the quick overtake the slow, writes the last answer, and drops the cancelled', async () => {
+  it('[mcp §A6] lets the quick overtake the slow, waits for the last, drops the cancelled', async () => {
     answer = (body) => {
       const { id } = JSON.parse(body);
       const text = JSON.stringify({ jsonrpc: '2.0', id, result: {} });

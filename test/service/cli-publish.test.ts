@@ -278,7 +278,8 @@ describe('publish with a project file', () => {
     const none = await sandbox.run(['publish', 'other'], { cwd });
     expect(none.code).toBe(1);
     expect(none.stderr).toContain(
-      `No database target matches 'other'. Available databases: ${database}-a, ${database}-b, ${database}-z`,
+      `No database target matches 'other'. Available databases: ${database}-a, ` +
+        `${database}-b, ${database}-z`,
     );
   });
 

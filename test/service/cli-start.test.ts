@@ -55,7 +55,7 @@ describe('start', () => {
     expect(await (await start()).stop()).toBe(0);
   });
 
-  it('[cli §8] fails when another service has the data folder, and takes over from a dead one', async () => {
+  it('[cli §8] fails when another service has the data folder, but not a dead one', async () => {
     const service = await start();
     const address = `127.0.0.1:${await freePort()}`;
     const second = await sandbox.run(['start', '--listen-addr', address]);
@@ -145,15 +145,16 @@ describe('a signal', () => {
       await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
       const load = Array.from({ length: 12 }, (_, writer) => new Writer(sandbox.url, writer));
       const writing = Promise.all(load.map((writer) => writer.write()));
-      await new Promise((resolve) => setTimeout(resolve, 500));
-      const follower = sandbox.run(['logs', 'ledger', '-f']);
+      const follower = sandbox.spawn(['logs', 'ledger', '-f']);
+      const followed = new Promise((resolve) => follower.on('close', resolve));
+      await new Promise((resolve) => follower.stdout?.once('data', resolve));
       await new Promise((resolve) => setTimeout(resolve, 500));
 
       const started = performance.now();
       expect(await service.stop(signal)).toBe(0);
       const millis = performance.now() - started;
       await writing;
-      expect((await follower).code).toBe(0);
+      expect(await followed).toBe(0);
       // Clients that keep their connections do not hold it up until the limit.
       expect(millis).toBeLessThan(10_000);
       for (const writer of load) expect(writer.refusals).toEqual([]);

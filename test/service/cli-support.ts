@@ -13,7 +13,9 @@ export function writeModule(sandbox: Sandbox, name: string, source: string): str
   return folder;
 }
 
-/** Bundles a module project, so that a test that publishes it often builds it once; gives the file. */
+/**
+ * Bundles a module project, so that a test that publishes it often builds it once; gives the file.
+ */
 export async function writeBundle(sandbox: Sandbox, name: string, source: string): Promise<string> {
   const { program } = await buildModule(writeModule(sandbox, name, source));
   const file = path.join(sandbox.folder, `${name}.js`);

@@ -33,10 +33,13 @@ describe('login', () => {
     expect(await sandbox.ok(['logout'])).toBe('You are not logged in.\n');
     const { code, stdout, stderr } = await sandbox.run(['login']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
-    expect(stderr).toMatch(
-      /^Saving config to .*cli\.toml\.\nWe have logged in directly to your target server\.\nWARNING: This login will NOT work for any other servers\.\nLogged in with identity c200[0-9a-f]{60}\n$/,
-    );
     const identity = stderr.match(/c200[0-9a-f]{60}/)?.[0];
+    expect(stderr).toBe(
+      `Saving config to ${file()}.\n` +
+        'We have logged in directly to your target server.\n' +
+        'WARNING: This login will NOT work for any other servers.\n' +
+        `Logged in with identity ${identity}\n`,
+    );
     expect(statSync(file()).mode & 0o777).toBe(0o600);
     expect(await sandbox.ok(['login', 'show'])).toBe(`You are logged in as ${identity}\n`);
     const shown = await sandbox.ok(['login', 'show', '--token']);

@@ -127,6 +127,6 @@ ${where === '' ? '' : `  cd ${where}\n`}  reducerdb publish
   reducerdb call add_task "write a reducer"
   reducerdb sql "SELECT * FROM task"
 
-The module is src/index.ts; service.local.json names its database. Run \`npm install\` for types in the
-editor.`);
+The module is src/index.ts; service.local.json names its database.
+Run \`npm install\` for types in the editor.`);
 }

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest';
+import { parseJson } from '../values/json.ts';
+import { drawTable, readResult } from './sql-table.ts';
+
+describe('a result as a table', () => {
+  it('[cli §3.2] names columns and fields that have no name by their position', () => {
+    const pair = '{"Product":{"elements":[{"name":{"none":[]},"algebraic_type":{"U8":[]}}]}}';
+    const result = parseJson(
+      `{"schema":{"elements":[{"name":{"none":[]},"algebraic_type":{"Bool":[]}},` +
+        `{"name":{"none":[]},"algebraic_type":${pair}}]},"rows":[[true,[7]]]}`,
+    );
+    expect(drawTable(readResult(result))).toBe(
+      ' column 0 | column 1    \n' + '----------+-------------\n' + ' true     | (col_0 = 7) ',
+    );
+  });
+
+  it('[cli §3.2] is as wide as its widest cell, in characters', () => {
+    expect(
+      drawTable({
+        header: ['a', 'b'],
+        rows: [
+          ['äö', ''],
+          ['𝄞', 'x'],
+        ],
+      }),
+    ).toBe(' a  | b \n----+---\n äö |   \n 𝄞  | x ');
+  });
+
+  it('shows what JSON has no number for', () => {
+    const result = parseJson(
+      '{"schema":{"elements":[{"name":{"some":"f"},"algebraic_type":{"F64":[]}}]},"rows":[[null]]}',
+    );
+    expect(readResult(result).rows).toEqual([['NaN']]);
+  });
+});
