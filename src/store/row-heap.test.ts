@@ -30,7 +30,7 @@ describe('size classes', () => {
 });
 
 describe('row heap', () => {
-  it('holds rows of every size, also beyond a page, and gives all pages but one a class back', () => {
+  it('holds rows of every size, also beyond a page, and gives nearly all pages back', () => {
     const heap = new RowHeap();
     const lengths = [0, 1, 3, 4, 5, 28, 255, 256, 257, 5000, 600_000, 2 * limits.pageBytes + 3];
     const refs = lengths.map((length, at) =>

@@ -1,10 +1,10 @@
 import { i64, indexOf, storeOf, string, tableOf, u32 } from '../../test/support/store/tables.ts';
 
 /**
- * The hot paths of the store, each beside a hand-written loop that does the same work with the least
- * code: rows in raw pages, one open-addressing table of refs, an undo entry for each change. `scale`
- * 1 uses 5 million rows of (u32, 12-character string, i64), 28 bytes encoded. The sides take turns
- * slice by slice, so that a noisy machine slows all of them.
+ * The hot paths of the store, each beside a hand-written loop that does the same work with the
+ * least code: rows in raw pages, one open-addressing table of refs, an undo entry for each change.
+ * `scale` 1 uses 5 million rows of (u32, 12-character string, i64), 28 bytes encoded. The sides
+ * take turns slice by slice, so that a noisy machine slows all of them.
  */
 export function benchmarks(scale: number): Figure[] {
   const rowCount = Math.max(2000, Math.floor(5_000_000 * scale));
