@@ -1,3 +1,4 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -75,7 +76,6 @@ describe('start', () => {
     const service = await start(flags);
     const token = await newToken();
     expect(await service.stop()).toBe(0);
-    const { existsSync } = await import('node:fs');
     expect(existsSync(path.join(sandbox.folder, 'my-data/keys'))).toBe(true);
     await start(flags);
     const answer = await fetch(`${sandbox.url}/v1/identity/${'0'.repeat(64)}/verify`, {
@@ -129,6 +129,38 @@ describe('start', () => {
     expect(await service.stop()).toBe(0);
     await start(['--in-memory']);
     expect((await fetch(`${sandbox.url}/v1/database/fleeting`)).status).toBe(404);
+  });
+});
+
+describe('verify', () => {
+  it('reads the logs of a stopped service, and tells a damaged one', async () => {
+    const service = await start();
+    await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
+    await sandbox.ok(['call', 'ledger', 'append', '1', '1']);
+    const busy = await sandbox.run(['verify']);
+    expect(busy).toMatchObject({ code: 1, stdout: '' });
+    expect(busy.stderr).toContain('Stop the service first.');
+    expect(await service.stop()).toBe(0);
+
+    const intact = await sandbox.ok(['verify']);
+    expect(intact).toMatch(/^ LOG +\| STATE +\| COMMITS \| DETAIL \n/);
+    expect(intact).toMatch(/^ registry +\| intact +\| \d+ /m);
+    expect(intact).toMatch(/^ databases\/c200[0-9a-f]{60}\/log-\d+ +\| intact +\| \d+ /m);
+
+    const data = path.join(sandbox.folder, 'root/data');
+    const log = intact.match(/databases\/\S+/)?.[0] ?? '';
+    const folder = path.join(data, log);
+    const segment = path.join(folder, readdirSync(folder).sort()[0] ?? '');
+    const bytes = readFileSync(segment);
+    bytes[200] = (bytes[200] ?? 0) ^ 1;
+    writeFileSync(segment, bytes);
+    const damaged = await sandbox.run(['verify', '--data-dir', data]);
+    expect(damaged.code).toBe(1);
+    expect(damaged.stdout).toMatch(/^ databases\/\S+ +\| damaged +\| /m);
+    expect(damaged.stderr).toContain('Error: 1 of 2 logs are damaged.');
+    const absent = await sandbox.run(['verify', '--data-dir', 'nowhere']);
+    expect(absent.code).toBe(1);
+    expect(absent.stderr).toContain('There is no data in ');
   });
 });
 
