@@ -6,5 +6,7 @@ export default defineConfig({
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: 'forks',
+    // Much of the time is spent waiting for processes and disks, also on two cores.
+    maxWorkers: 2,
   },
 });

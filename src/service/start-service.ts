@@ -79,8 +79,8 @@ async function assemble(
   }
   const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
   const tokens = new HostTokens(keys, configuration.issuer);
-  let handler = startingUp;
-  const server = await listen(configuration.listen, () => handler);
+  const waitingRoom = new WaitingRoom();
+  const server = await listen(configuration.listen, waitingRoom.handler);
   const end = new ServerEnd(server);
   releases.push(() => end.close(0));
   const host = await Host.open({
@@ -97,7 +97,7 @@ async function assemble(
   const stopping = new AbortController();
   // Each request that follows a log listens until it ends; there may be many.
   setMaxListeners(0, stopping.signal);
-  handler = makeHandler(configuration, { host, tokens, log, stopping: stopping.signal });
+  waitingRoom.open(makeHandler(configuration, { host, tokens, log, stopping: stopping.signal }));
   const address = addressOf(server);
   log.report({ level: 'info', message: `listening on ${urlOf(address)}` });
   const stop = async () => {
@@ -125,12 +125,27 @@ function once(work: () => Promise<void>): () => Promise<void> {
 
 type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
 
-/** The port is taken before the databases start, so that a second service fails at once. */
-const startingUp: Handler = () =>
-  new Response('the service is starting; ask again', {
-    status: 503,
-    headers: { 'retry-after': '1' },
+/**
+ * The port is taken before the databases start, so that a second service fails at once; requests that
+ * come early wait here until there is somebody to answer them.
+ */
+class WaitingRoom {
+  #serve: Handler | undefined;
+  #open: (serve: Handler) => void = () => undefined;
+  readonly #opened = new Promise<Handler>((resolve) => {
+    this.#open = resolve;
   });
+
+  readonly handler: Handler = (request, bindings) =>
+    this.#serve === undefined
+      ? this.#opened.then((serve) => serve(request, bindings))
+      : this.#serve(request, bindings);
+
+  open(serve: Handler): void {
+    this.#serve = serve;
+    this.#open(serve);
+  }
+}
 
 interface Parts {
   readonly host: Host;
@@ -158,9 +173,9 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   return makeRouter({ routes, tokens, onError }).fetch as Handler;
 }
 
-function listen({ host, port }: ListenAddress, handler: () => Handler): Promise<Server> {
+function listen({ host, port }: ListenAddress, handler: Handler): Promise<Server> {
   const server = createAdaptorServer({
-    fetch: (request, bindings) => handler()(request, bindings),
+    fetch: handler,
     overrideGlobalObjects: false,
   }) as Server;
   server.requestTimeout = limits.requestMillisMax;
