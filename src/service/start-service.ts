@@ -126,8 +126,8 @@ function once(work: () => Promise<void>): () => Promise<void> {
 type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
 
 /**
- * The port is taken before the databases start, so that a second service fails at once; requests that
- * come early wait here until there is somebody to answer them.
+ * The port is taken before the databases start, so that a second service fails at once; requests
+ * that come early wait here until there is somebody to answer them.
  */
 class WaitingRoom {
   #serve: Handler | undefined;
