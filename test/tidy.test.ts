@@ -12,7 +12,7 @@ import {
   checkOrphans,
   checkPackages,
 } from './tidy/rules.ts';
-import { readSources } from './tidy/source-file.ts';
+import { readDocuments, readSources } from './tidy/source-file.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -53,9 +53,20 @@ describe('the source tree', () => {
     expect(rows.filter((row) => !text.includes(row))).toEqual([]);
   });
 
+  it('has documents whose links lead somewhere', () => {
+    const dead = readDocuments(root).flatMap(({ path: document, text }) =>
+      [...text.matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)]
+        .map((match) => path.join(path.dirname(document), match[1] ?? ''))
+        .filter((target) => !existsSync(path.join(root, target)))
+        .map((target) => `${document}: ${target}`),
+    );
+    expect(dead).toEqual([]);
+  });
+
   it('speaks of the product alone in code and documents', () => {
     const words = /\/work\/|\/root\/|\bhelper-\d|\bhidden (test|check)s?\b/i;
-    expect(files.filter((file) => words.test(file.text)).map((file) => file.path)).toEqual([]);
+    const all = [...files, ...readDocuments(root)];
+    expect(all.filter((file) => words.test(file.text)).map((file) => file.path)).toEqual([]);
   });
 });
 

@@ -188,7 +188,7 @@ describe('what buildModule refuses', () => {
   it('is a module without a default export', async () => {
     write({ 'src/index.ts': 'export const a = 1;\n' });
     expect(await buildError()).toBe(
-      'src/index.ts: must export schema as default export, as in: export default spacetimedb',
+      'src/index.ts: must export schema as default export, as in: export default db',
     );
   });
 

@@ -36,7 +36,7 @@ export async function buildModule(
   if (!isDefaultExported) {
     throw new BuildError(
       `${relativeTo(project, project.entry)}: must export schema as default export, ` +
-        'as in: export default spacetimedb',
+        'as in: export default db',
     );
   }
   const file = (ending: string) =>

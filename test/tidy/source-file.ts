@@ -16,6 +16,20 @@ export function readSources(root: string, folder = 'src'): SourceFile[] {
     .map((file) => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') }));
 }
 
+/** The project's documents: those at its root and those below its folders. */
+export function readDocuments(root: string): SourceFile[] {
+  const folders = ['docs', 'src', 'bench', 'examples', 'templates'];
+  const below = folders.flatMap((folder) =>
+    readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).map(
+      (name) => `${folder}/${name.split(path.sep).join('/')}`,
+    ),
+  );
+  return [...readdirSync(root), ...below]
+    .filter((name) => name.endsWith('.md') && !name.includes('node_modules'))
+    .sort()
+    .map((file) => ({ path: file, text: readFileSync(path.join(root, file), 'utf8') }));
+}
+
 /** The room a file is in, or `undefined` for the three files beside the rooms. */
 export function roomOf(file: string): string | undefined {
   const parts = file.split('/');
