@@ -29,15 +29,20 @@ const leewaySeconds = 60;
 export function readClaims(payload: string, nowSeconds: number): TokenClaims {
   const claims = parseObject(payload);
   const expiresAt = readExpiry(claims);
-  if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
-    throw new TokenError('Invalid token: ExpiredSignature');
-  }
+  refuseExpired(expiresAt, nowSeconds);
   const issuedAt = readSeconds(claims, 'iat');
   const issuer = readName(claims, 'iss', 'Issuer');
   const subject = readName(claims, 'sub', 'Subject');
   const identity = deriveIdentity(issuer, subject);
   checkStatedIdentity(claims, identity);
   return { identity, issuer, subject, issuedAt, expiresAt, payload };
+}
+
+/** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed. */
+export function refuseExpired(expiresAt: number | undefined, nowSeconds: number): void {
+  if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
+    throw new TokenError('Invalid token: ExpiredSignature');
+  }
 }
 
 /** Parses one of a token's parts, which must be a JSON object. */

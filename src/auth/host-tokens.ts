@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CompactSign, compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
-import { parseObject, readClaims, type TokenClaims, TokenError } from './claims.ts';
+import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
 import { deriveIdentity } from './identity.ts';
 import type { HostKeys } from './keys.ts';
 
@@ -63,7 +63,10 @@ export class HostTokens {
   /** Accepts a token or throws `TokenError`. */
   async verify(token: string): Promise<TokenClaims> {
     const known = this.#verified.get(token);
-    if (known !== undefined) return readClaims(known.payload, nowSeconds());
+    if (known !== undefined) {
+      refuseExpired(known.expiresAt, nowSeconds());
+      return known;
+    }
     const payload = await this.#verifySignature(token);
     const claims = readClaims(payload, nowSeconds());
     this.#remember(token, claims);
