@@ -43,6 +43,17 @@ export const limits = {
   workerHeapMebibytesMax: 256,
   /** Memory, heap or buffers, that one call may hold beyond what the process held before it. */
   callBufferBytesMax: 512 * mebibyte,
+  /** One buffer, or typed array, of a module. */
+  moduleBufferBytesMax: 256 * mebibyte,
+  /** Elements of a list, or characters of a text, that one built-in walks for a module. */
+  moduleElementCountMax: 2 ** 25,
+  /** Pieces that a module's text is split into. */
+  modulePieceCountMax: 2 ** 24,
+  /**
+   * The same for what costs more for each: keys of a list, code and patterns made from text, texts
+   * compared or changed by the rules of a language.
+   */
+  moduleSlowCountMax: 2 ** 22,
   /** One program as published. */
   programBytesMax: 64 * mebibyte,
   /** One segment of the commit log. */
@@ -92,4 +103,9 @@ export const limits = {
 
 assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
+assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument must be parseable');
+assert(
+  limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
+  'a list of the largest length must fit a call',
+);
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');

@@ -289,7 +289,7 @@ function classify(thrown) {
     message = cut(messageOf(thrown), textLengthMax);
     return 1;
   }
-  message = cut('Uncaught ' + describeThrown(thrown), textLengthMax);
+  message = cut('Uncaught ' + cut(describeThrown(thrown), textLengthMax), textLengthMax);
   stack = cut(stackOf(thrown), stackLengthMax);
   return 2;
 }
@@ -343,7 +343,7 @@ function cut(text, lengthMax) {
 
 function reportRejection(reason) {
   if (!host.mayLog()) return;
-  const text = 'Unhandled promise rejection: ' + describeThrown(reason);
+  const text = 'Unhandled promise rejection: ' + cut(describeThrown(reason), textLengthMax);
   host.log(0, cut(text, textLengthMax), cut(stackOf(reason), stackLengthMax));
 }
 

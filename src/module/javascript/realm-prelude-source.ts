@@ -1,3 +1,5 @@
+import { sizeGuardsSource } from './size-guards-source.ts';
+
 /**
  * Script text that a new realm runs before anything else, the hardening library included. It takes
  * away what would let a program end the whole process or pull a buffer from under the engine.
@@ -10,8 +12,10 @@
  *    other full stack. Methods that would look up `exec` on the program's object work on a private
  *    copy of the pattern: a program can hide `exec` on its own. Costs about a third of a
  *    microsecond a use.
+ * 3. Sizes: see `size-guards-source.ts`.
  */
-export const realmPreludeSource = `(function () {
+export const realmPreludeSource = `${sizeGuardsSource}
+(function () {
 'use strict';
 delete ArrayBuffer.prototype.transfer;
 delete ArrayBuffer.prototype.transferToFixedLength;
