@@ -9,19 +9,25 @@ export async function interactiveSql(
   database: string,
   run: (statement: string) => Promise<string>,
 ): Promise<void> {
-  const lines = createInterface({
-    input: process.stdin,
-    output: process.stdout,
-    prompt: `${database}> `,
-    historySize: 1_000,
+  const prompt = `${database}> `;
+  const { stdin: input, stdout: output } = process;
+  const lines = createInterface({ input, output, prompt, historySize: 1_000 });
+  // Input that is no terminal may have ended while its first lines are still being answered.
+  let isOpen = true;
+  lines.once('close', () => {
+    isOpen = false;
   });
-  lines.prompt();
+  const ask = () => {
+    if (isOpen) lines.prompt();
+    else output.write(prompt);
+  };
+  ask();
   for await (const line of lines) {
     const statement = line.trim();
     if (statement === '.exit') break;
-    if (statement === '.clear') process.stdout.write('\u001b[2J\u001b[H');
+    if (statement === '.clear') output.write('\u001b[2J\u001b[H');
     else if (statement !== '') await show(io, statement, run);
-    lines.prompt();
+    ask();
   }
   lines.close();
 }
