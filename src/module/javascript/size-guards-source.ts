@@ -275,7 +275,9 @@ replace(Array, {
   from(items, ...rest) {
     const hasIterator = items === undefined || items === null || items[iteratorKey] != null;
     if (!hasIterator) return apply(nativeFrom, this, [withoutIterator(items), ...rest]);
-    if (isList(items) || typeof items !== 'object') return apply(nativeFrom, this, [items, ...rest]);
+    if (isList(items) || typeof items !== 'object') {
+      return apply(nativeFrom, this, [items, ...rest]);
+    }
     const iterator = items[iteratorKey];
     const once = { __proto__: null, [iteratorKey]: () => apply(iterator, items, []) };
     return apply(nativeFrom, this, [once, ...rest]);
