@@ -54,6 +54,8 @@ export const limits = {
    * compared or changed by the rules of a language.
    */
   moduleSlowCountMax: 2 ** 22,
+  /** Steps, at worst, of looking for a long text in another: the product of their lengths. */
+  moduleSearchStepsMax: 2 ** 36,
   /** One program as published. */
   programBytesMax: 64 * mebibyte,
   /** One segment of the commit log. */

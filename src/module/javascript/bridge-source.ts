@@ -1,3 +1,4 @@
+import { limits } from '../../limits.ts';
 import { guestGlobalsSource } from './guest-globals-source.ts';
 import { guestPromiseSource } from './guest-promise-source.ts';
 
@@ -160,6 +161,7 @@ function furnish() {
 // reaches into the host. Neither word can be written with escapes, so looking for the words is
 // enough.
 function refuseKeywords(source) {
+  if (source.length > ${limits.moduleSlowCountMax}) throw new RangeError('Invalid string length');
   const match = /(?<![\w$])(async|import)(?![\w$])/.exec(source);
   if (match !== null) {
     throw new SyntaxError('"' + match[1] + '" is not available in code made from text in a module');

@@ -1,3 +1,4 @@
+import { limits } from '../../limits.ts';
 import { sizeGuardsSource } from './size-guards-source.ts';
 
 /**
@@ -34,6 +35,7 @@ const flagGetters = [
   ['u', 'unicode'], ['v', 'unicodeSets'], ['y', 'sticky'],
 ].map(([letter, name]) => [letter, getterOf(name)]).filter(([, get]) => get !== undefined);
 
+const searchStepsMax = ${limits.moduleSearchStepsMax};
 const patterns = new WeakMap();
 const getPattern = patterns.get.bind(patterns);
 const setPattern = patterns.set.bind(patterns);
@@ -78,7 +80,15 @@ function nestingOf(source) {
 function exec(pattern, text) {
   const inspected = getPattern(pattern) ?? inspect(pattern);
   apply(nothing, undefined, inspected.ballast);
-  return apply(nativeExec, pattern, [text]);
+  return apply(nativeExec, pattern, [searchable(inspected.source, text)]);
+}
+
+// A long pattern is mostly a text to look for; that takes, at worst, the product of both lengths.
+function searchable(source, value) {
+  if (source.length < 1024) return value;
+  const text = typeof value === 'string' ? value : \`\${value}\`;
+  if (source.length * text.length > searchStepsMax) throw new RangeError('Invalid string length');
+  return text;
 }
 
 function copyOf(pattern) {
@@ -90,9 +100,9 @@ function copyOf(pattern) {
 
 function onCopy(method, movesIndex) {
   return {
-    method(...values) {
+    method(text, value) {
       const copy = copyOf(this);
-      const result = apply(method, copy, values);
+      const result = apply(method, copy, [searchable(copy.source, text), value]);
       if (movesIndex && this.lastIndex !== copy.lastIndex) this.lastIndex = copy.lastIndex;
       return result;
     },

@@ -11,10 +11,11 @@ import { textGuardsSource } from './text-guards-source.ts';
  * the watchdog, which can interrupt those. Language constructs cannot be guarded from here; what
  * remains is listed in the module room's README.
  *
- * 1. Methods of arrays first look at the length. Of a genuine array it cannot change between our
- *    look and the engine's. Anything else (an object with a length, a proxy) is passed to the
- *    engine behind a proxy of ours, with the length that we saw.
- * 2. Proxies are remembered as they are made, because nothing else tells one from an array.
+ * 1. Methods of arrays first look at the length. Of an array it cannot change between our look and
+ *    the engine's. An object with a length is passed to the engine behind a proxy of ours, with the
+ *    length that we saw.
+ * 2. Nothing tells the proxy of an array from an array, and it can have another length at each
+ *    look. So those of a program look at what they answer.
  * 3. Constructors of buffers and typed arrays are ours, and look at the size. Those of the engine
  *    are not reachable: prototypes name ours, and every copying method goes through them.
  * 4. A text is cut into a bounded number of pieces, and parsed up to a bounded length.
@@ -28,20 +29,18 @@ const elementCountMax = ${limits.moduleElementCountMax};
 const pieceCountMax = ${limits.modulePieceCountMax};
 const slowCountMax = ${limits.moduleSlowCountMax};
 const bufferBytesMax = ${limits.moduleBufferBytesMax};
+const searchStepsMax = ${limits.moduleSearchStepsMax};
 
 const { apply, construct, defineProperty, getOwnPropertyDescriptor, getPrototypeOf } = Reflect;
 const { get, set, ownKeys } = Reflect;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
-const hasOwn = Object.hasOwn;
+const { hasOwn } = Object;
+const { trunc } = Math;
 const { iterator: iteratorKey, isConcatSpreadable: spreadableKey } = Symbol;
 const getterOf = (object, key) => getOwnPropertyDescriptor(object, key).get;
 
 const NativeProxy = Proxy;
-const targets = new WeakMap();
-const targetOf = targets.get.bind(targets);
-const isProxy = targets.has.bind(targets);
-const remember = targets.set.bind(targets);
 
 function tooLong() {
   throw new RangeError('Invalid array length');
@@ -73,25 +72,57 @@ function dressConstructor(constructor, native, owner = globalThis, name = native
 
 // ---- Proxies
 
-function makeProxy(target, handler) {
-  const proxy = new NativeProxy(target, handler);
-  remember(proxy, target);
-  return proxy;
+// Reads the traps of a handler when they are needed, as the engine does; guards one of them.
+class ListHandler {
+  #handler;
+
+  constructor(handler) {
+    this.#handler = handler;
+  }
+
+  static {
+    const names = ['getPrototypeOf', 'setPrototypeOf', 'isExtensible', 'preventExtensions', 'has'];
+    names.push('getOwnPropertyDescriptor', 'defineProperty', 'set', 'deleteProperty', 'ownKeys');
+    for (const name of names) {
+      defineProperty(ListHandler.prototype, name, {
+        get() {
+          const handler = this.#handler;
+          const trap = handler[name];
+          if (trap === undefined || trap === null) return undefined;
+          return (...values) => apply(trap, handler, values);
+        },
+      });
+    }
+  }
+
+  get(target, key, receiver) {
+    const trap = this.#handler.get;
+    const hasTrap = trap !== undefined && trap !== null;
+    const value = hasTrap
+      ? apply(trap, this.#handler, [target, key, receiver])
+      : get(target, key, receiver);
+    if (key === 'length' && value > elementCountMax) tooLong();
+    return value;
+  }
+}
+Reflect.setPrototypeOf(ListHandler.prototype, null);
+
+function guardedHandler(target, handler) {
+  const isObject = typeof handler === 'object' ? handler !== null : typeof handler === 'function';
+  return isObject && isArray(target) ? new ListHandler(handler) : handler;
 }
 
 // Bound: like the engine's, it has no prototype.
 const GuestProxy = function (target, handler) {
   if (new.target === undefined) throw new TypeError("Constructor Proxy requires 'new'");
-  return makeProxy(target, handler);
+  return new NativeProxy(target, guardedHandler(target, handler));
 }.bind();
 defineProperty(GuestProxy, 'name', { value: 'Proxy', configurable: true });
 defineProperty(GuestProxy, 'length', { value: 2, configurable: true });
 const nativeRevocable = NativeProxy.revocable;
 const { revocable } = {
   revocable(target, handler) {
-    const made = nativeRevocable(target, handler);
-    remember(made.proxy, target);
-    return made;
+    return nativeRevocable(target, guardedHandler(target, handler));
   },
 };
 defineProperty(GuestProxy, 'revocable', { value: revocable, writable: true, configurable: true });
@@ -99,7 +130,7 @@ defineProperty(globalThis, 'Proxy', { value: GuestProxy });
 
 // The list itself if it is an array of bounded length, else a stand-in whose length cannot change.
 function bounded(list) {
-  if (isArray(list) && !isProxy(list)) {
+  if (isArray(list)) {
     if (list.length > elementCountMax) tooLong();
     return list;
   }
@@ -111,7 +142,7 @@ function pinned(object, lengthMax) {
   const length = +raw;
   if (length > lengthMax) tooLong();
   const value = raw === undefined ? undefined : length;
-  return makeProxy(object, {
+  return new NativeProxy(object, {
     __proto__: null,
     get: (target, key) => (key === 'length' ? value : get(target, key)),
     set: (target, key, next) => set(target, key, next),
@@ -126,6 +157,7 @@ const { flat, flatMap, forEach, includes, indexOf, join } = arrays;
 const { concat, lastIndexOf, map, reduce, reduceRight, reverse, shift, slice, some, sort } = arrays;
 const { splice, unshift, toLocaleString, toReversed, toSorted, toSpliced } = arrays;
 const arrayWith = arrays.with;
+const NativeArray = Array;
 const nativeFrom = Array.from;
 
 // Such methods return the list that they were called on.
@@ -148,26 +180,38 @@ replace(arrays, {
     return returned(copyWithin.call(list, to, start, end), list, this);
   },
   every(callback, self) {
-    return every.call(bounded(this), callback, self);
+    if (!isArray(this)) return every.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return every.call(this, callback, self);
   },
   fill(value, start, end) {
     const list = bounded(this);
     return returned(fill.call(list, value, start, end), list, this);
   },
   filter(callback, self) {
-    return filter.call(bounded(this), callback, self);
+    if (!isArray(this)) return filter.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return filter.call(this, callback, self);
   },
   find(callback, self) {
-    return find.call(bounded(this), callback, self);
+    if (!isArray(this)) return find.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return find.call(this, callback, self);
   },
   findIndex(callback, self) {
-    return findIndex.call(bounded(this), callback, self);
+    if (!isArray(this)) return findIndex.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return findIndex.call(this, callback, self);
   },
   findLast(callback, self) {
-    return findLast.call(bounded(this), callback, self);
+    if (!isArray(this)) return findLast.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return findLast.call(this, callback, self);
   },
   findLastIndex(callback, self) {
-    return findLastIndex.call(bounded(this), callback, self);
+    if (!isArray(this)) return findLastIndex.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return findLastIndex.call(this, callback, self);
   },
   flat(depth) {
     const list = bounded(this);
@@ -176,10 +220,14 @@ replace(arrays, {
     return flat.call(list, levels);
   },
   flatMap(callback, self) {
-    return flatMap.call(bounded(this), callback, self);
+    if (!isArray(this)) return flatMap.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return flatMap.call(this, callback, self);
   },
   forEach(callback, self) {
-    return forEach.call(bounded(this), callback, self);
+    if (!isArray(this)) return forEach.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return forEach.call(this, callback, self);
   },
   includes(value, start) {
     return includes.call(bounded(this), value, start);
@@ -194,13 +242,21 @@ replace(arrays, {
     return lastIndexOf.apply(bounded(this), values);
   },
   map(callback, self) {
-    return map.call(bounded(this), callback, self);
+    if (!isArray(this)) return map.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return map.call(this, callback, self);
   },
-  reduce(...values) {
-    return reduce.apply(bounded(this), values);
+  reduce(callback, ...initial) {
+    if (!isArray(this)) return reduce.call(bounded(this), callback, ...initial);
+    if (this.length > elementCountMax) tooLong();
+    if (initial.length === 0) return reduce.call(this, callback);
+    return reduce.call(this, callback, initial[0]);
   },
-  reduceRight(...values) {
-    return reduceRight.apply(bounded(this), values);
+  reduceRight(callback, ...initial) {
+    if (!isArray(this)) return reduceRight.call(bounded(this), callback, ...initial);
+    if (this.length > elementCountMax) tooLong();
+    if (initial.length === 0) return reduceRight.call(this, callback);
+    return reduceRight.call(this, callback, initial[0]);
   },
   reverse() {
     const list = bounded(this);
@@ -210,10 +266,12 @@ replace(arrays, {
     return shift.call(bounded(this));
   },
   slice(start, end) {
-    return slice.call(bounded(this), start, end);
+    return slice.call(isArray(this) ? bounded(this) : copyOf(present(this)), start, end);
   },
   some(callback, self) {
-    return some.call(bounded(this), callback, self);
+    if (!isArray(this)) return some.call(bounded(this), callback, self);
+    if (this.length > elementCountMax) tooLong();
+    return some.call(this, callback, self);
   },
   sort(compare) {
     const list = bounded(this);
@@ -246,17 +304,28 @@ replace(arrays, {
 function spreadable(part) {
   if (typeof part !== 'object' && typeof part !== 'function') return part;
   if (part === null) return part;
-  if (!isProxy(part) && !(spreadableKey in part)) {
-    if (isArray(part) && part.length > elementCountMax) tooLong();
+  if (isArray(part) && !(spreadableKey in part)) {
+    if (part.length > elementCountMax) tooLong();
     return part;
   }
   const flag = part[spreadableKey];
-  if (flag === undefined ? !isArray(part) : !flag) return [part];
-  const { length } = pinned(part, elementCountMax);
+  return (flag === undefined ? isArray(part) : flag) ? copyOf(part) : [part];
+}
+
+// In a loop of ours, which can be interrupted.
+function copyOf(list) {
+  const object = Object(list);
+  const length = trunc(+object.length) || 0;
+  if (length > elementCountMax) tooLong();
   const copy = [];
-  for (let index = 0; index < length; index += 1) if (index in part) copy[index] = part[index];
-  copy.length = length;
+  for (let index = 0; index < length; index += 1) if (index in object) copy[index] = object[index];
+  if (length > 0) copy.length = length;
   return copy;
+}
+
+function present(self) {
+  if (self === undefined || self === null) throw new TypeError('called on null or undefined');
+  return self;
 }
 
 // Counts in a loop of ours, which can be interrupted.
@@ -272,38 +341,26 @@ function countFlat(list, levels, before) {
 }
 
 replace(Array, {
-  from(items, ...rest) {
-    const hasIterator = items === undefined || items === null || items[iteratorKey] != null;
-    if (!hasIterator) return apply(nativeFrom, this, [withoutIterator(items), ...rest]);
-    if (isList(items) || typeof items !== 'object') {
-      return apply(nativeFrom, this, [items, ...rest]);
-    }
-    const iterator = items[iteratorKey];
-    const once = { __proto__: null, [iteratorKey]: () => apply(iterator, items, []) };
-    return apply(nativeFrom, this, [once, ...rest]);
+  from(items, map, self) {
+    if (typeof items === 'string' || isList(items)) return nativeFrom.call(this, items, map, self);
+    const iterator = present(items)[iteratorKey];
+    const hasIterator = iterator !== undefined && iterator !== null;
+    if (!hasIterator && this === NativeArray) return nativeFrom(copyOf(items), map, self);
+    const list = hasIterator
+      ? { __proto__: null, [iteratorKey]: () => apply(iterator, items, []) }
+      : withoutIterator(pinned(Object(items), elementCountMax));
+    return nativeFrom.call(this, list, map, self);
   },
 });
 
-// A genuine array whose iterator is the engine's.
-function isList(items) {
-  return (
-    isArray(items) &&
-    !isProxy(items) &&
-    getPrototypeOf(items) === arrays &&
-    !hasOwn(items, iteratorKey)
-  );
+function withoutIterator(list) {
+  const handler = { get: (target, key) => (key === iteratorKey ? undefined : get(target, key)) };
+  return new NativeProxy(list, { __proto__: null, ...handler });
 }
 
-function withoutIterator(items, lengthMax = elementCountMax) {
-  const object = Object(items);
-  const { length } = pinned(object, lengthMax);
-  return makeProxy(object, {
-    __proto__: null,
-    get: (target, key) => {
-      if (key === 'length') return length;
-      return key === iteratorKey ? undefined : get(target, key);
-    },
-  });
+// An array whose iterator is the engine's, or the proxy of one.
+function isList(items) {
+  return isArray(items) && getPrototypeOf(items) === arrays && !hasOwn(items, iteratorKey);
 }
 
 // ---- Buffers and typed arrays
@@ -332,6 +389,7 @@ dressConstructor(function ArrayBuffer(length, options) {
   if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
   const bytes = +length;
   if (bytes > bufferBytesMax) noMemory();
+  if (options === undefined && new.target === ArrayBuffer) return new NativeBuffer(bytes);
   const raw = typeof options === 'object' && options !== null ? options.maxByteLength : undefined;
   if (raw === undefined) return construct(NativeBuffer, [bytes], new.target);
   const maxByteLength = +raw;
@@ -341,21 +399,26 @@ dressConstructor(function ArrayBuffer(length, options) {
 
 // What a typed array is to be made from, such that making it stays within bounds.
 function typedSource(source, countMax) {
-  if (typeof source !== 'object' && typeof source !== 'function') return +source;
-  if (source === null || isBuffer(source)) return source;
-  if (isTyped(source)) {
-    if (typedLengthOf.call(source) > countMax) noMemory();
-    return source;
+  if (source === null) return 0;
+  if (typeof source !== 'object' && typeof source !== 'function') {
+    const length = +source;
+    if (length > countMax) noMemory();
+    return length;
   }
   if (isList(source)) {
     if (source.length > countMax) noMemory();
     return source;
   }
-  const iterator = source[iteratorKey];
-  if (iterator === undefined || iterator === null) {
-    return withoutIterator(source, countMax < elementCountMax ? countMax : elementCountMax);
+  if (isTyped(source)) {
+    if (typedLengthOf.call(source) > countMax) noMemory();
+    return source;
   }
-  const items = [...{ __proto__: null, [iteratorKey]: () => apply(iterator, source, []) }];
+  if (isBuffer(source)) return source;
+  const iterator = source[iteratorKey];
+  const items =
+    iterator === undefined || iterator === null
+      ? copyOf(source)
+      : [...{ __proto__: null, [iteratorKey]: () => apply(iterator, source, []) }];
   if (items.length > countMax) noMemory();
   return items;
 }
@@ -398,13 +461,13 @@ replace(typedArrays, {
     return typedSet.call(this, bounded(source), offset);
   },
   sort(compare) {
-    return typedSort.call(boundedTyped(this, elementCountMax), compare);
+    return typedSort.call(boundedTyped(this, pieceCountMax), compare);
   },
   toLocaleString(...values) {
     return typedToLocaleString.apply(boundedTyped(this, slowCountMax), values);
   },
   toSorted(compare) {
-    return typedToSorted.call(boundedTyped(this, elementCountMax), compare);
+    return typedToSorted.call(boundedTyped(this, pieceCountMax), compare);
   },
 });
 

@@ -6,6 +6,8 @@ export const textGuardsSource = `// ---- Texts
 
 const texts = String.prototype;
 const { localeCompare, match, matchAll, normalize, replaceAll, search, split } = texts;
+const { includes: textIncludes, indexOf: textIndexOf, lastIndexOf: textLastIndexOf } = texts;
+const { replace: textReplace } = texts;
 const { toLocaleLowerCase, toLocaleUpperCase } = texts;
 const textOf = texts.valueOf;
 const nativeRaw = String.raw;
@@ -35,9 +37,10 @@ function isObject(value) {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-function present(self) {
-  if (self === undefined || self === null) throw new TypeError('called on null or undefined');
-  return self;
+// Looking for a text takes, at worst, the product of both lengths.
+function searchable(text, sought) {
+  if (sought.length > 1023 && text.length * sought.length > searchStepsMax) textTooLong();
+  return sought;
 }
 
 // A text is about to become a pattern.
@@ -49,6 +52,20 @@ function patternText(pattern) {
 }
 
 replace(texts, {
+  includes(sought, position) {
+    const text = toText(present(this));
+    // Throws when it is a pattern.
+    if (isObject(sought)) textIncludes.call('', sought);
+    return textIncludes.call(text, searchable(text, toText(sought)), position);
+  },
+  indexOf(sought, position) {
+    const text = toText(present(this));
+    return textIndexOf.call(text, searchable(text, toText(sought)), position);
+  },
+  lastIndexOf(sought, position) {
+    const text = toText(present(this));
+    return textLastIndexOf.call(text, searchable(text, toText(sought)), position);
+  },
   localeCompare(other, locales, options) {
     return localeCompare.call(
       localeText(present(this)), localeText(other), localesOf(locales), options);
@@ -66,14 +83,19 @@ replace(texts, {
     if (isObject(pattern)) return replaceAll.call(this, pattern, value);
     const text = toText(present(this));
     if (text.length > slowCountMax) textTooLong();
-    return replaceAll.call(text, pattern, value);
+    return replaceAll.call(text, searchable(text, toText(pattern)), value);
+  },
+  replace(pattern, value) {
+    if (isObject(pattern)) return textReplace.call(this, pattern, value);
+    const text = toText(present(this));
+    return textReplace.call(text, searchable(text, toText(pattern)), value);
   },
   search(pattern) {
     return search.call(this, patternText(pattern));
   },
   split(separator, limit) {
     if (typeof this === 'string' && typeof separator === 'string' && limit === undefined) {
-      if (this.length < pieceCountMax) return split.call(this, separator);
+      if (this.length < pieceCountMax) return split.call(this, searchable(this, separator));
     } else if (isObject(separator)) {
       present(this);
       const method = separator[splitKey];
@@ -82,7 +104,8 @@ replace(texts, {
     const text = toText(present(this));
     const count = limit === undefined ? 4294967295 : limit >>> 0;
     const most = count > pieceCountMax ? pieceCountMax + 1 : count;
-    const pieces = split.call(text, separator === undefined ? separator : toText(separator), most);
+    const sought = separator === undefined ? separator : searchable(text, toText(separator));
+    const pieces = split.call(text, sought, most);
     if (pieces.length > pieceCountMax) tooLong();
     return pieces;
   },
@@ -138,21 +161,15 @@ const { assign, entries, getOwnPropertyDescriptors, getOwnPropertyNames, keys, v
 
 // Each index of a list or text becomes a key.
 function fewKeys(object) {
-  let own = object;
-  for (;;) {
-    const target = targetOf(own);
-    if (target === undefined) break;
-    own = target;
-  }
-  if (typeof own === 'object' && own !== null) {
-    if (isArray(own)) {
-      if (own.length > slowCountMax) tooLong();
-    } else if (isView(own)) {
-      if (isTyped(own) && typedLengthOf.call(own) > slowCountMax) tooLong();
-    } else if (hasOwn(own, 'length') && isTextObject(own)) {
-      if (own.length > slowCountMax) tooLong();
+  if (typeof object === 'object' && object !== null) {
+    if (isArray(object)) {
+      if (object.length > slowCountMax) tooLong();
+    } else if (isView(object)) {
+      if (isTyped(object) && typedLengthOf.call(object) > slowCountMax) tooLong();
+    } else if (hasOwn(object, 'length') && isTextObject(object)) {
+      if (object.length > slowCountMax) tooLong();
     }
-  } else if (typeof own === 'string' && own.length > slowCountMax) {
+  } else if (typeof object === 'string' && object.length > slowCountMax) {
     tooLong();
   }
   return object;
@@ -168,9 +185,10 @@ function isTextObject(value) {
 }
 
 replace(Object, {
-  assign(target, ...sources) {
-    for (let index = 0; index < sources.length; index += 1) fewKeys(sources[index]);
-    return assign(target, ...sources);
+  assign(target, source, ...more) {
+    if (more.length === 0) return assign(target, fewKeys(source));
+    for (let index = 0; index < more.length; index += 1) fewKeys(more[index]);
+    return assign(target, fewKeys(source), ...more);
   },
   entries(object) {
     return entries(fewKeys(object));
