@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import type { HeapLimits } from './heap-care.ts';
 import type { Budget } from './host-options.ts';
 
 /** The operator's limits, and those of `limits.ts` for what the operator left open. */
@@ -17,4 +18,12 @@ export function completeBudget(budget: Partial<Budget>): Budget {
  */
 export function statementMillis({ callMillisMax }: Budget): number {
   return Math.ceil(callMillisMax * 0.8);
+}
+
+/** What a module may keep from call to call. */
+export function heapLimits({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): HeapLimits {
+  return {
+    heapBytesMax: workerHeapMebibytesMax * 1024 * 1024,
+    bufferBytesMax: callBufferBytesMax,
+  };
 }

@@ -8,41 +8,65 @@ import vm from 'node:vm';
 const lookMillis = 100;
 const collectMillis = 5_000;
 
+export interface HeapLimits {
+  readonly heapBytesMax: number;
+  /** Buffers, beyond those of the database itself. */
+  readonly bufferBytesMax: number;
+}
+
 /**
- * Watches the heap of this thread between turns. What a module keeps over its calls grows slowly
- * and belongs to no call: when it passes the limit, the thread ends and the database is opened
- * again, with nothing lost. What one call takes is the watchdog's matter.
+ * Watches the heap and the buffers of this thread between turns. What a module keeps over its calls
+ * grows slowly and belongs to no call: when it passes a limit, the thread ends and the database is
+ * opened again, with nothing lost. What one call takes is the watchdog's matter.
  */
 export class HeapCare {
-  readonly #bytesMax: number;
+  readonly #limits: HeapLimits;
+  /** Bytes in buffers of the database itself. */
+  readonly #heldBytes: () => number;
   readonly #collect = collector();
   #lookedAt = 0;
   #collectedAt = Number.NEGATIVE_INFINITY;
   /** What the last collection left. */
-  #collectedBytes = 0;
+  #collected: Use = { heapBytes: 0, bufferBytes: 0 };
 
-  constructor(mebibytesMax: number) {
-    this.#bytesMax = mebibytesMax * 1024 * 1024;
+  constructor(limits: HeapLimits, heldBytes: () => number) {
+    this.#limits = limits;
+    this.#heldBytes = heldBytes;
   }
 
-  /** True when what is reachable is over the limit. Cheap when asked often. */
-  isOver(): boolean {
+  /** Says what of all that is reachable is over its limit. Cheap when asked often. */
+  over(): 'heap' | 'buffers' | undefined {
     const now = performance.now();
-    if (now < this.#lookedAt + lookMillis) return false;
+    if (now < this.#lookedAt + lookMillis) return undefined;
     this.#lookedAt = now;
-    const used = usedBytes();
-    if (used <= this.#bytesMax) return false;
+    const use = this.#use();
+    if (this.#beyond(use) === undefined) return undefined;
+    const { heapBytesMax, bufferBytesMax } = this.#limits;
     const isRecent = now < this.#collectedAt + collectMillis;
-    if (isRecent && used < this.#collectedBytes + this.#bytesMax / 4) return false;
+    const hasGrown =
+      use.heapBytes >= this.#collected.heapBytes + heapBytesMax / 4 ||
+      use.bufferBytes >= this.#collected.bufferBytes + bufferBytesMax / 4;
+    if (isRecent && !hasGrown) return undefined;
     this.#collect();
     this.#collectedAt = performance.now();
-    this.#collectedBytes = usedBytes();
-    return this.#collectedBytes > this.#bytesMax;
+    this.#collected = this.#use();
+    return this.#beyond(this.#collected);
+  }
+
+  #use(): Use {
+    const { used_heap_size, external_memory } = v8.getHeapStatistics();
+    return { heapBytes: used_heap_size, bufferBytes: external_memory - this.#heldBytes() };
+  }
+
+  #beyond({ heapBytes, bufferBytes }: Use): 'heap' | 'buffers' | undefined {
+    if (heapBytes > this.#limits.heapBytesMax) return 'heap';
+    return bufferBytes > this.#limits.bufferBytesMax ? 'buffers' : undefined;
   }
 }
 
-function usedBytes(): number {
-  return v8.getHeapStatistics().used_heap_size;
+interface Use {
+  readonly heapBytes: number;
+  readonly bufferBytes: number;
 }
 
 /** A function that collects garbage; programs never see it, for it is made before their realms. */

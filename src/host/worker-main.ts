@@ -29,7 +29,7 @@ const port = present(parentPort, 'this file runs in a worker');
 const start = workerData as WorkerStart;
 const board = new Board(start.board);
 const clock = new MachineClock();
-const heap = new HeapCare(start.heapMebibytesMax);
+const heap = new HeapCare(start, heldBytes);
 const linker = new RemoteLinker((id, bytes) => send({ kind: 'link', id, bytes }));
 const loader = programLoader((bytes) => linker.link(bytes), board);
 
@@ -44,6 +44,9 @@ const memoryMillis = 100;
 let memoryToldAt = 0;
 
 let database: Promise<Database | undefined> | undefined;
+/** What holds bytes of the database in this thread, once it is there. */
+let serving: Database | undefined;
+const memoryDisk = new MemoryDisk();
 
 function run(): void {
   port.on('message', (message: ToWorker) => {
@@ -82,6 +85,7 @@ async function receive(message: ToWorker): Promise<void> {
 async function serve(mode: SeatMode): Promise<Database | undefined> {
   try {
     const open = await assembleDatabase(mode, optionsOf(start));
+    serving = open;
     sendLines();
     tellMemory(open);
     send({ kind: 'opened', opening: { description: open.description, offset: open.offset } });
@@ -108,7 +112,7 @@ function optionsOf({ identity, ownerIdentity, directory, statementMillisMax }: W
   const options: DatabaseOptions = {
     identity,
     ownerIdentity,
-    disk: directory === undefined ? new MemoryDisk() : new MachineDisk(directory),
+    disk: directory === undefined ? memoryDisk : new MachineDisk(directory),
     clock,
     entropy: new MachineEntropy(),
     statementMillisMax,
@@ -128,8 +132,10 @@ const owner: DatabaseOwner = {
     sendLines();
     const batch = encodeTurn(turn);
     port.postMessage({ kind: 'turn', batch } satisfies FromWorker, buffersOf(batch));
-    if (!heap.isOver()) return;
-    const message = `The module kept more than ${start.heapMebibytesMax} MiB of heap.`;
+    const over = heap.over();
+    if (over === undefined) return;
+    const bytesMax = over === 'heap' ? start.heapBytesMax : start.bufferBytesMax;
+    const message = `The module kept more than ${bytesMax / (1024 * 1024)} MiB of ${over}.`;
     end({ cause: 'died', message, running: undefined });
     process.exit();
   },
@@ -155,6 +161,12 @@ function sendLines(): void {
   if (lines.length === 0) return;
   send({ kind: 'lines', lines });
   lines = [];
+}
+
+function heldBytes(): number {
+  if (serving === undefined) return Number.POSITIVE_INFINITY;
+  const { rowBytes, indexBytes } = serving.memory();
+  return rowBytes + indexBytes + memoryDisk.allocatedBytes;
 }
 
 function tellMemory(open: Database): void {

@@ -2,6 +2,7 @@ import type { CommitOffset } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { DatabaseReply } from '../database/turn.ts';
 import type { LinkedProgram } from '../module/runner.ts';
+import type { HeapLimits } from './heap-care.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 
@@ -9,14 +10,13 @@ import type { PlainEnd } from './start-end.ts';
  * What a worker is started with. It either holds one database until it ends, or examines one
  * program and ends.
  */
-export interface WorkerStart {
+export interface WorkerStart extends HeapLimits {
   readonly task:
     | { readonly kind: 'serve'; readonly mode: SeatMode }
     | { readonly kind: 'examine'; readonly program: ProgramSource };
   readonly identity: bigint;
   readonly ownerIdentity: bigint;
   readonly statementMillisMax: number;
-  readonly heapMebibytesMax: number;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** See `board.ts`. */

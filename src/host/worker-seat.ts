@@ -3,7 +3,7 @@ import type { ProgramSource } from '../database/program.ts';
 import type { TicketedRequest } from '../database/turn.ts';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { Board } from './board.ts';
-import { statementMillis } from './budget.ts';
+import { heapLimits, statementMillis } from './budget.ts';
 import type { Budget } from './host-options.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
@@ -103,7 +103,7 @@ export class WorkerSeat implements Seat {
       ownerIdentity,
       directory,
       statementMillisMax: statementMillis(budget),
-      heapMebibytesMax: budget.workerHeapMebibytesMax,
+      ...heapLimits(budget),
       board: this.#board.buffer,
     };
     try {
@@ -220,7 +220,7 @@ export async function examineOnWorker(
     ownerIdentity: 0n,
     directory: undefined,
     statementMillisMax: statementMillis(budget),
-    heapMebibytesMax: budget.workerHeapMebibytesMax,
+    ...heapLimits(budget),
     board: board.buffer,
   };
   const worker = new Worker(await workerEntry(), workerOptions(workerData, budget));

@@ -4,6 +4,13 @@ import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
 export class MemoryDisk implements Disk {
   readonly #files = new Map<string, MemoryFile>();
 
+  /** Bytes of all buffers. */
+  get allocatedBytes(): number {
+    let total = 0;
+    for (const file of this.#files.values()) total += file.allocatedBytes;
+    return total;
+  }
+
   list(): string[] {
     return [...this.#files.keys()].sort();
   }
@@ -46,6 +53,10 @@ class MemoryFile implements DiskFile {
 
   constructor(name: string) {
     this.name = name;
+  }
+
+  get allocatedBytes(): number {
+    return this.#bytes.length;
   }
 
   size(): number {
