@@ -101,6 +101,11 @@ const ofArrays: readonly Bomb[] = [
     code: 'let a = [1]; for (let n = 0; n < 40; n += 1) a = [a, a]; a.flat(Infinity)',
     end: 'bounded',
   },
+  {
+    name: 'sort by text',
+    code: 'new Array(2 ** 25).fill(0).map((_, n) => (n * 7919) % 1e6).sort()',
+    end: 'ended',
+  },
   { name: 'growing', code: 'const a = []; for (;;) a.push(1)', end: 'ended' },
   { name: 'growing holes', code: 'const a = []; for (let n = 0; ; n += 2) a[n] = n', end: 'ended' },
   { name: 'doubling', code: 'let a = [1, 2, 3]; for (;;) a = [...a, ...a]', end: 'ended' },

@@ -275,7 +275,7 @@ replace(arrays, {
   },
   sort(compare) {
     const list = bounded(this);
-    return returned(sort.call(list, compare), list, this);
+    return returned(sort.call(list, interruptible(compare, list)), list, this);
   },
   splice(...values) {
     return splice.apply(bounded(this), values);
@@ -287,7 +287,8 @@ replace(arrays, {
     return toReversed.call(bounded(this));
   },
   toSorted(compare) {
-    return toSorted.call(bounded(this), compare);
+    const list = bounded(this);
+    return toSorted.call(list, interruptible(compare, list));
   },
   toSpliced(...values) {
     return toSpliced.apply(bounded(this), values);
@@ -299,6 +300,20 @@ replace(arrays, {
     return arrayWith.call(bounded(this), index, value);
   },
 });
+
+// Sorting is interrupted where it calls a function of the realm. By text, of millions, it takes
+// minutes.
+function interruptible(compare, list) {
+  if (list === undefined || list === null || !(list.length > slowCountMax)) return compare;
+  if (typeof compare === 'function') return (a, b) => compare(a, b);
+  return compare === undefined ? compareTexts : compare;
+}
+
+function compareTexts(a, b) {
+  const first = toText(a);
+  const second = toText(b);
+  return first < second ? -1 : first > second ? 1 : 0;
+}
 
 // What concat takes apart, as a genuine array; what it does not take apart, so that it will not.
 function spreadable(part) {
