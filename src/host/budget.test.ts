@@ -33,7 +33,7 @@ describe('a worker over its budget', () => {
   afterEach(() => shop.close());
 
   it('[abi 14] ends a call that runs too long, and nothing else', async () => {
-    shop = await shopOpener('worker', { callMillisMax: 1_500 })(shopModule());
+    shop = await shopOpener('worker', { callMillisMax: 300 })(shopModule());
     await shop.call('add', ['before']);
     const spinning = shop.call('spin');
     const behind = Promise.all(
@@ -103,7 +103,7 @@ describe('a worker over its budget', () => {
   }, 30_000);
 
   it('serves again after a client_disconnected that never ends', async () => {
-    const open = shopOpener('worker', { callMillisMax: 1_500 });
+    const open = shopOpener('worker', { callMillisMax: 300 });
     shop = await open(shopModule({ more: lifecycleReducers }));
     await shop.handle.connect(shop.caller('spinner'), 7n);
     await shop.handle.connect(shop.caller('ada'), 8n);
