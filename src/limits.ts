@@ -34,6 +34,11 @@ export const limits = {
   turnMillisMax: 20,
   /** Wall-clock time of one reducer call. */
   callMillisMax: 10_000,
+  /**
+   * Wall-clock time that a worker may leave messages unread outside of any call, starting included.
+   * Not the limit of a call: a short one must not end a thread that is slow to start.
+   */
+  silenceMillisMax: 10_000,
   /** Wall-clock time of loading a program, describing it and running `init`. */
   publishMillisMax: 60_000,
   /**

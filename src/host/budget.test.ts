@@ -54,7 +54,7 @@ describe('a worker over its budget', () => {
   });
 
   it('runs again what was not written in the turn of the runaway, in order, once', async () => {
-    shop = await shopOpener('worker', { callMillisMax: 1_500 })(shopModule());
+    shop = await shopOpener('worker', { callMillisMax: 300 })(shopModule());
     const outcomes = await Promise.all([
       ...Array.from({ length: 30 }, (_, at) => shop.call('add', [`${at}`], { confirmed: at > 9 })),
       shop.call('spin'),

@@ -1,3 +1,4 @@
+import { limits } from '../limits.ts';
 import type { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
 import type { Kill } from './seat.ts';
@@ -107,8 +108,9 @@ export class Watchdog {
         if (millis <= publishMillisMax) return undefined;
         return `The program ran longer than ${publishMillisMax} ms before it served.`;
       case 'resting':
-        if (millis <= callMillisMax || board.messagesTaken >= messagesSent()) return undefined;
-        return `The module kept its thread busy for ${callMillisMax} ms outside of any call.`;
+        if (millis <= limits.silenceMillisMax) return undefined;
+        if (board.messagesTaken >= messagesSent()) return undefined;
+        return `The thread took no message for ${limits.silenceMillisMax} ms outside of any call.`;
       case 'writing':
         return undefined;
     }
