@@ -5,7 +5,7 @@ import { limits } from '../limits.ts';
 import { identityType } from '../values/special-types.ts';
 import { timeBudget, unlimitedBudget } from './budget.ts';
 import { SqlFailure } from './failure.ts';
-import { ResultRows } from './result-rows.ts';
+import { ResultRows } from './run/result-rows.ts';
 import { benchmarks } from './sql.bench.ts';
 import { executeWrite, prepare } from './statement.ts';
 

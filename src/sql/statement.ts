@@ -3,15 +3,15 @@ import type { Catalog } from '../schema/catalog.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
 import type { Budget } from './budget.ts';
-import { check } from './check.ts';
-import { toDialect } from './dialect.ts';
-import { type ReadResult, runRead } from './execute-read.ts';
-import { runWrite, type WriteResult } from './execute-write.ts';
-import { explain } from './explain.ts';
-import { parse } from './parse.ts';
-import { type Plan, plan, type ReadPlan, type WritePlan } from './plan.ts';
-import { requireWithinRowLimit } from './row-limit.ts';
-import { rightsOf, type StatementCaller } from './visibility.ts';
+import { check } from './check/check.ts';
+import { rightsOf, type StatementCaller } from './check/visibility.ts';
+import { explain } from './plan/explain.ts';
+import { type Plan, plan, type ReadPlan, type WritePlan } from './plan/plan.ts';
+import { requireWithinRowLimit } from './plan/row-limit.ts';
+import { type ReadResult, runRead } from './run/execute-read.ts';
+import { runWrite, type WriteResult } from './run/execute-write.ts';
+import { toDialect } from './syntax/dialect.ts';
+import { parse } from './syntax/parse.ts';
 
 /**
  * A statement that is known to be right for its caller and the schema it was checked against, ready

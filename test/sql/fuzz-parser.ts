@@ -1,8 +1,8 @@
-import { check } from '../../src/sql/check.ts';
-import { toDialect } from '../../src/sql/dialect.ts';
+import { check } from '../../src/sql/check/check.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
-import { parse } from '../../src/sql/parse.ts';
-import { plan } from '../../src/sql/plan.ts';
+import { plan } from '../../src/sql/plan/plan.ts';
+import { toDialect } from '../../src/sql/syntax/dialect.ts';
+import { parse } from '../../src/sql/syntax/parse.ts';
 import { Random } from '../../src/testing/random.ts';
 import { owner, stranger } from './sample-database.ts';
 import { sampleCatalog, sampleTables } from './sample-tables.ts';

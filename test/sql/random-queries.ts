@@ -1,4 +1,4 @@
-import { holds } from '../../src/sql/condition.ts';
+import { holds } from '../../src/sql/plan/condition.ts';
 import type { Random } from '../../src/testing/random.ts';
 import { comparatorOf } from '../../src/values/compare.ts';
 import {

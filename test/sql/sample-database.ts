@@ -1,9 +1,9 @@
 import { type Budget, unlimitedBudget } from '../../src/sql/budget.ts';
-import type { ReadResult } from '../../src/sql/execute-read.ts';
-import type { WriteResult } from '../../src/sql/execute-write.ts';
+import type { StatementCaller } from '../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
+import type { ReadResult } from '../../src/sql/run/execute-read.ts';
+import type { WriteResult } from '../../src/sql/run/execute-write.ts';
 import { executeRead, executeWrite, explainPrepared, prepare } from '../../src/sql/statement.ts';
-import type { StatementCaller } from '../../src/sql/visibility.ts';
 import { Store } from '../../src/store/store.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';

@@ -1,4 +1,4 @@
-import { invalid } from './failure.ts';
+import { invalid } from '../failure.ts';
 import { placeOf, type Token, type TokenKind } from './token.ts';
 
 /**

@@ -1,7 +1,7 @@
-import { present } from '../assert.ts';
-import type { ColumnSpec, TableSpec } from '../schema/catalog.ts';
-import type { ColumnReference } from './ast.ts';
-import { invalid } from './failure.ts';
+import { present } from '../../assert.ts';
+import type { ColumnSpec, TableSpec } from '../../schema/catalog.ts';
+import { invalid } from '../failure.ts';
+import type { ColumnReference } from '../syntax/ast.ts';
 import type { TypedColumn, TypedRelation } from './typed.ts';
 
 /** The relations that an expression may refer to, in FROM order. */

@@ -1,9 +1,9 @@
-import { unreachable } from '../assert.ts';
-import type { RowShape } from '../store/row-shape.ts';
-import { encodedComparatorOf } from '../values/compare-encoded.ts';
-import type { ComparisonOperator } from './ast.ts';
-import type { ColumnToColumn, ColumnToValue, Condition } from './condition.ts';
-import { holds } from './condition.ts';
+import { unreachable } from '../../assert.ts';
+import type { RowShape } from '../../store/row-shape.ts';
+import { encodedComparatorOf } from '../../values/compare-encoded.ts';
+import type { ColumnToColumn, ColumnToValue, Condition } from '../plan/condition.ts';
+import { holds } from '../plan/condition.ts';
+import type { ComparisonOperator } from '../syntax/ast.ts';
 import { type Locator, locatorOf } from './row-layout.ts';
 
 /** Whether the encoded row that begins at `row` satisfies a condition. Allocates nothing. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { SqlFailure } from '../failure.ts';
 import { toDialect } from './dialect.ts';
-import { SqlFailure } from './failure.ts';
 import { parse } from './parse.ts';
 
 function refusal(sql: string): string {

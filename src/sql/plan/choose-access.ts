@@ -1,8 +1,8 @@
-import { assert, present, unreachable } from '../assert.ts';
-import type { IndexSpec } from '../schema/catalog.ts';
-import { encodedComparatorOf } from '../values/compare-encoded.ts';
-import type { Typespace } from '../values/type.ts';
-import { concatenate } from './bytes.ts';
+import { assert, present, unreachable } from '../../assert.ts';
+import type { IndexSpec } from '../../schema/catalog.ts';
+import { encodedComparatorOf } from '../../values/compare-encoded.ts';
+import type { Typespace } from '../../values/type.ts';
+import { concatenate } from '../run/bytes.ts';
 import type { ColumnToValue, Condition } from './condition.ts';
 import type { Access } from './plan.ts';
 

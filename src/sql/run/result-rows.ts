@@ -1,5 +1,5 @@
-import { limits } from '../limits.ts';
-import { overBudget } from './failure.ts';
+import { limits } from '../../limits.ts';
+import { overBudget } from '../failure.ts';
 
 /** Collects encoded result rows, one after another, up to the limits of one result. */
 export class ResultRows {

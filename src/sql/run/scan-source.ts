@@ -1,10 +1,10 @@
-import { assert, present, unreachable } from '../assert.ts';
-import type { IndexSpec } from '../schema/catalog.ts';
-import { noRow, type RowRef } from '../store/row-ref.ts';
-import type { Table } from '../store/table.ts';
-import type { Index } from '../store/table-index.ts';
-import { type Budget, rowsPerCheck } from './budget.ts';
-import type { Access, Source } from './plan.ts';
+import { assert, present, unreachable } from '../../assert.ts';
+import type { IndexSpec } from '../../schema/catalog.ts';
+import { noRow, type RowRef } from '../../store/row-ref.ts';
+import type { Table } from '../../store/table.ts';
+import type { Index } from '../../store/table-index.ts';
+import { type Budget, rowsPerCheck } from '../budget.ts';
+import type { Access, Source } from '../plan/plan.ts';
 import { compilePredicate, type Predicate } from './predicate.ts';
 
 /** Sees a row as the bytes that hold it; false ends the scan. */

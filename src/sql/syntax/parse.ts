@@ -1,6 +1,6 @@
-import { limits } from '../limits.ts';
+import { limits } from '../../limits.ts';
+import { invalid } from '../failure.ts';
 import type { Statement } from './ast.ts';
-import { invalid } from './failure.ts';
 import { unsupported } from './parse-expression.ts';
 import { parseSelect } from './parse-select.ts';
 import { parseDelete, parseInsert, parseSet, parseShow, parseUpdate } from './parse-write.ts';

@@ -1,8 +1,13 @@
-import { assert, unreachable } from '../assert.ts';
-import { encodedComparatorOf } from '../values/compare-encoded.ts';
-import type { Typespace } from '../values/type.ts';
-import type { ComparisonOperator } from './ast.ts';
-import type { TypedColumn, TypedComparison, TypedConstant, TypedExpression } from './typed.ts';
+import { assert, unreachable } from '../../assert.ts';
+import { encodedComparatorOf } from '../../values/compare-encoded.ts';
+import type { Typespace } from '../../values/type.ts';
+import type {
+  TypedColumn,
+  TypedComparison,
+  TypedConstant,
+  TypedExpression,
+} from '../check/typed.ts';
+import type { ComparisonOperator } from '../syntax/ast.ts';
 
 /**
  * A condition in the form that planner and filter want: no NOT, constants on the right, chains

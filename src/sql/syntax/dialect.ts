@@ -1,4 +1,5 @@
-import { assert, unreachable } from '../assert.ts';
+import { assert, unreachable } from '../../assert.ts';
+import { invalid, recursionLimit } from '../failure.ts';
 import type {
   Assignment,
   ColumnReference,
@@ -15,7 +16,6 @@ import type {
   Unsupported,
   Update,
 } from './ast.ts';
-import { invalid, recursionLimit } from './failure.ts';
 
 /** A statement with everything that this dialect lacks already refused. */
 export type DialectStatement =

@@ -1,6 +1,6 @@
-import { limits } from '../limits.ts';
+import { limits } from '../../limits.ts';
+import { recursionLimit } from '../failure.ts';
 import type { ComparisonOperator, Expression, Literal, Unsupported } from './ast.ts';
-import { recursionLimit } from './failure.ts';
 import type { TokenReader } from './token-reader.ts';
 import { bareFunctionWords, functionWords, literalTypeWords } from './words.ts';
 

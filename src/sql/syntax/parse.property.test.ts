@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fuzzParser } from '../../test/sql/fuzz-parser.ts';
+import { fuzzParser } from '../../../test/sql/fuzz-parser.ts';
 
 it('ends every mutated statement in a plan or a refusal', () => {
   const { parsed, planned, refused } = fuzzParser(4_000, 20_250_217);

@@ -1,13 +1,13 @@
-import { BinaryWriter } from '../values/binary-writer.ts';
-import { connectionIdFromHex } from '../values/connection-id.ts';
-import { encoderOf } from '../values/encode.ts';
-import { fromHex } from '../values/hex.ts';
-import { identityFromHex } from '../values/identity.ts';
-import { specialKindOf } from '../values/special-types.ts';
-import { timestampFromText } from '../values/timestamp.ts';
-import type { AlgebraicType, ScalarKind } from '../values/type.ts';
-import { uuidFromText } from '../values/uuid.ts';
-import type { Value } from '../values/value.ts';
+import { BinaryWriter } from '../../values/binary-writer.ts';
+import { connectionIdFromHex } from '../../values/connection-id.ts';
+import { encoderOf } from '../../values/encode.ts';
+import { fromHex } from '../../values/hex.ts';
+import { identityFromHex } from '../../values/identity.ts';
+import { specialKindOf } from '../../values/special-types.ts';
+import { timestampFromText } from '../../values/timestamp.ts';
+import type { AlgebraicType, ScalarKind } from '../../values/type.ts';
+import { uuidFromText } from '../../values/uuid.ts';
+import type { Value } from '../../values/value.ts';
 
 /** True for types whose values SQL can compare and write; values of all others can only be read. */
 export function isComparable(type: AlgebraicType): boolean {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { sampleCatalog, sampleTables } from '../../test/sql/sample-tables.ts';
-import { encodeValue } from '../values/encode.ts';
-import { identityType } from '../values/special-types.ts';
-import { typeText } from '../values/typespace.ts';
+import { sampleCatalog, sampleTables } from '../../../test/sql/sample-tables.ts';
+import { encodeValue } from '../../values/encode.ts';
+import { identityType } from '../../values/special-types.ts';
+import { typeText } from '../../values/typespace.ts';
+import { SqlFailure } from '../failure.ts';
+import { toDialect } from '../syntax/dialect.ts';
+import { parse } from '../syntax/parse.ts';
 import { check } from './check.ts';
-import { toDialect } from './dialect.ts';
-import { SqlFailure } from './failure.ts';
-import { parse } from './parse.ts';
 import type { TypedStatement } from './typed.ts';
 
 const catalog = sampleCatalog(...sampleTables);

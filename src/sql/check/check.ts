@@ -1,10 +1,18 @@
-import { assert, present, unreachable } from '../assert.ts';
-import type { Catalog, TableSpec } from '../schema/catalog.ts';
-import { encodeValue } from '../values/encode.ts';
-import { identityToHex } from '../values/identity.ts';
-import type { AlgebraicType, NamedType } from '../values/type.ts';
-import type { Expression, Literal } from './ast.ts';
-import { concatenate } from './bytes.ts';
+import { assert, present, unreachable } from '../../assert.ts';
+import type { Catalog, TableSpec } from '../../schema/catalog.ts';
+import { encodeValue } from '../../values/encode.ts';
+import { identityToHex } from '../../values/identity.ts';
+import type { AlgebraicType, NamedType } from '../../values/type.ts';
+import { invalid, notAuthorized } from '../failure.ts';
+import { concatenate } from '../run/bytes.ts';
+import type { Expression, Literal } from '../syntax/ast.ts';
+import type {
+  DialectInsert,
+  DialectSelect,
+  DialectStatement,
+  DialectUpdate,
+  Projection,
+} from '../syntax/dialect.ts';
 import {
   type CheckContext,
   encodeAssigned,
@@ -12,14 +20,6 @@ import {
   typeCondition,
   typeJoin,
 } from './check-expression.ts';
-import type {
-  DialectInsert,
-  DialectSelect,
-  DialectStatement,
-  DialectUpdate,
-  Projection,
-} from './dialect.ts';
-import { invalid, notAuthorized } from './failure.ts';
 import { fieldPosition, requireDistinct, resolveColumn, type Scope } from './names.ts';
 import type {
   Output,

@@ -1,9 +1,9 @@
-import { assert, present, unreachable } from '../assert.ts';
-import type { Store } from '../store/store.ts';
-import type { Table } from '../store/table.ts';
-import type { NamedType, Typespace } from '../values/type.ts';
-import type { Budget } from './budget.ts';
-import type { ReadPlan } from './plan.ts';
+import { assert, present, unreachable } from '../../assert.ts';
+import type { Store } from '../../store/store.ts';
+import type { Table } from '../../store/table.ts';
+import type { NamedType, Typespace } from '../../values/type.ts';
+import type { Budget } from '../budget.ts';
+import type { ReadPlan } from '../plan/plan.ts';
 import { ResultRows } from './result-rows.ts';
 import { locatorOf } from './row-layout.ts';
 import { scanSource } from './scan-source.ts';

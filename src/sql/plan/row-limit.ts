@@ -1,7 +1,7 @@
-import { present, unreachable } from '../assert.ts';
-import type { Store } from '../store/store.ts';
-import type { Table } from '../store/table.ts';
-import { overBudget } from './failure.ts';
+import { present, unreachable } from '../../assert.ts';
+import type { Store } from '../../store/store.ts';
+import type { Table } from '../../store/table.ts';
+import { overBudget } from '../failure.ts';
 import type { ReadPlan } from './plan.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SampleDatabase } from '../../test/sql/sample-database.ts';
+import { SampleDatabase } from '../../../test/sql/sample-database.ts';
 
 const u32 = { kind: 'u32' } as const;
 const columns = {

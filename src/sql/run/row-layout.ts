@@ -1,4 +1,4 @@
-import type { RowShape } from '../store/row-shape.ts';
+import type { RowShape } from '../../store/row-shape.ts';
 
 /** Finds a column in an encoded row that begins at `row`: the offset of its first byte. */
 export type Locator = (bytes: Uint8Array, row: number) => number;

@@ -1,10 +1,10 @@
-import { unreachable } from '../assert.ts';
-import { encodeValue } from '../values/encode.ts';
-import { bytesType, identityType, specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType, Typespace } from '../values/type.ts';
-import { typesEqual, typeText } from '../values/typespace.ts';
-import type { ColumnReference, Comparison, Expression, Literal } from './ast.ts';
-import { invalid, unexpectedType } from './failure.ts';
+import { unreachable } from '../../assert.ts';
+import { encodeValue } from '../../values/encode.ts';
+import { bytesType, identityType, specialKindOf } from '../../values/special-types.ts';
+import type { AlgebraicType, Typespace } from '../../values/type.ts';
+import { typesEqual, typeText } from '../../values/typespace.ts';
+import { invalid, unexpectedType } from '../failure.ts';
+import type { ColumnReference, Comparison, Expression, Literal } from '../syntax/ast.ts';
 import { encodeLiteralText, isComparable } from './literal.ts';
 import { resolveColumn, type Scope } from './names.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';

@@ -1,5 +1,5 @@
-import type { Catalog, TableSpec } from '../schema/catalog.ts';
-import { noSuchTable } from './failure.ts';
+import type { Catalog, TableSpec } from '../../schema/catalog.ts';
+import { noSuchTable } from '../failure.ts';
 
 /** On whose behalf a statement is checked. */
 export interface StatementCaller {

@@ -1,4 +1,4 @@
-import { unreachable } from '../assert.ts';
+import { unreachable } from '../../assert.ts';
 import type { Token } from './token.ts';
 import { shownInCapitals } from './words.ts';
 

@@ -1,6 +1,6 @@
-import type { ColumnSpec, TableSpec } from '../schema/catalog.ts';
-import type { AlgebraicType, NamedType } from '../values/type.ts';
-import type { ComparisonOperator } from './ast.ts';
+import type { ColumnSpec, TableSpec } from '../../schema/catalog.ts';
+import type { AlgebraicType, NamedType } from '../../values/type.ts';
+import type { ComparisonOperator } from '../syntax/ast.ts';
 
 /**
  * Statements after the check: every name is a position, every literal an encoded value of a known

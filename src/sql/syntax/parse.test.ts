@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { limits } from '../limits.ts';
+import { limits } from '../../limits.ts';
+import { SqlFailure } from '../failure.ts';
 import { toDialect } from './dialect.ts';
-import { SqlFailure } from './failure.ts';
 import { lex } from './lex.ts';
 import { parse } from './parse.ts';
 

@@ -1,18 +1,18 @@
-import { assert, present, unreachable } from '../assert.ts';
-import { limits } from '../limits.ts';
-import { uniqueViolationText } from '../store/duplicates.ts';
-import { RefList } from '../store/ref-list.ts';
-import type { Store } from '../store/store.ts';
-import type { Table } from '../store/table.ts';
+import { assert, present, unreachable } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import { uniqueViolationText } from '../../store/duplicates.ts';
+import { RefList } from '../../store/ref-list.ts';
+import type { Store } from '../../store/store.ts';
+import type { Table } from '../../store/table.ts';
 import {
   hostFailure,
   sequenceOverflow,
   type Transaction,
   uniqueViolation,
-} from '../store/transaction.ts';
-import { type Budget, rowsPerCheck } from './budget.ts';
-import { invalid, overBudget } from './failure.ts';
-import type { DeletePlan, InsertPlan, Source, UpdatePlan, WritePlan } from './plan.ts';
+} from '../../store/transaction.ts';
+import { type Budget, rowsPerCheck } from '../budget.ts';
+import { invalid, overBudget } from '../failure.ts';
+import type { DeletePlan, InsertPlan, Source, UpdatePlan, WritePlan } from '../plan/plan.ts';
 import { scanSource } from './scan-source.ts';
 
 /** How many rows a write touched. */

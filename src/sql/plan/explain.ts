@@ -1,12 +1,12 @@
-import { present, unreachable } from '../assert.ts';
-import type { IndexSpec, TableSpec } from '../schema/catalog.ts';
-import { decodeValue } from '../values/decode.ts';
-import { skipperOf } from '../values/layout.ts';
-import { valueToText } from '../values/text.ts';
-import type { AlgebraicType, Typespace } from '../values/type.ts';
+import { present, unreachable } from '../../assert.ts';
+import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import { decodeValue } from '../../values/decode.ts';
+import { skipperOf } from '../../values/layout.ts';
+import { valueToText } from '../../values/text.ts';
+import type { AlgebraicType, Typespace } from '../../values/type.ts';
+import type { TypedColumn } from '../check/typed.ts';
 import type { Condition } from './condition.ts';
 import type { Access, Plan, ReadPlan, Source } from './plan.ts';
-import type { TypedColumn } from './typed.ts';
 
 /**
  * A plan as text, one step a line, what happens first at the top:

@@ -1,6 +1,6 @@
-import { assert, present } from '../assert.ts';
-import { limits } from '../limits.ts';
-import { invalid, type SqlFailure } from './failure.ts';
+import { assert, present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import { invalid, type SqlFailure } from '../failure.ts';
 import { lex } from './lex.ts';
 import { renderTokens } from './render.ts';
 import { placeOf, type Token } from './token.ts';

@@ -1,11 +1,11 @@
-import { assert, present, unreachable } from '../assert.ts';
-import type { IndexSpec, TableSpec } from '../schema/catalog.ts';
-import type { RangeRequest } from '../store/key-range.ts';
-import type { NamedType, Typespace } from '../values/type.ts';
+import { assert, present, unreachable } from '../../assert.ts';
+import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import type { RangeRequest } from '../../store/key-range.ts';
+import type { NamedType, Typespace } from '../../values/type.ts';
+import type { TypedExpression, TypedSelect, TypedStatement, TypedUpdate } from '../check/typed.ts';
+import { invalid } from '../failure.ts';
 import { chooseAccess } from './choose-access.ts';
 import { type Condition, conjunction, conjunctsOf, toCondition } from './condition.ts';
-import { invalid } from './failure.ts';
-import type { TypedExpression, TypedSelect, TypedStatement, TypedUpdate } from './typed.ts';
 
 /** What will be done, as plain data: reading or writing, which table, by which index. */
 export type Plan = ReadPlan | WritePlan;
