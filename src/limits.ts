@@ -75,6 +75,8 @@ export const limits = {
   sqlParenthesesMax: 47,
   /** Terms of one AND/OR chain. */
   sqlChainTermsMax: 1_600,
+  /** Values that one SQL statement may be given for its parameters. */
+  sqlParametersMax: 1_024,
   /** Rows that one SQL statement may return. */
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */

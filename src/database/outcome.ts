@@ -75,8 +75,13 @@ export interface SqlRequest {
   readonly caller: Caller;
   readonly connection: RequestConnection;
   readonly sql: string;
+  /** Values of `$1` and `:name`, by what stands behind the mark. */
+  readonly parameters?: SqlParameters;
   readonly confirmed: boolean;
 }
+
+/** A number is its digits: like a literal it takes the type of its place. */
+export type SqlParameters = ReadonlyMap<string, string | boolean | null>;
 
 export type SqlOutcome =
   | {
@@ -100,11 +105,24 @@ export type SqlError =
   /**
    * The text is exact (see docs/guide/sql.md) and for the caller; doors may shorten `sql.noTable`.
    */
-  | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
-  | { readonly code: 'sql.notAuthorized'; readonly message: string }
-  | { readonly code: 'sql.invalid'; readonly message: string }
-  | { readonly code: 'sql.overBudget'; readonly message: string }
-  | { readonly code: 'connection.refused'; readonly message: string };
+  | (SqlErrorParts & { readonly code: 'sql.noTable'; readonly table: string })
+  | (SqlErrorParts & {
+      readonly code:
+        | 'sql.notAuthorized'
+        | 'sql.invalid'
+        | 'sql.parameter'
+        | 'sql.noHistory'
+        | 'sql.overBudget'
+        | 'connection.refused';
+    });
+
+interface SqlErrorParts {
+  readonly message: string;
+  /** Where in the statement, both counted from 1. */
+  readonly place?: { readonly line: number; readonly column: number };
+  /** What to try instead, for instance the nearest name that the caller may see. */
+  readonly hint?: string;
+}
 
 /** A request that was refused before anything ran. Caught at the doors only. */
 export class Refusal extends Error {

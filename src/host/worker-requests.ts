@@ -1,5 +1,5 @@
 import { assert, unreachable } from '../assert.ts';
-import type { Caller } from '../database/outcome.ts';
+import type { Caller, SqlRequest } from '../database/outcome.ts';
 import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
@@ -59,10 +59,11 @@ class RequestEncoder {
         return;
       }
       case 'query': {
-        const { caller, connection, confirmed, sql } = request.query;
+        const { caller, connection, confirmed, sql, parameters } = request.query;
         this.#caller(caller);
         this.#connection(connection, confirmed);
         writer.string(sql);
+        writer.string(parameters === undefined ? '' : JSON.stringify([...parameters]));
         return;
       }
       case 'connect':
@@ -136,7 +137,7 @@ class RequestDecoder {
         return { kind, call: { ...asked, reducer, schemaVersion, args } };
       }
       case 'query':
-        return { kind, query: { ...this.#asked(), sql: reader.string() } };
+        return { kind, query: this.#query() };
       case 'connect':
         return { kind, caller: this.#caller(), connectionId: reader.u128() };
       case 'disconnect':
@@ -151,6 +152,12 @@ class RequestDecoder {
       default:
         return unreachable(kind);
     }
+  }
+
+  #query(): SqlRequest {
+    const query = { ...this.#asked(), sql: this.#reader.string() };
+    const parameters = this.#reader.string();
+    return parameters === '' ? query : { ...query, parameters: new Map(JSON.parse(parameters)) };
   }
 
   #asked() {

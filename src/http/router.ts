@@ -55,6 +55,8 @@ const exposedHeaders = [
   'spacetime-identity-token',
   'spacetime-energy-used',
   'spacetime-execution-duration-micros',
+  'reducerdb-error-place',
+  'reducerdb-error-hint',
 ].join(', ');
 
 const preflight: Reply = empty(200, {

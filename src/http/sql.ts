@@ -1,20 +1,31 @@
 import { unreachable } from '../assert.ts';
 import type { SqlError } from '../database/outcome.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
-import { sqlResultJson } from '../protocol/sql-result.ts';
-import { textBody } from './body.ts';
+import {
+  SqlParametersError,
+  type SqlParameterValues,
+  sqlParametersFromJson,
+} from '../protocol/sql-parameters.ts';
+import { sqlBodyType, sqlResultJson } from '../protocol/sql-result.ts';
+import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { notJson, textBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
-import { type Exchange, json, type Reply, text } from './exchange.ts';
+import { badQuery, type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
 
-/** `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. */
+/**
+ * `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. Values of parameters
+ * come as JSON in the query (`params`), or beside the statement in a body of `sqlBodyType`.
+ */
 export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
   const confirmed = exchange.query.boolean('confirmed', true);
-  const statement = await textBody(exchange, ': invalid utf-8 sequence');
+  const inQuery = parametersInQuery(exchange);
+  const { statement, parameters = inQuery } = await statementIn(exchange);
   const outcome = await database.handle.query({
     caller,
     connection: temporaryConnection(),
     sql: statement,
+    ...(parameters === undefined ? {} : { parameters }),
     confirmed,
   });
   if (outcome.kind === 'failed') return failure(outcome.error);
@@ -22,15 +33,72 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   return json(200, sqlResultJson(outcome), headers);
 }
 
+interface StatementBody {
+  readonly statement: string;
+  readonly parameters?: SqlParameterValues;
+}
+
+/** Any other content type is the bare statement. */
+async function statementIn(exchange: Exchange): Promise<StatementBody> {
+  const type = exchange.header('content-type')?.split(';')[0]?.trim().toLowerCase();
+  const body = await textBody(exchange, ': invalid utf-8 sequence');
+  if (type !== sqlBodyType) return { statement: body };
+  const request = bodyJson(body);
+  const statement = request instanceof JsonObject ? request.get('sql') : undefined;
+  if (!(request instanceof JsonObject) || typeof statement !== 'string') {
+    throw new HttpError(text(400, `a body of ${sqlBodyType} is {"sql": "…", "params": […]}`));
+  }
+  const params = request.get('params');
+  if (params === undefined || params === null) return { statement };
+  return { statement, parameters: readParameters(params, (words) => text(400, words)) };
+}
+
+function bodyJson(body: string): JsonValue {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (error instanceof JsonError) throw notJson(error);
+    throw error;
+  }
+}
+
+function parametersInQuery(exchange: Exchange): SqlParameterValues | undefined {
+  const params = exchange.query.string('params');
+  if (params === undefined) return undefined;
+  try {
+    return readParameters(parseJson(params), (words) => badQuery(`params: ${words}`).reply);
+  } catch (error) {
+    if (error instanceof JsonError) throw badQuery(`params: ${error.message}`);
+    throw error;
+  }
+}
+
+function readParameters(json: JsonValue, refuse: (words: string) => Reply): SqlParameterValues {
+  try {
+    return sqlParametersFromJson(json);
+  } catch (error) {
+    if (error instanceof SqlParametersError) throw new HttpError(refuse(error.message));
+    throw error;
+  }
+}
+
+/** The bare text, and in headers what else is known: `line:column`, and advice as a URI part. */
 function failure(error: SqlError): Reply {
+  const { place, hint, message } = error;
+  const headers = {
+    ...(place === undefined ? {} : { 'reducerdb-error-place': `${place.line}:${place.column}` }),
+    ...(hint === undefined ? {} : { 'reducerdb-error-hint': encodeURI(hint) }),
+  };
   switch (error.code) {
     case 'sql.noTable':
     case 'sql.notAuthorized':
     case 'sql.invalid':
+    case 'sql.parameter':
+    case 'sql.noHistory':
     case 'sql.overBudget':
-      return text(400, error.message);
+      return text(400, message, headers);
     case 'connection.refused':
-      return text(403, error.message);
+      return text(403, message);
     default:
       return unreachable(error);
   }

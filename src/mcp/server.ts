@@ -97,16 +97,18 @@ export class McpServer {
     try {
       const given = params.get('arguments');
       const args = given instanceof JsonObject ? given : noArguments;
-      return toolResult(await tool.run(args, context), false);
+      return toolResult([await tool.run(args, context)], false);
     } catch (error) {
       if (!(error instanceof ToolFailure || error instanceof Refusal)) throw error;
-      return toolResult(error.message.trim(), true);
+      const advice = error instanceof ToolFailure ? error.advice : undefined;
+      const texts = [error.message.trim(), ...(advice === undefined ? [] : [advice])];
+      return toolResult(texts, true);
     }
   }
 }
 
 const noArguments = new JsonObject([]);
 
-function toolResult(text: string, isError: boolean): object {
-  return { content: [{ type: 'text', text }], isError };
+function toolResult(texts: readonly string[], isError: boolean): object {
+  return { content: texts.map((text) => ({ type: 'text', text })), isError };
 }

@@ -32,6 +32,13 @@ export interface Tool {
 /** A failed run; its text goes into the tool result, marked as an error. */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
+  /** A second text behind the first: what to try instead. */
+  readonly advice: string | undefined;
+
+  constructor(message: string, advice?: string) {
+    super(message);
+    this.advice = advice;
+  }
 }
 
 /** The database that a data tool works on, as the client or the path names it. */

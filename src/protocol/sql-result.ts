@@ -3,6 +3,9 @@ import { encodedToJson } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { typeToJson } from '../values/type-codec.ts';
 
+/** A body of this type is JSON: a statement in `sql`, the values of its parameters in `params`. */
+export const sqlBodyType = 'application/vnd.reducerdb.sql+json';
+
 /** The result of one SQL statement, as the database gives it. */
 export interface SqlResult {
   readonly columns: readonly NamedType[];

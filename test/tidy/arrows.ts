@@ -33,7 +33,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'bundle',
     'server',
   ],
-  cli: ['values', 'schema', 'bundle', 'auth', 'service'],
+  cli: ['values', 'schema', 'protocol', 'bundle', 'auth', 'service'],
 };
 
 /** Rooms that know no machine: only the ECMAScript library, no package. */

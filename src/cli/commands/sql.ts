@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
+import { sqlBodyType } from '../../protocol/sql-result.ts';
 import { parseJson } from '../../values/json.ts';
-import { databasePath } from '../api.ts';
+import { type ApiRequest, databasePath, statusText } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { parametersJson } from '../sql-parameters.ts';
 import { interactiveSql } from '../sql-prompt.ts';
 import { drawTable, readResult } from '../sql-table.ts';
 
@@ -12,6 +14,7 @@ interface SqlFlags {
   readonly interactive?: boolean;
   readonly confirmed?: string;
   readonly format: string;
+  readonly param: readonly string[];
 }
 
 export function addSql(program: Command, io: Io): void {
@@ -20,6 +23,7 @@ export function addSql(program: Command, io: Io): void {
     .description('run one SQL statement and show its rows')
     .option('--interactive', 'read statements line by line')
     .option('--confirmed <bool>', 'wait until what is shown is durable (default: true)')
+    .option('--param <[name=]value>', 'value of $1, $2, … or :name; may be repeated', collect, [])
     .option('--format <format>', 'text or json', 'text')
     .action(async (words: string[], flags: SqlFlags, command: Command) => {
       warnUnstable(io);
@@ -45,6 +49,10 @@ function checkFlags({ format, confirmed }: SqlFlags): void {
   }
 }
 
+function collect(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value];
+}
+
 /** Runs a statement and gives the service's answer as JSON text. */
 async function run(
   session: Session,
@@ -54,7 +62,31 @@ async function run(
 ): Promise<string> {
   const confirmed = flags.confirmed === undefined ? '' : `?confirmed=${flags.confirmed}`;
   const where = databasePath(database, `/sql${confirmed}`);
-  return session.api(server).text('POST', where, { body: statement });
+  const answer = await session.api(server).send('POST', where, requestOf(statement, flags.param));
+  const text = await answer.text();
+  if (answer.ok) return text;
+  const place = answer.headers.get('reducerdb-error-place');
+  const hint = answer.headers.get('reducerdb-error-hint');
+  throw new CliError(
+    [
+      statusText(answer.status, text),
+      ...(place === null ? [] : [placeText(statement, place)]),
+      ...(hint === null ? [] : [decodeURI(hint)]),
+    ].join('\n'),
+  );
+}
+
+function requestOf(statement: string, parameters: readonly string[]): ApiRequest {
+  if (parameters.length === 0) return { body: statement };
+  const body = `{"sql":${JSON.stringify(statement)},"params":${parametersJson(parameters)}}`;
+  return { body, headers: { 'content-type': sqlBodyType } };
+}
+
+/** The line of the statement that a place (`line:column`) is on, and a mark below it. */
+function placeText(statement: string, place: string): string {
+  const [line = 1, column = 1] = place.split(':').map(Number);
+  const text = statement.split('\n')[line - 1] ?? '';
+  return `  ${text}\n  ${' '.repeat(column - 1)}^`;
 }
 
 /** One table for each result that has columns. */

@@ -1,5 +1,13 @@
+import type { SqlError } from '../../database/outcome.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
+import {
+  SqlParametersError,
+  type SqlParameterValues,
+  sqlParametersFromJson,
+} from '../../protocol/sql-parameters.ts';
 import { sqlResultJson } from '../../protocol/sql-result.ts';
+import type { JsonObject } from '../../values/json.ts';
+import { RpcError, rpcCode } from '../json-rpc.ts';
 import { openDatabase } from '../open-database.ts';
 import { databaseArgument, stringArgument, type Tool, ToolFailure } from '../tool.ts';
 
@@ -9,10 +17,17 @@ export const sql: Tool = {
   title: 'Run SQL',
   description:
     'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
-    'ownership of the database. With `confirmed`, the answer waits until what it shows is durable.',
+    'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. Values ' +
+    'for $1, $2, … go into `params`. With `confirmed`, the answer waits until what it shows is ' +
+    'durable.',
   properties: {
     sql: { type: 'string', description: 'One SQL statement.' },
     confirmed: { type: 'boolean', description: 'Wait for durability; true unless set to false.' },
+    params: {
+      type: 'array',
+      description: 'Values of $1, $2, … in order: strings, numbers, booleans, null.',
+      items: { type: ['string', 'number', 'boolean', 'null'] },
+    },
   },
   required: ['sql'],
   takesDatabase: true,
@@ -20,17 +35,36 @@ export const sql: Tool = {
   run: async (args, context) => {
     const database = databaseArgument(args, context);
     const statement = stringArgument(args, 'sql');
+    const parameters = parametersArgument(args);
     const { handle, caller } = openDatabase(database, context);
     const outcome = await handle.query({
       caller,
       connection: temporaryConnection(),
       sql: statement,
+      ...(parameters === undefined ? {} : { parameters }),
       confirmed: args.get('confirmed') !== false,
     });
     if (outcome.kind === 'result') return sqlResultJson(outcome);
-    const { error } = outcome;
-    throw new ToolFailure(
-      error.code === 'sql.noTable' ? `no such table: ${error.table}` : error.message,
-    );
+    throw failureOf(outcome.error);
   },
 };
+
+function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
+  const given = args.get('params');
+  if (given === undefined || given === null) return undefined;
+  try {
+    return sqlParametersFromJson(given);
+  } catch (error) {
+    if (!(error instanceof SqlParametersError)) throw error;
+    throw new RpcError(rpcCode.invalidParams, error.message);
+  }
+}
+
+/** The text of the HTTP door, and behind it the place and what to try instead. */
+function failureOf(error: SqlError): ToolFailure {
+  const message = error.code === 'sql.noTable' ? `no such table: ${error.table}` : error.message;
+  const { place, hint } = error;
+  const where = place === undefined ? [] : [`At line ${place.line}, column ${place.column}.`];
+  const advice = [...where, ...(hint === undefined ? [] : [hint])].join(' ');
+  return new ToolFailure(message, advice === '' ? undefined : advice);
+}

@@ -1,0 +1,40 @@
+import { limits } from '../limits.ts';
+import { JsonNumber, JsonObject, type JsonValue } from '../values/json.ts';
+
+/** Values of the parameters of a statement; a number is its digits. */
+export type SqlParameterValues = ReadonlyMap<string, string | boolean | null>;
+
+/** The parameters that came with a statement are of the wrong shape; the text says how. */
+export class SqlParametersError extends Error {
+  override readonly name = 'SqlParametersError';
+}
+
+/**
+ * Reads parameters from JSON: an array gives `$1`, `$2`, …, an object gives `:name` (or `$name`).
+ * Values are strings, numbers, booleans or null; like a literal, each takes the type of its place.
+ */
+export function sqlParametersFromJson(json: JsonValue): SqlParameterValues {
+  const entries = entriesOf(json);
+  if (entries.length > limits.sqlParametersMax) {
+    throw new SqlParametersError(
+      `${entries.length} parameters exceed the ${limits.sqlParametersMax} of one statement`,
+    );
+  }
+  return new Map(entries.map(([name, value]) => [name, parameterValue(name, value)]));
+}
+
+function entriesOf(json: JsonValue): readonly (readonly [string, JsonValue])[] {
+  if (Array.isArray(json)) return json.map((value, at) => [String(at + 1), value] as const);
+  if (json instanceof JsonObject) return json.entries;
+  throw new SqlParametersError(
+    'params must be a JSON array, for $1, $2, …, or a JSON object, for :name',
+  );
+}
+
+function parameterValue(name: string, value: JsonValue): string | boolean | null {
+  if (value instanceof JsonNumber) return value.text;
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
+  throw new SqlParametersError(
+    `parameter ${name}: only strings, numbers, booleans and null can be passed`,
+  );
+}
