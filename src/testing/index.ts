@@ -10,6 +10,8 @@ export {
   type CallOptions,
   openTestDatabase,
   QueryFailed,
+  type QueryOptions,
+  type QueryParameter,
   TestDatabase,
   type TestDatabaseOptions,
   type TestRow,

@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import { buildModule } from '../bundle/build-module.ts';
-import type { CallError } from '../database/outcome.ts';
+import type { CallError, SqlParameters } from '../database/outcome.ts';
 import { Host } from '../host/host.ts';
 import type { HostCaller, HostedDatabase } from '../host/host-types.ts';
 import { lifecycleText } from '../host/json-call.ts';
@@ -25,6 +25,14 @@ export interface CallOptions {
   /** Who calls; the owner unless given. */
   readonly as?: Identity;
 }
+
+export interface QueryOptions extends CallOptions {
+  /** Values of `$1`, `$2`, … in order, or of `:name` by name. */
+  readonly params?: readonly QueryParameter[] | Readonly<Record<string, QueryParameter>>;
+}
+
+/** What a parameter of a statement may be; like a literal, it takes the type of its place. */
+export type QueryParameter = string | number | bigint | boolean | null;
 
 /** Values of a call's parameters: by position, or by name. */
 export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown>>;
@@ -146,12 +154,16 @@ export class TestDatabase {
   }
 
   /** Runs one SQL statement and gives its rows. Throws `QueryFailed`. */
-  async query(sql: string, { as = this.owner }: CallOptions = {}): Promise<TestRow[]> {
+  async query(
+    sql: string,
+    { as = this.owner, params = [] }: QueryOptions = {},
+  ): Promise<TestRow[]> {
     const database = this.#database();
     const outcome = await database.handle.query({
       caller: this.#host.callerFor(callerOf(as), database),
       connection: temporaryConnection(),
       sql,
+      parameters: parametersOf(params),
       confirmed: true,
     });
     if (outcome.kind === 'failed') throw new QueryFailed(outcome.error.message);
@@ -194,6 +206,17 @@ function byName(params: ProductType, args: CallArguments): Readonly<Record<strin
     throw new TypeError(`${args.length} arguments given, ${params.elements.length} expected`);
   }
   return Object.fromEntries(params.elements.map(({ name }, at) => [name ?? '', args[at]]));
+}
+
+function parametersOf(params: NonNullable<QueryOptions['params']>): SqlParameters {
+  const named = Array.isArray(params)
+    ? params.map((value, at) => [String(at + 1), value] as const)
+    : Object.entries(params);
+  return new Map(named.map(([name, value]) => [name, parameterOf(value)]));
+}
+
+function parameterOf(value: QueryParameter): string | boolean | null {
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : value;
 }
 
 function callErrorText(error: CallError): string {
