@@ -75,6 +75,9 @@ export const limits = {
   sqlParenthesesMax: 47,
   /** Terms of one AND/OR chain. */
   sqlChainTermsMax: 1_600,
+  /** Prepared SQL statements that a database keeps, and the longest text of one. */
+  sqlCachedStatementsMax: 512,
+  sqlCachedTextLengthMax: 4_096,
   /** Values that one SQL statement may be given for its parameters. */
   sqlParametersMax: 1_024,
   /** Rows that one SQL statement may return. */
