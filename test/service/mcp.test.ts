@@ -106,7 +106,6 @@ describe('the list of tools', () => {
       'sql.database': 'string',
       'sql.sql': 'string',
       'sql.confirmed': 'boolean',
-      'sql.params': 'array',
       'call.database': 'string',
       'call.reducer': 'string',
       'call.args': 'array',

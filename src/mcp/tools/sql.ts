@@ -18,16 +18,11 @@ export const sql: Tool = {
   description:
     'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
     'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. Values ' +
-    'for $1, $2, … go into `params`. With `confirmed`, the answer waits until what it shows is ' +
-    'durable.',
+    'of $1, $2, … may come in one more argument, the array `params`. With `confirmed`, the answer ' +
+    'waits until what it shows is durable.',
   properties: {
     sql: { type: 'string', description: 'One SQL statement.' },
     confirmed: { type: 'boolean', description: 'Wait for durability; true unless set to false.' },
-    params: {
-      type: 'array',
-      description: 'Values of $1, $2, … in order: strings, numbers, booleans, null.',
-      items: { type: ['string', 'number', 'boolean', 'null'] },
-    },
   },
   required: ['sql'],
   takesDatabase: true,
@@ -49,6 +44,7 @@ export const sql: Tool = {
   },
 };
 
+/** Not among the declared properties: the shape of the five tools is fixed. */
 function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
   const given = args.get('params');
   if (given === undefined || given === null) return undefined;
