@@ -1,4 +1,4 @@
-import type { AlgebraicType } from '../values/type.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
 import type {
   Catalog,
   ColumnSpec,
@@ -6,14 +6,21 @@ import type {
   IndexSpec,
   SequenceSpec,
   TableSpec,
+  ViewSpec,
 } from './catalog.ts';
 import { CatalogTypes } from './catalog-types.ts';
 import type { ModuleDefinition, SequenceDefinition, TableDefinition } from './definition.ts';
-import { fullTablesOf } from './flatten.ts';
+import { fullTablesOf, fullViewsOf } from './flatten.ts';
 import { firstUserId, systemTables } from './system-tables.ts';
+import { isSameSignature, signatureOf, type ViewSignature } from './view-signature.ts';
 
 /** The catalog of a database before it has a module: the system tables alone. */
-export const emptyCatalog: Catalog = { tables: systemTables, types: [], nextId: firstUserId };
+export const emptyCatalog: Catalog = {
+  tables: systemTables,
+  views: [],
+  types: [],
+  nextId: firstUserId,
+};
 
 /**
  * The catalog that a definition needs, system tables first, then the module's tables by name.
@@ -21,13 +28,19 @@ export const emptyCatalog: Catalog = { tables: systemTables, types: [], nextId: 
  * A table that `previous` has under the same name keeps its id, whatever changed in it. An index,
  * constraint or sequence keeps its id only while nothing but its source name changed, or whether
  * the index is unique, which a constraint decides: so what is to be built or dropped is the
- * difference of two sets of ids, and of the constraints. New ids go to tables first, in ascending
- * order of names, then to their parts.
+ * difference of two sets of ids, and of the constraints. A view keeps its id, and its key's, only
+ * while its signature stays. New ids go to tables first, in ascending order of names, then to views
+ * likewise, then to the parts of tables, then to those of views.
  */
 export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog): Catalog {
   const ids = new Ids(previous);
   const types = new CatalogTypes(previous.types);
-  const importers = new Map<object, (type: AlgebraicType) => AlgebraicType>();
+  const importers = new Map<object, ImportType>();
+  const importerOf = (typespace: Typespace): ImportType => {
+    const importType = importers.get(typespace) ?? types.importerOf(typespace);
+    importers.set(typespace, importType);
+    return importType;
+  };
   // The host's own tables are never a module's, even one that calls its tables system tables.
   const userTables = previous.tables.filter((table) => table.id >= firstUserId);
   const oldTables = new Map(userTables.map((table) => [table.name, table]));
@@ -35,9 +48,17 @@ export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog)
     const old = oldTables.get(full.table.name);
     return { ...full, old, id: old?.id ?? ids.next() };
   });
+  const signatures = fullViewsOf(definition).map(({ view, typespace }) => {
+    return { ...view, columns: columnsOf(view, importerOf(typespace)) };
+  });
+  const shown = signatures.map((view) => {
+    const old = previous.views.find((other) => {
+      return other.name === view.name && isSameSignature(signatureOf(other), view, types, types);
+    });
+    return { view, old, id: old?.id ?? ids.next() };
+  });
   const tables = named.map(({ table, typespace, old, id }): TableSpec => {
-    const importType = importers.get(typespace) ?? types.importerOf(typespace);
-    importers.set(typespace, importType);
+    const importType = importerOf(typespace);
     return {
       id,
       name: table.name,
@@ -52,8 +73,12 @@ export function catalogOf(definition: ModuleDefinition, previous = emptyCatalog)
       sequences: sequencesOf(table, old, ids),
     };
   });
-  return { tables: [...systemTables, ...tables], types: types.types, nextId: ids.upcoming };
+  const views = shown.map(({ view, old, id }) => viewSpec(view, old, id, ids));
+  const nextId = ids.upcoming;
+  return { tables: [...systemTables, ...tables], views, types: types.types, nextId };
 }
+
+type ImportType = (type: AlgebraicType) => AlgebraicType;
 
 class Ids {
   #upcoming: number;
@@ -73,12 +98,52 @@ class Ids {
 }
 
 function columnsOf(
-  table: TableDefinition,
-  importType: (type: AlgebraicType) => AlgebraicType,
+  { columns }: { readonly columns: readonly ColumnSpec[] },
+  importType: ImportType,
 ): ColumnSpec[] {
-  return table.columns.map(({ name, sourceName, type }) => {
+  return columns.map(({ name, sourceName, type }) => {
     return { name, sourceName, type: importType(type) };
   });
+}
+
+interface NamedView extends ViewSignature {
+  readonly name: string;
+  readonly sourceName: string;
+  readonly isPublic: boolean;
+}
+
+function viewSpec(view: NamedView, old: ViewSpec | undefined, id: number, ids: Ids): ViewSpec {
+  const { name, sourceName, isPublic, isAnonymous, columns } = view;
+  const position = columns.findIndex((column) => column.name === view.primaryKey);
+  const primaryKey = position < 0 ? undefined : position;
+  return {
+    id,
+    name,
+    sourceName,
+    access: isPublic ? 'public' : 'private',
+    isAnonymous,
+    columns,
+    primaryKey,
+    ...(old === undefined ? keyParts(view, primaryKey, ids) : partsOf(old)),
+  };
+}
+
+type KeyParts = Pick<ViewSpec, 'indexes' | 'constraints'>;
+
+function keyParts(view: NamedView, primaryKey: number | undefined, ids: Ids): KeyParts {
+  if (primaryKey === undefined) return { indexes: [], constraints: [] };
+  const keyed = `${view.name}_${view.primaryKey}`;
+  const name = `${keyed}_idx_btree`;
+  const columns = [primaryKey];
+  const index = { id: ids.next(), name, sourceName: name, columns, isUnique: true };
+  return {
+    indexes: [{ ...index, algorithm: 'btree' }],
+    constraints: [{ id: ids.next(), name: `${keyed}_key`, columns }],
+  };
+}
+
+function partsOf({ indexes, constraints }: ViewSpec): KeyParts {
+  return { indexes, constraints };
 }
 
 function indexesOf(table: TableDefinition, old: TableSpec | undefined, ids: Ids): IndexSpec[] {

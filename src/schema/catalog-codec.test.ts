@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { moduleOf, named, personModule, ref, text, u32 } from '../../test/schema/module-builder.ts';
 import { DecodeError } from '../values/binary-reader.ts';
-import { sum } from '../values/special-types.ts';
+import { product, sum } from '../values/special-types.ts';
 import { catalogOf, emptyCatalog } from './build-catalog.ts';
-import type { Catalog, TableSpec } from './catalog.ts';
+import type { Catalog, TableSpec, ViewSpec } from './catalog.ts';
 import { decodeCatalog, encodeCatalog } from './catalog-codec.ts';
 import { validateModule } from './validate.ts';
 
@@ -26,6 +26,17 @@ const rich = catalogOf(
         typespace: { types: [sum(['leaf', u32], ['fork', { kind: 'array', element: ref(2) }])] },
         types: [named('Tree', 2)],
         submodules: [{ namespace: 'n', module: personModule }],
+        views: [
+          {
+            sourceName: 'oldNews',
+            index: 0,
+            isPublic: true,
+            isAnonymous: true,
+            params: product(),
+            returnType: { kind: 'array', element: ref(1) },
+          },
+        ],
+        viewPrimaryKeys: [{ viewName: 'oldNews', columns: ['id'] }],
       },
     ),
   ),
@@ -57,26 +68,51 @@ describe('the catalog format', () => {
         { id: 4099, name: 's', column: 0, start: 1n, minValue: -1n, maxValue: 2n, increment: 3n },
       ],
     };
-    const bytes = encodeCatalog({ tables: [table], types: [], nextId: 4100 });
+    const view: ViewSpec = {
+      id: 4100,
+      name: 'v',
+      sourceName: 'V',
+      access: 'private',
+      isAnonymous: true,
+      columns: table.columns,
+      primaryKey: undefined,
+      indexes: [],
+      constraints: [],
+    };
+    const bytes = encodeCatalog({ tables: [table], views: [view], types: [], nextId: 4101 });
     const hex = `
-      01 04100000 00000000 01000000
+      02 05100000 00000000 01000000
       00100000 01000000 74 01000000 54 06 0000
       01000000 01000000 61 01000000 41 0b
       01000000 01100000 01000000 69 01000000 49 01 01 01000000 0000
       01000000 02100000 01000000 63 01000000 0000
       01000000 03100000 01000000 73 0000
       01000000000000000000000000000000 ffffffffffffffffffffffffffffffff
-      02000000000000000000000000000000 03000000000000000000000000000000`;
+      02000000000000000000000000000000 03000000000000000000000000000000
+      01000000 04100000 01000000 76 01000000 56 03 ffff
+      01000000 01000000 61 01000000 41 0b 00000000 00000000`;
     expect(Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')).toBe(
       hex.replace(/\s/g, ''),
     );
   });
 
+  it('reads what was written before there were views', () => {
+    const bytes = encodeCatalog(emptyCatalog);
+    const old = bytes.slice(0, -4);
+    old[0] = 1;
+    expect(decodeCatalog(old)).toEqual(emptyCatalog);
+  });
+
+  it('holds no view among its tables', () => {
+    const table: TableSpec = { ...(rich.tables[0] as TableSpec), kind: 'view' };
+    expect(() => encodeCatalog({ ...rich, tables: [table] })).toThrow('are not views');
+  });
+
   it('refuses another version, and bytes before or after its end', () => {
     const bytes = encodeCatalog(rich);
     const other = Uint8Array.from(bytes);
-    other[0] = 2;
-    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 2'));
+    other[0] = 3;
+    expect(() => decodeCatalog(other)).toThrow(new DecodeError('unknown catalog version 3'));
     expect(() => decodeCatalog(Uint8Array.of(...bytes, 0))).toThrow('1 bytes after the catalog');
     for (let length = 0; length < bytes.length; length += 1) {
       expect(() => decodeCatalog(bytes.subarray(0, length))).toThrow(DecodeError);
@@ -87,6 +123,7 @@ describe('the catalog format', () => {
 describe('a catalog that contradicts itself is refused', () => {
   const [client, ...others] = emptyCatalog.tables;
   const first = client as TableSpec;
+  const view = rich.views[0] as ViewSpec;
 
   it.each([
     ['one table id twice', { tables: [first, first] }, 'id 7 is used twice'],
@@ -102,6 +139,13 @@ describe('a catalog that contradicts itself is refused', () => {
     ['an index without columns', { tables: [emptyIndex()] }, 'has no columns'],
     ['a column twice', { tables: [twoColumns()] }, 'is there twice'],
     ['a ref that leads nowhere', { types: [ref(1)] }, 'does not exist'],
+    ['a table and a view of one id', { views: [{ ...view, id: 7 }] }, 'id 7 is used twice'],
+    ['a table and a view of one name', { views: [{ ...view, name: 'st_var' }] }, 'st_var'],
+    [
+      'a key that a view does not have',
+      { views: [{ ...view, primaryKey: 3 }], nextId: 5000 },
+      'no column 3',
+    ],
   ] as [string, Partial<Catalog>, string][])('%s', (_, parts, message) => {
     const decode = () => decodeCatalog(encodeCatalog({ ...emptyCatalog, ...parts }));
     expect(decode).toThrow(DecodeError);

@@ -1,3 +1,4 @@
+import { assert } from '../assert.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { decodeType, encodeType } from '../values/type-codec.ts';
@@ -8,6 +9,7 @@ import type {
   IndexSpec,
   SequenceSpec,
   TableSpec,
+  ViewSpec,
 } from './catalog.ts';
 import { checkCatalog } from './check-catalog.ts';
 import { readColumns, readList, readTag } from './decode-raw-parts.ts';
@@ -16,18 +18,25 @@ import { readColumns, readList, readTag } from './decode-raw-parts.ts';
  * A catalog as the commit log keeps it. Integers are little-endian, `string` is a u32 byte count
  * and UTF-8, `list` a u32 count and the items, a type is written as in the value format.
  *
- *     catalog     version:u8=1  next-id:u32  types:list<type>  tables:list<table>
+ *     catalog     version:u8=2  next-id:u32  types:list<type>  tables:list<table>
+ *                 views:list<view>
  *     table       id:u32  name:string  source-name:string  flags:u8
  *                 primary-key:u16 (0xffff = none)
  *                 columns:list<column>  indexes:list<index>
  *                 constraints:list<constraint>  sequences:list<sequence>
  *     flags       1 system table, 2 private, 4 event table
+ *     view        id:u32  name:string  source-name:string  view-flags:u8
+ *                 primary-key:u16 (0xffff = none)
+ *                 columns:list<column>  indexes:list<index>  constraints:list<constraint>
+ *     view-flags  1 anonymous, 2 private
  *     column      name:string  source-name:string  type
  *     index       id:u32  name:string  source-name:string  algorithm:u8  unique:bool
  *                 columns:list<u16>
  *     algorithm   0 btree, 1 hash, 2 direct
  *     constraint  id:u32  name:string  columns:list<u16>
  *     sequence    id:u32  name:string  column:u16  start, min, max, increment: i128 each
+ *
+ * Version 1 is the same without the views, of which it has none.
  */
 export function encodeCatalog(catalog: Catalog): Uint8Array {
   const writer = new BinaryWriter();
@@ -35,6 +44,7 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
   writer.u32(catalog.nextId);
   writeList(writer, catalog.types, encodeType);
   writeList(writer, catalog.tables, writeTable);
+  writeList(writer, catalog.views, writeView);
   return writer.finish();
 }
 
@@ -42,22 +52,26 @@ export function encodeCatalog(catalog: Catalog): Uint8Array {
 export function decodeCatalog(bytes: Uint8Array): Catalog {
   const reader = new BinaryReader(bytes);
   const version = reader.u8();
-  if (version !== formatVersion) throw new DecodeError(`unknown catalog version ${version}`);
+  const isKnown = version === formatVersion || version === versionWithoutViews;
+  if (!isKnown) throw new DecodeError(`unknown catalog version ${version}`);
   const nextId = reader.u32();
   const types = readList(reader, decodeType);
   const tables = readList(reader, readTable);
+  const views = version === versionWithoutViews ? [] : readList(reader, readView);
   if (reader.remaining > 0) throw new DecodeError(`${reader.remaining} bytes after the catalog`);
-  const catalog = { tables, types, nextId };
+  const catalog = { tables, views, types, nextId };
   const problem = checkCatalog(catalog);
   if (problem !== undefined) throw new DecodeError(`catalog: ${problem}`);
   return catalog;
 }
 
-const formatVersion = 1;
+const formatVersion = 2;
+const versionWithoutViews = 1;
 const noPrimaryKey = 0xffff;
 const algorithms = ['btree', 'hash', 'direct'] as const;
 
 function writeTable(w: BinaryWriter, table: TableSpec): void {
+  assert(table.kind !== 'view', 'the tables of a catalog are not views');
   w.u32(table.id);
   w.string(table.name);
   w.string(table.sourceName);
@@ -90,6 +104,37 @@ function readTable(r: BinaryReader): TableSpec {
     indexes: readList(r, readIndex),
     constraints: readList(r, readConstraint),
     sequences: readList(r, readSequence),
+  };
+}
+
+function writeView(w: BinaryWriter, view: ViewSpec): void {
+  w.u32(view.id);
+  w.string(view.name);
+  w.string(view.sourceName);
+  w.u8((view.isAnonymous ? 1 : 0) + (view.access === 'private' ? 2 : 0));
+  w.u16(view.primaryKey ?? noPrimaryKey);
+  writeList(w, view.columns, writeColumn);
+  writeList(w, view.indexes, writeIndex);
+  writeList(w, view.constraints, writeConstraint);
+}
+
+function readView(r: BinaryReader): ViewSpec {
+  const id = r.u32();
+  const name = r.string();
+  const sourceName = r.string();
+  const flags = r.u8();
+  if (flags > 3) throw new DecodeError(`unknown view flags ${flags}`);
+  const primaryKey = r.u16();
+  return {
+    id,
+    name,
+    sourceName,
+    access: (flags & 2) === 0 ? 'public' : 'private',
+    isAnonymous: (flags & 1) !== 0,
+    primaryKey: primaryKey === noPrimaryKey ? undefined : primaryKey,
+    columns: readList(r, readColumn),
+    indexes: readList(r, readIndex),
+    constraints: readList(r, readConstraint),
   };
 }
 

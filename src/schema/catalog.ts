@@ -8,9 +8,11 @@ import type { IndexAlgorithm } from './definition.ts';
  */
 export interface Catalog {
   readonly tables: readonly TableSpec[];
+  /** Views have no rows of their own; recorded are the ids that their names stand for. */
+  readonly views: readonly ViewSpec[];
   /** Typespace that refs in column types index. */
   readonly types: readonly AlgebraicType[];
-  /** The id the next new table, index, sequence or constraint gets. */
+  /** The id the next new table, view, index, sequence or constraint gets. */
   readonly nextId: number;
 }
 
@@ -19,7 +21,8 @@ export interface TableSpec {
   readonly name: string;
   /** The module's spelling; equal to `name` for system tables. */
   readonly sourceName: string;
-  readonly kind: 'system' | 'user';
+  /** `view`: what statements see of a view; a catalog's tables are never one. */
+  readonly kind: 'system' | 'user' | 'view';
   readonly access: 'public' | 'private';
   readonly isEvent: boolean;
   readonly columns: readonly ColumnSpec[];
@@ -27,6 +30,21 @@ export interface TableSpec {
   readonly indexes: readonly IndexSpec[];
   readonly constraints: readonly ConstraintSpec[];
   readonly sequences: readonly SequenceSpec[];
+}
+
+/** A view: the shape of the rows that it gives, and what finds one of them by its key. */
+export interface ViewSpec {
+  readonly id: number;
+  readonly name: string;
+  readonly sourceName: string;
+  readonly access: 'public' | 'private';
+  /** False: every caller has rows of their own. */
+  readonly isAnonymous: boolean;
+  readonly columns: readonly ColumnSpec[];
+  readonly primaryKey: number | undefined;
+  /** One unique index on the primary key, or none. */
+  readonly indexes: readonly IndexSpec[];
+  readonly constraints: readonly ConstraintSpec[];
 }
 
 export interface ColumnSpec {

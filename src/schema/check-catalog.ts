@@ -1,10 +1,12 @@
 import type { AlgebraicType } from '../values/type.ts';
-import type { Catalog, TableSpec } from './catalog.ts';
+import type { Catalog, SequenceSpec, TableSpec, ViewSpec } from './catalog.ts';
 import { firstUserId } from './system-tables.ts';
 
 /** Says how a catalog contradicts itself, or returns `undefined` when it does not. */
 export function checkCatalog(catalog: Catalog): string | undefined {
-  const tables = catalog.tables;
+  const noSequences: readonly SequenceSpec[] = [];
+  const views = catalog.views.map((view) => ({ ...view, sequences: noSequences }));
+  const tables: readonly Relation[] = [...catalog.tables, ...views];
   const ids = [
     duplicateOf(tables.map((table) => table.id)),
     duplicateOf(tables.flatMap((table) => table.indexes.map((index) => index.id))),
@@ -25,7 +27,10 @@ export function checkCatalog(catalog: Catalog): string | undefined {
   return tables.map(checkTable).find((problem) => problem !== undefined);
 }
 
-function checkTable(table: TableSpec): string | undefined {
+/** What tables and views are checked for alike. */
+type Relation = (ViewSpec & Pick<TableSpec, 'sequences'>) | TableSpec;
+
+function checkTable(table: Relation): string | undefined {
   const column = duplicateOf(table.columns.map(({ name }) => name));
   if (column !== undefined) return `column "${column}" of table "${table.name}" is there twice`;
   const positions = [
@@ -41,7 +46,7 @@ function checkTable(table: TableSpec): string | undefined {
   return empty === undefined ? undefined : `"${empty.name}" has no columns`;
 }
 
-function idsOf(table: TableSpec): number[] {
+function idsOf(table: Relation): number[] {
   const parts = [...table.indexes, ...table.constraints, ...table.sequences];
   return [table.id, ...parts.map((part) => part.id)];
 }

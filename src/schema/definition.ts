@@ -120,8 +120,17 @@ export interface ViewDefinition {
   readonly isAnonymous: boolean;
   readonly params: ProductType;
   readonly returnType: AlgebraicType;
+  /** Of the rows that it gives. */
+  readonly columns: readonly ViewColumnDefinition[];
   /** Column of the returned row that is its key. */
   readonly primaryKey: string | undefined;
+}
+
+export interface ViewColumnDefinition {
+  readonly name: string;
+  readonly sourceName: string;
+  /** May hold refs into the definition's typespace. */
+  readonly type: AlgebraicType;
 }
 
 export interface HttpRouteDefinition {

@@ -1,5 +1,10 @@
 import type { Typespace } from '../values/type.ts';
-import type { ModuleDefinition, ScheduleDefinition, TableDefinition } from './definition.ts';
+import type {
+  ModuleDefinition,
+  ScheduleDefinition,
+  TableDefinition,
+  ViewDefinition,
+} from './definition.ts';
 
 /** A module or submodule and what its names are prefixed with: `''`, `ns.`, `a.b.` … */
 export interface DefinitionScope {
@@ -31,6 +36,24 @@ export function fullTablesOf(definition: ModuleDefinition): FullTable[] {
     return module.tables.map((table) => ({ table: prefixTable(table, prefix), typespace }));
   });
   return tables.sort((a, b) => (a.table.name < b.table.name ? -1 : 1));
+}
+
+/** A view under its full names, with the typespace that its column types refer to. */
+export interface FullView {
+  readonly view: ViewDefinition;
+  readonly typespace: Typespace;
+}
+
+/** All views of a database, ascending by full canonical name. */
+export function fullViewsOf(definition: ModuleDefinition): FullView[] {
+  const views = scopesOf(definition).flatMap(({ prefix, module }) => {
+    const { typespace } = module;
+    return module.views.map((view) => {
+      const { name, sourceName } = view;
+      return { view: { ...view, name: prefix + name, sourceName: prefix + sourceName }, typespace };
+    });
+  });
+  return views.sort((a, b) => (a.view.name < b.view.name ? -1 : 1));
 }
 
 /** Columns keep their names: they are looked up inside their table only. */

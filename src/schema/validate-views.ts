@@ -1,6 +1,6 @@
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
-import type { TableDefinition, ViewDefinition } from './definition.ts';
+import type { TableDefinition, ViewColumnDefinition, ViewDefinition } from './definition.ts';
 import type { Namespace } from './problems.ts';
 import type { RawView } from './raw-module.ts';
 import type { Scope } from './scope.ts';
@@ -17,6 +17,9 @@ export function validateViews(
   return scope.raw.views.map((raw) => {
     const name = nameFunction(scope, raw.sourceName, functions);
     scope.entities.claim(name);
+    if (name.startsWith('st_')) {
+      scope.problems.report(`Table name is reserved for system use: ${name}`);
+    }
     scope.types.checkParameters(raw.params, `view \`${name}\``);
     const row = viewRowOf(raw.returnType);
     const rowType = row === undefined ? undefined : scope.typespace.types[row.ref];
@@ -25,7 +28,8 @@ export function validateViews(
     }
     const declared = keys.get(raw.sourceName);
     const inherited = row?.isQuery ? inheritedKey(tables, row.ref) : undefined;
-    return { ...raw, name, primaryKey: declared ?? inherited };
+    const columns = row === undefined ? [] : columnsOf(scope, row.ref);
+    return { ...raw, name, columns, primaryKey: declared ?? inherited };
   });
 }
 
@@ -68,6 +72,14 @@ function canonicalColumn({ raw, typespace }: Scope, view: RawView, column: strin
     ({ name }) => name === column,
   );
   return productAt(typespace.types[row.ref])?.elements[position ?? -1]?.name;
+}
+
+function columnsOf({ raw, typespace }: Scope, rowTypeRef: number): ViewColumnDefinition[] {
+  const spelled = productAt(raw.typespace.types[rowTypeRef])?.elements ?? [];
+  const elements = productAt(typespace.types[rowTypeRef])?.elements ?? [];
+  return elements.map(({ name = '', type }, position) => {
+    return { name, sourceName: spelled[position]?.name ?? name, type };
+  });
 }
 
 function productAt(type: AlgebraicType | undefined): ProductType | undefined {

@@ -38,7 +38,12 @@ export interface SampleTable {
 
 export function sampleCatalog(...tables: readonly SampleTable[]): Catalog {
   const specs = tables.map((table, at) => tableSpecOf(table, 4096 + at * 100));
-  return { tables: [...systemTables, ...specs], types: [], nextId: 4096 + tables.length * 100 };
+  return {
+    tables: [...systemTables, ...specs],
+    views: [],
+    types: [],
+    nextId: 4096 + tables.length * 100,
+  };
 }
 
 /** One table with a column of every comparable type, named after the type. */

@@ -115,6 +115,7 @@ export const accountSequence = 5_003;
 /** One user table: `account(id: u32 key, generated; balance: i64, ordered)`, 12 bytes a row. */
 export const accountCatalog: Catalog = {
   ...emptyCatalog,
+  views: [],
   nextId: 6_000,
   tables: [
     ...emptyCatalog.tables,

@@ -125,7 +125,10 @@ export function randomTable(random: Random, name: string, id: number): RandomTab
 
 export function randomCatalog(random: Random): { catalog: Catalog; tables: RandomTable[] } {
   const tables = [randomTable(random, 'first', 100), randomTable(random, 'second', 300)];
-  return { catalog: { tables: tables.map(({ spec }) => spec), types: [], nextId: 1000 }, tables };
+  return {
+    catalog: { tables: tables.map(({ spec }) => spec), views: [], types: [], nextId: 1000 },
+    tables,
+  };
 }
 
 function randomIndex(

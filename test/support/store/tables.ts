@@ -36,7 +36,7 @@ export function catalogFrom(sketches: Readonly<Record<string, TableSketch>>): Ca
   const tables = Object.entries(sketches).map(([name, sketch], position) =>
     tableSpec(name, sketch, (position + 1) * 100),
   );
-  return { tables, types: [], nextId: 10_000 };
+  return { tables, views: [], types: [], nextId: 10_000 };
 }
 
 function tableSpec(name: string, sketch: TableSketch, id: number): TableSpec {

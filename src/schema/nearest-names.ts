@@ -1,0 +1,24 @@
+/** Up to three names that a mistyped one may have meant, nearest first. */
+export function nearestNames(given: string, names: readonly string[]): string[] {
+  const reach = Math.max(2, Math.floor(given.length / 3));
+  return names
+    .map((name) => ({ name, distance: editDistance(given, name) }))
+    .filter(({ distance }) => distance <= reach)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+/** Insertions, deletions and replacements of one character that turn `a` into `b` (Levenshtein). */
+export function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
