@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
+import { nearestNames } from '../../schema/nearest-names.ts';
 import { databasePath } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
-import { nearestNames } from '../nearest.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
 import { type FunctionSignature, readSignatures, signatureText } from '../signatures.ts';
