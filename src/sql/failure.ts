@@ -1,11 +1,26 @@
 import { unreachable } from '../assert.ts';
 
 /** Why a statement was refused. The texts are part of the contract with clients. */
-export type StatementError =
-  | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
-  | { readonly code: 'sql.notAuthorized'; readonly message: string }
-  | { readonly code: 'sql.invalid'; readonly message: string }
-  | { readonly code: 'sql.overBudget'; readonly message: string };
+export type StatementError = ErrorDetail &
+  (
+    | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
+    | { readonly code: 'sql.notAuthorized'; readonly message: string }
+    | { readonly code: 'sql.invalid'; readonly message: string }
+    | { readonly code: 'sql.overBudget'; readonly message: string }
+  );
+
+/** What a door may show beside the message, whose text is fixed. */
+export interface ErrorDetail {
+  readonly place?: Place | undefined;
+  /** A sentence of advice: "Did you mean `users`?" */
+  readonly hint?: string | undefined;
+}
+
+/** Where in a statement: lines and columns count from 1, columns in characters. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
 
 /** The one error of this room: anything about the statement, its author or its cost. */
 export class SqlFailure extends Error {
@@ -19,8 +34,8 @@ export class SqlFailure extends Error {
 }
 
 /** A statement that cannot be run as written: syntax, types, names other than tables. */
-export function invalid(message: string): SqlFailure {
-  return new SqlFailure({ code: 'sql.invalid', message });
+export function invalid(message: string, detail: ErrorDetail = {}): SqlFailure {
+  return new SqlFailure({ code: 'sql.invalid', message, ...detail });
 }
 
 /** The same text whether `table` does not exist or may not be read: nobody can tell which. */

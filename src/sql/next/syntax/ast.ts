@@ -42,10 +42,13 @@ export interface Query {
   readonly limit: Expression | undefined;
   readonly offset: Expression | undefined;
   readonly asOf: AsOf | undefined;
+  /** What no surface has at this place: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
+  readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }
 
-export type QueryBody = Select | SetOperation | Query;
+/** A `Query` is one in parentheses; `Unsupported` is VALUES and what stands in its place. */
+export type QueryBody = Select | SetOperation | Query | Unsupported;
 
 export interface CommonTable {
   readonly name: string;
@@ -86,7 +89,7 @@ export interface Select {
   readonly where: Expression | undefined;
   readonly groupBy: readonly Expression[];
   readonly having: Expression | undefined;
-  /** A clause that no surface has (INTO, TOP, DISTINCT ON, FETCH, WINDOW, …). */
+  /** A clause that no surface has (INTO, TOP, DISTINCT ON, WINDOW, QUALIFY, …). */
   readonly unsupported: Unsupported | undefined;
   readonly span: Span;
 }
