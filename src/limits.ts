@@ -75,6 +75,12 @@ export const limits = {
   sqlParenthesesMax: 47,
   /** Terms of one AND/OR chain. */
   sqlChainTermsMax: 1_600,
+  /** Levels of one SQL statement as a tree, in which an AND/OR chain is one: stages recurse. */
+  sqlDepthMax: 500,
+  /** Relations of one SQL statement, those of its subqueries and row filters included. */
+  sqlRelationsMax: 512,
+  /** Expressions of one SQL statement, where some stand for several: `x BETWEEN a AND b`. */
+  sqlExpressionsMax: 100_000,
   /** Prepared SQL statements that a database keeps, and the longest text of one. */
   sqlCachedStatementsMax: 512,
   sqlCachedTextLengthMax: 4_096,
@@ -84,6 +90,18 @@ export const limits = {
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */
   sqlResultBytesMax: 256 * mebibyte,
+  /** Results of views, one for each caller that asked, kept in one database. */
+  viewInstancesMax: 4_096,
+  /** Memory of those results, with their indexes. */
+  viewBytesMax: 256 * mebibyte,
+  /** Bytes of encoded rows that one evaluation of a view may return. */
+  viewResultBytesMax: 64 * mebibyte,
+  /** Time for which the result of a view is kept fresh after its last use. */
+  viewIdleMillisMax: 600_000,
+  /** Keys that one evaluation of a view may look up before it counts as having read the table. */
+  viewKeysMax: 4_096,
+  /** Bytes of one such key. */
+  viewKeyBytesMax: 1_024,
   /** One line of a module log. */
   logLineBytesMax: 64 * kibibyte,
   /** Log lines of one call; further ones are counted and dropped. */
@@ -120,4 +138,5 @@ assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
   'a list of the largest length must fit a call',
 );
+assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');

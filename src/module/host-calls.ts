@@ -1,12 +1,13 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
-import { errorCodes, scratchBytes } from '../protocol/module-abi.ts';
+import { boundTags, errorCodes, scratchBytes } from '../protocol/module-abi.ts';
 import type { RowRef, RowRefs } from '../store/row-ref.ts';
 import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 import type { Index } from '../store/table-index.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { DecodeError } from '../values/binary-reader.ts';
+import { ReadRecorder, type ReadSet } from './read-set.ts';
 
 /**
  * Where the program and its host exchange bytes. Rows, keys and bounds arrive in it from offset 0;
@@ -29,10 +30,14 @@ export interface RangeLengths {
   readonly endLength: number;
 }
 
-/** `loading`: the program is being evaluated or described. `idle`: no call runs. */
+/**
+ * `loading`: the program is being evaluated or described. `idle`: no call runs. `viewing`: a view
+ * is evaluated; what it reads is recorded, and it cannot write.
+ */
 type State =
   | { readonly kind: 'loading' | 'idle' }
-  | { readonly kind: 'running'; readonly transaction: Transaction };
+  | { readonly kind: 'running'; readonly transaction: Transaction }
+  | { readonly kind: 'viewing'; readonly reads: ReadRecorder };
 
 interface OpenIterator {
   readonly table: Table;
@@ -70,8 +75,22 @@ export class HostCalls {
   }
 
   begin(transaction: Transaction): void {
-    assert(this.#state.kind !== 'running', 'calls of a program do not nest');
+    assert(!this.#isInCall(), 'calls of a program do not nest');
     this.#state = { kind: 'running', transaction };
+  }
+
+  /** Starts the evaluation of a view, which `endView` or `end` ends. */
+  beginView(): void {
+    assert(!this.#isInCall(), 'calls of a program do not nest');
+    this.#state = { kind: 'viewing', reads: new ReadRecorder() };
+  }
+
+  /** The same as `end`; says what was read since `beginView`. */
+  endView(): ReadSet {
+    assert(this.#state.kind === 'viewing', 'a view is being evaluated');
+    const { reads } = this.#state;
+    this.end();
+    return reads.finish();
   }
 
   /** Closes what the call left open; until the next `begin` every data call is refused. */
@@ -85,6 +104,7 @@ export class HostCalls {
   refusal(): number {
     switch (this.#state.kind) {
       case 'running':
+      case 'viewing':
         return 0;
       case 'loading':
         return -errorCodes.hostCallFailure;
@@ -106,12 +126,15 @@ export class HostCalls {
   }
 
   rowCount(tableId: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
-    return this.#table(tableId)?.rowCount ?? -errorCodes.noSuchTable;
+    if (!this.#isInCall()) return this.refusal();
+    const table = this.#table(tableId);
+    if (table === undefined) return -errorCodes.noSuchTable;
+    this.#noteTable(table);
+    return table.rowCount;
   }
 
   insert(tableId: number, rowLength: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
     if (!this.#holds(rowLength)) return -errorCodes.undecodable;
@@ -122,7 +145,7 @@ export class HostCalls {
   }
 
   update(tableId: number, indexId: number, rowLength: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
     const index = this.#index(indexId);
@@ -137,7 +160,7 @@ export class HostCalls {
 
   /** 1: there was such a row. */
   deleteEqual(tableId: number, rowLength: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
     if (!this.#holds(rowLength)) return -errorCodes.undecodable;
@@ -152,34 +175,40 @@ export class HostCalls {
 
   /** Length of the row, which is then in the scratch. */
   find(indexId: number, keyLength: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (!this.#isInCall()) return this.refusal();
     const index = this.#index(indexId);
     if (index === undefined) return -errorCodes.noSuchIndex;
     if (!index.isUnique) return -errorCodes.indexNotUnique;
     if (!this.#holds(keyLength)) return -errorCodes.undecodable;
     const row = index.table.find(index, this.#scratch.bytes, keyLength);
     if (row === -3) return -errorCodes.undecodable;
+    this.#noteKey(index, this.#scratch.bytes, keyLength);
     if (row === -1) return -errorCodes.noSuchRow;
     return this.#copyOut(index.table, row, 0);
   }
 
   scan(tableId: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (!this.#isInCall()) return this.refusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
+    this.#noteTable(table);
     return this.#open(table, table.scan());
   }
 
   scanPoint(indexId: number, keyLength: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (!this.#isInCall()) return this.refusal();
     const found = this.#point(indexId, keyLength);
-    return typeof found === 'number' ? found : this.#open(found.index.table, found.rows);
+    if (typeof found === 'number') return found;
+    this.#noteKey(found.index, this.#scratch.bytes, keyLength);
+    return this.#open(found.index.table, found.rows);
   }
 
   scanRange(indexId: number, range: RangeLengths): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (!this.#isInCall()) return this.refusal();
     const found = this.#range(indexId, range);
-    return typeof found === 'number' ? found : this.#open(found.index.table, found.rows);
+    if (typeof found === 'number') return found;
+    this.#noteRange(found.index, range);
+    return this.#open(found.index.table, found.rows);
   }
 
   /**
@@ -187,7 +216,7 @@ export class HostCalls {
    * there are no more, and the iterator is closed.
    */
   next(handle: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (!this.#isInCall()) return this.refusal();
     const iterator = this.#iterators[handle - 1];
     if (iterator === undefined) return -errorCodes.noSuchIterator;
     const { table, rows } = iterator;
@@ -206,7 +235,7 @@ export class HostCalls {
 
   /** 0. */
   close(handle: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (!this.#isInCall()) return this.refusal();
     if (this.#iterators[handle - 1] === undefined) return -errorCodes.noSuchIterator;
     this.#release(handle);
     return 0;
@@ -214,21 +243,21 @@ export class HostCalls {
 
   /** Rows removed. */
   deletePoint(indexId: number, keyLength: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     const found = this.#point(indexId, keyLength);
     return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
   }
 
   /** Rows removed. */
   deleteRange(indexId: number, range: RangeLengths): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     const found = this.#range(indexId, range);
     return typeof found === 'number' ? found : this.#deleteMany(found.index.table, found.rows);
   }
 
   /** Rows removed. */
   clear(tableId: number): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     const table = this.#table(tableId);
     if (table === undefined) return -errorCodes.noSuchTable;
     this.#startWrite();
@@ -246,14 +275,44 @@ export class HostCalls {
     return JSON.stringify({ table, index, columns });
   }
 
+  #isInCall(): boolean {
+    return this.#state.kind === 'running' || this.#state.kind === 'viewing';
+  }
+
+  /** The code that refuses a write, in a state other than `running`. */
+  #writeRefusal(): number {
+    return this.#state.kind === 'viewing' ? -errorCodes.transactionReadOnly : this.refusal();
+  }
+
   #table(id: number): Table | undefined {
     const table = this.#store.table(id);
-    return table?.spec.kind === 'user' ? table : undefined;
+    return table !== undefined && this.#isOffered(table) ? table : undefined;
   }
 
   #index(id: number): Index | undefined {
     const index = this.#store.index(id);
-    return index?.table.spec.kind === 'user' ? index : undefined;
+    return index !== undefined && this.#isOffered(index.table) ? index : undefined;
+  }
+
+  /** Rows of an event table are gone when their transaction ends: no view can be made of them. */
+  #isOffered({ spec }: Table): boolean {
+    return spec.kind === 'user' && !(spec.isEvent && this.#state.kind === 'viewing');
+  }
+
+  #noteTable(table: Table): void {
+    if (this.#state.kind === 'viewing') this.#state.reads.table(table.spec.id);
+  }
+
+  #noteKey(index: Index, key: Uint8Array, length: number): void {
+    if (this.#state.kind === 'viewing') this.#state.reads.key(index, key, length);
+  }
+
+  /** A range that is one whole key counts as that key. */
+  #noteRange(index: Index, range: RangeLengths): void {
+    if (this.#state.kind !== 'viewing') return;
+    const key = wholeKeyOf(index, range, this.#scratch.bytes);
+    if (key === undefined) this.#noteTable(index.table);
+    else this.#noteKey(index, key, key.length);
   }
 
   /** Whether `length` is the length of something in the scratch. */
@@ -310,7 +369,7 @@ export class HostCalls {
   }
 
   #deleteMany(table: Table, rows: RowRefs): number {
-    if (this.#state.kind !== 'running') return this.refusal();
+    if (this.#state.kind !== 'running') return this.#writeRefusal();
     this.#startWrite();
     const result = this.#state.transaction.deleteMany(table, rows);
     this.#isWriting = false;
@@ -325,4 +384,26 @@ function orUndecodable<Result>(run: () => Result): Result | number {
     if (error instanceof DecodeError) return -errorCodes.undecodable;
     throw error;
   }
+}
+
+/** The key that a checked range consists of, if its bounds leave nothing else. */
+function wholeKeyOf(
+  index: Index,
+  { prefixColumns, prefixLength, startLength, endLength }: RangeLengths,
+  bytes: Uint8Array,
+): Uint8Array | undefined {
+  if (prefixColumns + 1 !== index.spec.columns.length) return undefined;
+  const prefixEnd = prefixColumns === 0 ? 0 : prefixLength;
+  const startEnd = prefixEnd + startLength;
+  if (bytes[prefixEnd] !== boundTags.included) return undefined;
+  if (endLength > 0) {
+    if (endLength !== startLength) return undefined;
+    for (let at = 0; at < endLength; at++) {
+      if (bytes[prefixEnd + at] !== bytes[startEnd + at]) return undefined;
+    }
+  }
+  const key = new Uint8Array(prefixEnd + startLength - 1);
+  key.set(bytes.subarray(0, prefixEnd));
+  key.set(bytes.subarray(prefixEnd + 1, startEnd), prefixEnd);
+  return key;
 }

@@ -1,5 +1,6 @@
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { ReadSet } from './read-set.ts';
 
 /**
  * Runs user code. One runner is one loaded program beside one database's store. Implementations:
@@ -12,6 +13,11 @@ export interface ModuleRunner {
   describe(): Uint8Array;
   /** Runs one reducer inside `transaction`, which the caller commits or rolls back. */
   callReducer(call: ReducerCall, transaction: Transaction): RunOutcome;
+  /**
+   * Evaluates one view over the rows as they are now, those of an open transaction included. It
+   * cannot write. The same rows give the same outcome. Absent where there are no views.
+   */
+  callView?(call: ViewCall): ViewOutcome;
   /** Optional: makes the calls within `run` cheaper by preparing once for all of them. */
   batch?<Result>(run: () => Result): Result;
   /** Drops the program; the runner is not used afterwards. */
@@ -41,6 +47,27 @@ export type RunOutcome =
   | { readonly kind: 'refused'; readonly message: string }
   /** Anything else that was thrown; for the module's log, never for the caller. */
   | { readonly kind: 'crashed'; readonly message: string; readonly trace: readonly TraceFrame[] };
+
+export interface ViewCall {
+  /** Position among the views of its kind: those with a sender, or the anonymous ones. */
+  readonly viewId: number;
+  /** Canonical name, for log lines. */
+  readonly viewName: string;
+  /** Whom it is evaluated for; `undefined` = an anonymous view. */
+  readonly sender: bigint | undefined;
+}
+
+export type ViewOutcome =
+  /** `rows`: encoded rows one after another, not checked yet; `count` as the program told it. */
+  | {
+      readonly kind: 'rows';
+      readonly rows: Uint8Array;
+      readonly count: number;
+      readonly reads: ReadSet;
+    }
+  /** The program leaves the reading to a query; `reads` is what it read before. */
+  | { readonly kind: 'sql'; readonly text: string; readonly reads: ReadSet }
+  | Exclude<RunOutcome, { readonly kind: 'returned' }>;
 
 export interface TraceFrame {
   /** Source file as the author knows it, with `:line:column`. */

@@ -10,11 +10,16 @@ export const moduleHooksKey = 'reducerdb.moduleHooks.v1';
 export const hookNames = {
   describeModule: '__describe_module__',
   callReducer: '__call_reducer__',
+  callView: '__call_view__',
+  callAnonymousView: '__call_view_anon__',
   senderErrorClass: '__sender_error_class__',
 } as const;
 
 /** Frames at and below a function of this name are left out of a trace. */
 export const traceEndFunction = '__spacetimedb_end_short_backtrace';
+
+/** First byte of what a view hook returns as `data`: an array of rows, or an SQL text, follows. */
+export const viewResultTags = { rows: 0, sql: 1 } as const;
 
 /** A host call that fails answers with one of these, negated. */
 export const errorCodes = {

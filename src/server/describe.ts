@@ -33,6 +33,7 @@ export interface ModulePlan {
   readonly registry: TypeRegistry;
   readonly tables: readonly PlannedTable[];
   readonly reducers: readonly PlannedReducer[];
+  readonly views: readonly PlannedView[];
   readonly submodules: readonly { readonly namespace: string; readonly plan: ModulePlan }[];
 }
 
@@ -45,6 +46,15 @@ export interface PlannedTable {
 export interface PlannedReducer {
   readonly name: string;
   readonly params: ProductType;
+  readonly handler: AnyHandler;
+}
+
+export interface PlannedView {
+  readonly name: string;
+  readonly isAnonymous: boolean;
+  readonly shape: 'rows' | 'option';
+  /** Of one row; refs index the registry's typespace. */
+  readonly rowType: AlgebraicType;
   readonly handler: AnyHandler;
 }
 
@@ -85,6 +95,7 @@ class Description {
   readonly #reducers: RawReducer[] = [];
   readonly #procedures: RawProcedure[] = [];
   readonly #views: RawView[] = [];
+  readonly #plannedViews: PlannedView[] = [];
   readonly #viewKeys: { viewName: string; columns: string[] }[] = [];
   readonly #viewCounts = { sender: 0, anonymous: 0 };
   readonly #schedules: RawSchedule[] = [];
@@ -198,6 +209,8 @@ class Description {
       params: this.#registry.product(paramsRef),
       returnType,
     });
+    nameFunction(view.handler, name);
+    this.#plannedViews.push(this.#plannedView(name, view));
     const keys = viewKeys(view);
     if (keys.length > 1) {
       throw new TypeError(
@@ -207,6 +220,15 @@ class Description {
     }
     if (keys.length === 1) this.#viewKeys.push({ viewName: name, columns: keys });
     if (view.options.name !== undefined) this.#addName('function', name, view.options.name);
+  }
+
+  #plannedView(name: string, { returns, isAnonymous, handler }: Of<'view'>): PlannedView {
+    const returned = resolved(returns);
+    const isOption = returned.kind === 'option';
+    // Anything but rows or an optional row is for the host to refuse.
+    const row = isOption ? returned.inner : returned.kind === 'array' ? returned.element : returns;
+    const rowType = this.#registry.typeOf(row);
+    return { name, isAnonymous, shape: isOption ? 'option' : 'rows', rowType, handler };
   }
 
   #addHandler(name: string, handler: Of<'httpHandler'>): void {
@@ -307,7 +329,8 @@ class Description {
       submodules: submodules.map(({ namespace, plan }) => ({ namespace, module: plan.raw })),
     };
     const plan = { raw, registry: this.#registry, submodules };
-    return { ...plan, tables: this.#planned, reducers: this.#runnable };
+    const runnable = { reducers: this.#runnable, views: this.#plannedViews };
+    return { ...plan, tables: this.#planned, ...runnable };
   }
 
   #routes(router: Of<'httpRouter'>['router']): RawHttpRoute[] {

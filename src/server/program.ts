@@ -8,7 +8,8 @@ import type { ModulePlan, PlannedTable } from './describe.ts';
 import { SenderError } from './errors.ts';
 import type { AnyHandler } from './registration.ts';
 import type { Sys } from './sys.ts';
-import { lazyDecoder, makeTableHandle } from './table-handle.ts';
+import { lazyDecoder, makeTableHandles } from './table-handle.ts';
+import { makeViews, type RunnableView, type ViewResult } from './view-program.ts';
 
 /** What the host calls. `this` is the hooks object. */
 export interface ModuleHooks {
@@ -22,6 +23,10 @@ export interface ModuleHooks {
     timestamp: bigint,
     args: DataView,
   ): undefined;
+  /** Evaluates a view for `sender`. */
+  __call_view__(id: number, sender: bigint, args: Uint8Array): ViewResult;
+  /** Evaluates a view that is the same for all; numbered apart from the others. */
+  __call_view_anon__(id: number, args: Uint8Array): ViewResult;
   /** What is thrown as an instance of it is for the caller's eyes. */
   readonly __sender_error_class__: typeof SenderError;
 }
@@ -32,13 +37,21 @@ interface Runnable {
   readonly scope: ModuleScope;
 }
 
+/** By the numbers that the host calls them by. */
+interface Functions {
+  readonly reducers: Runnable[];
+  readonly senderViews: RunnableView[];
+  readonly anonymousViews: RunnableView[];
+}
+
 /** Joins a described module with the host that runs it. */
 export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
   useHostConsole(sys);
   const bridge = new Bridge(sys);
   const contexts = new ContextFactory(bridge);
-  const runnables: Runnable[] = [];
-  makeScope(bridge, plan, '', runnables);
+  const functions: Functions = { reducers: [], senderViews: [], anonymousViews: [] };
+  makeScope(bridge, plan, '', functions);
+  const { reducers, senderViews, anonymousViews } = functions;
   const args = new ArgumentReader();
   return {
     __describe_module__() {
@@ -46,40 +59,55 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
       return encodeRawModuleV10(plan.raw);
     },
     __call_reducer__(id, sender, connectionId, timestamp, encoded) {
-      const { handler, decodeArgs, scope } = runnables[id] as Runnable;
+      const { handler, decodeArgs, scope } = reducers[id] as Runnable;
       const decoded = decodeArgs(args.open(encoded));
       const ctx = contexts.contextOf(scope, sender, connectionId, timestamp);
       refusePromise(handler(ctx, decoded));
       return void 0;
     },
+    __call_view__: (id, sender) => (senderViews[id] as RunnableView).evaluate(sender),
+    __call_view_anon__: (id) => (anonymousViews[id] as RunnableView).evaluate(void 0),
     __sender_error_class__: SenderError,
   };
 }
 
-/** The tables of one module and, after its own reducers, those of its submodules. */
+/** The tables of one module and, after its own functions, those of its submodules. */
 function makeScope(
   bridge: Bridge,
   plan: ModulePlan,
   namespace: string,
-  runnables: Runnable[],
-): ModuleScope {
+  functions: Functions,
+): ViewedScope {
   const { typespace } = plan.registry;
   const db = new Map<string, unknown>();
+  const readonlyDb = new Map<string, unknown>();
   const submodules = new Map<string, ModuleScope>();
-  const scope = { db: {}, submodules };
+  const scope = { db: {}, readonlyDb: {}, submodules };
   for (const planned of plan.tables) {
-    db.set(planned.key, makeTableHandle(bridge, namespace, planned, typespace));
+    const handles = makeTableHandles(bridge, namespace, planned, typespace);
+    db.set(planned.key, handles.write);
+    readonlyDb.set(planned.key, handles.read);
   }
   for (const { handler, params } of plan.reducers) {
-    runnables.push({ handler, decodeArgs: lazyDecoder(params, typespace), scope });
+    functions.reducers.push({ handler, decodeArgs: lazyDecoder(params, typespace), scope });
+  }
+  for (const view of makeViews(plan, namespace, () => scope.readonlyDb)) {
+    (view.isAnonymous ? functions.anonymousViews : functions.senderViews).push(view);
   }
   for (const { namespace: key, plan: inner } of plan.submodules) {
-    const innerScope = makeScope(bridge, inner, `${namespace}${key}.`, runnables);
+    const innerScope = makeScope(bridge, inner, `${namespace}${key}.`, functions);
     submodules.set(key, innerScope);
     db.set(key, innerScope.db);
+    readonlyDb.set(key, innerScope.readonlyDb);
   }
   scope.db = Object.freeze(Object.fromEntries(db));
+  scope.readonlyDb = Object.freeze(Object.fromEntries(readonlyDb));
   return scope;
+}
+
+/** A scope with the handles of its views beside those of its reducers. */
+interface ViewedScope extends ModuleScope {
+  readonly readonlyDb: ModuleScope['db'];
 }
 
 /** Keeps one reader for all calls: the host uses one buffer for nearly all of them. */

@@ -42,12 +42,21 @@ const queryMark: unique symbol = Symbol.for('reducerdb.query.v1');
 export function makeQueryBuilder<Tables extends Readonly<Record<string, unknown>>>(
   tables: Tables,
 ): QueryBuilder<Tables> {
+  // The classes below build text; `query-types.ts` says what may be written.
+  return queriesOver(tables, '') as unknown as QueryBuilder<Tables>;
+}
+
+/** The same; `namespace` (`''`, `lib.`, …) goes before the names of the tables. */
+export function queriesOver(
+  tables: Readonly<Record<string, unknown>>,
+  namespace: string,
+): Readonly<Record<string, TableQuery>> {
   const from: Record<string, TableQuery> = {};
   for (const [key, table] of Object.entries(tables)) {
-    if (table instanceof DeclaredTable) from[key] = new TableQuery(sourceOf(key, table));
+    if (!(table instanceof DeclaredTable)) continue;
+    from[key] = new TableQuery(sourceOf(namespace + key, table));
   }
-  // The classes below build text; `query-types.ts` says what may be written.
-  return Object.freeze(from) as unknown as QueryBuilder<Tables>;
+  return Object.freeze(from);
 }
 
 /**

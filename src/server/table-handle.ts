@@ -27,22 +27,30 @@ export interface TableAccess {
   readonly rows: (iterator: number) => RowIterator<Row>;
 }
 
+/** What functions of a module see of one table: `read` is for views. */
+export interface TableHandles {
+  readonly write: Row;
+  readonly read: Row;
+}
+
 /**
- * The handle of one table: methods and index accessors. Built once per program, as plain closures,
+ * The handles of one table: methods and index accessors. Built once per program, as plain closures,
  * so that a call allocates nothing and a method may be taken off its handle.
  */
-export function makeTableHandle(
+export function makeTableHandles(
   bridge: Bridge,
   namespace: string,
   planned: PlannedTable,
   typespace: Typespace,
-): Row {
+): TableHandles {
   const { sys } = bridge;
   const access = makeAccess(bridge, namespace, planned, typespace);
   const { id, encodeRow, takeGenerated } = access;
   const iter = () => access.rows(sys.scan(id()));
 
-  const members = new Map<string, object>(
+  const count = () => BigInt(checked(bridge, sys.row_count(id())));
+  const reads: Members = new Map<string, object>(Object.entries({ count, iter }));
+  const writes: Members = new Map<string, object>(
     Object.entries({
       insert(row: Row): Row {
         const table = id();
@@ -59,19 +67,53 @@ export function makeTableHandle(
         return removed > 0;
       },
       clear: () => BigInt(checked(bridge, sys.clear(id()))),
-      count: () => BigInt(checked(bridge, sys.row_count(id()))),
-      iter,
+      // Not the functions of the other handle: an index of that name may add itself to them.
+      count: () => count(),
+      iter: () => iter(),
     }),
   );
   for (const index of planned.table.idxs) {
     const sourceName = indexSourceName(planned.key, index.columns, index.algorithm);
     const methods = makeIndexHandle(access, index, namespace + sourceName);
-    // Two indexes with one accessor, or one called like a method, share the object.
-    const shared = members.get(index.accessor);
-    if (shared === undefined) members.set(index.accessor, methods);
-    else Object.assign(shared, methods);
+    addIndex(writes, index.accessor, methods);
+    const reading = Object.entries(methods).filter(([name]) => readingMethods.includes(name));
+    addIndex(reads, index.accessor, Object.fromEntries(reading));
   }
+  const isEvent = planned.table.options.event === true;
+  return {
+    write: handleOf(writes, iter),
+    read: isEvent ? unreadable(access.name, reads) : handleOf(reads, iter),
+  };
+}
+
+type Members = Map<string, object>;
+
+/** What an index offers to views. */
+const readingMethods = ['find', 'filter'];
+
+/** Two indexes with one accessor, or one called like a method, share the object. */
+function addIndex(members: Members, accessor: string, methods: Row): void {
+  const shared = members.get(accessor);
+  if (shared === undefined) members.set(accessor, methods);
+  else Object.assign(shared, methods);
+}
+
+function handleOf(members: Members, iter: () => RowIterator<Row>): Row {
   return Object.freeze({ ...Object.fromEntries(members), [Symbol.iterator]: iter });
+}
+
+/** The handle that views have of an event table: every use of it says why there is nothing. */
+function unreadable(name: string, members: Members): Row {
+  const refuse = (): never => {
+    throw new TypeError(
+      `a view cannot read the event table ${name}: its rows last for one transaction only`,
+    );
+  };
+  const handle: Row = {};
+  for (const accessor of [...members.keys(), Symbol.iterator]) {
+    Object.defineProperty(handle, accessor, { get: refuse, enumerable: true });
+  }
+  return Object.freeze(handle);
 }
 
 /** `result`, unless it is an error. */

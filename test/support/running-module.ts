@@ -1,8 +1,11 @@
 import { buildModule } from '../../src/bundle/build-module.ts';
-import type { ReducerCall, RunOutcome } from '../../src/module/runner.ts';
+import type { ReducerCall, RunOutcome, ViewOutcome } from '../../src/module/runner.ts';
 import { decodeRawModule } from '../../src/schema/decode-raw-module.ts';
 import type { RawModule } from '../../src/schema/raw-module.ts';
+import { viewRowOf } from '../../src/schema/view-rows.ts';
 import type { ChangeSet } from '../../src/store/change-set.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';
 import { calledMicros, loadDescribed, type ModuleUnderTest } from './module-under-test.ts';
@@ -42,6 +45,24 @@ export class RunningModule {
     if (outcome.kind === 'returned') changes = transaction.commit();
     else transaction.rollback();
     return { outcome, changes, lines: logs.map(({ message }) => message) };
+  }
+
+  /** Evaluates a view over the rows as they are. */
+  view(name: string, sender?: bigint): { outcome: ViewOutcome; rows: Value[]; lines: string[] } {
+    const { runner, logs } = this.module;
+    const view = this.raw.views.find(({ sourceName }) => sourceName === name);
+    const row = view === undefined ? undefined : viewRowOf(view.returnType);
+    if (view === undefined || row === undefined || runner.callView === undefined) {
+      throw new Error(`there is no view ${name}`);
+    }
+    logs.length = 0;
+    const outcome = runner.callView({ viewId: view.index, viewName: name, sender });
+    const lines = logs.map(({ message }) => message);
+    if (outcome.kind !== 'rows') return { outcome, rows: [], lines };
+    const reader = new BinaryReader(outcome.rows);
+    const decode = decoderOf({ kind: 'ref', ref: row.ref }, this.raw.typespace);
+    const rows = Array.from({ length: outcome.count }, () => decode(reader));
+    return { outcome, rows, lines };
   }
 
   /** The log lines of a reducer that is expected to return. */

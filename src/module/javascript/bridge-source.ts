@@ -77,6 +77,7 @@ let message = '';
 let stack = '';
 let oneOffArguments;
 let description = new ArrayBuffer(0);
+let viewResult = new ArrayBuffer(0);
 
 return Object.freeze({
   __proto__: null,
@@ -91,6 +92,9 @@ return Object.freeze({
   describe,
   description: () => description,
   callReducer,
+  callView,
+  callAnonymousView,
+  viewResult: () => viewResult,
   settle: () => drain(reportRejection),
   message: () => message,
   stack: () => stack,
@@ -272,6 +276,30 @@ function callReducer(id, sender, connectionId, timestamp, length) {
   } catch (thrown) {
     return classify(thrown);
   }
+}
+
+// A view is a function of the rows: its clock stands still and its randomness is always the same.
+function callView(id, sender) {
+  return evaluateView(options.hookNames.callView, [id, sender, new Uint8Array(0)]);
+}
+
+function callAnonymousView(id) {
+  return evaluateView(options.hookNames.callAnonymousView, [id, new Uint8Array(0)]);
+}
+
+function evaluateView(hookName, args) {
+  timeMicros = options.loadMicros;
+  reseed();
+  viewResult = new ArrayBuffer(0);
+  return guarded(() => {
+    // Looked up with the call: programs without views may come without the hooks.
+    const result = apply(hookNamed(hookName), hooks, args);
+    const data = typeof result === 'object' && result !== null ? result.data : undefined;
+    if (!ArrayBuffer.isView(data) || !(data instanceof Uint8Array)) {
+      throw new TypeError(hookName + ' must return an object whose data is a Uint8Array');
+    }
+    viewResult = new Uint8Array(data).buffer;
+  });
 }
 
 function guarded(run) {

@@ -87,6 +87,10 @@ export interface GuestApi {
     timestampMicros: bigint,
     argumentLength: number,
   ): GuestStatus;
+  /** Evaluates a view of one caller; what it returned is then in `viewResult`. */
+  callView(id: number, sender: bigint): GuestStatus;
+  callAnonymousView(id: number): GuestStatus;
+  viewResult(): ArrayBuffer;
   /** Runs promise jobs until none is left and logs rejections that nobody handled. */
   settle(): void;
   /** Text of the last failure. */

@@ -12,8 +12,11 @@ import {
   type ReducerCall,
   type RunnerContext,
   type RunOutcome,
+  type ViewCall,
+  type ViewOutcome,
 } from '../runner.ts';
 import { SpanTimers } from '../span-timers.ts';
+import { readViewResult } from '../view-result.ts';
 import { bridgeFileName, bridgeSource, programFileName } from './bridge-source.ts';
 import type {
   Bridge,
@@ -56,6 +59,8 @@ class JavaScriptRunner implements ModuleRunner {
   readonly #stacks: StackReader;
   readonly #guest: GuestApi;
   readonly #description: Uint8Array;
+  /** Randomness where there must be none: while the program loads, and in views. */
+  readonly #fixedSeed: Uint8Array;
   readonly #argumentsBuffer: ArrayBuffer;
   readonly #arguments: Uint8Array;
   #scratch: Uint8Array;
@@ -70,6 +75,7 @@ class JavaScriptRunner implements ModuleRunner {
     this.#log = new CallLog(context.log);
     this.#timers = new SpanTimers(context.monotonicMillis ?? (() => 0));
     this.#stacks = new StackReader(program.sourceMap);
+    this.#fixedSeed = program.seed;
     this.#seed = program.seed;
     this.#calls = new HostCalls(context.store, this.#scratchAccess());
     const bridge = realm.evaluate(bridgeSource, bridgeFileName) as Bridge;
@@ -87,6 +93,10 @@ class JavaScriptRunner implements ModuleRunner {
 
   callReducer(call: ReducerCall, transaction: Transaction): RunOutcome {
     return this.#realm.enter(() => this.#run(call, transaction));
+  }
+
+  callView(call: ViewCall): ViewOutcome {
+    return this.#realm.enter(() => this.#evaluateView(call));
   }
 
   batch<Result>(run: () => Result): Result {
@@ -154,13 +164,38 @@ class JavaScriptRunner implements ModuleRunner {
       this.#calls.end();
       this.#jwtPayload = '';
     }
-    // Promise jobs belong to the call, but what they do to the database is refused.
-    guest.settle();
+    this.#finish();
+    return outcome;
+  }
+
+  #evaluateView({ viewId, viewName, sender }: ViewCall): ViewOutcome {
+    assert(!this.#calls.isUnfinished, 'the store is half changed by an earlier call');
+    this.#seed = this.#fixedSeed;
+    this.#log.begin(viewName);
+    this.#calls.beginView();
+    const guest = this.#guest;
+    let outcome: ViewOutcome;
+    try {
+      const status =
+        sender === undefined ? guest.callAnonymousView(viewId) : guest.callView(viewId, sender);
+      outcome =
+        status === 0
+          ? readViewResult(new Uint8Array(guest.viewResult()), this.#calls.endView())
+          : this.#failure(status);
+    } finally {
+      this.#calls.end();
+    }
+    this.#finish();
+    return outcome;
+  }
+
+  /** Promise jobs belong to the call, but what they do to the database is refused. */
+  #finish(): void {
+    this.#guest.settle();
     this.#timers.clear();
     this.#log.end();
     if (this.#fault !== undefined) throw this.#fault;
     assert(!this.#calls.isUnfinished, 'a write to the store did not end');
-    return outcome;
   }
 
   #placeArguments(args: Uint8Array): void {
@@ -169,7 +204,7 @@ class JavaScriptRunner implements ModuleRunner {
     view.set(args);
   }
 
-  #failure(status: 1 | 2): RunOutcome {
+  #failure(status: 1 | 2): Exclude<RunOutcome, { kind: 'returned' }> {
     const message = this.#guest.message();
     if (status === 1) return { kind: 'refused', message };
     const trace = this.#stacks.frames(this.#guest.stack());

@@ -1,0 +1,82 @@
+import { limits } from '../limits.ts';
+import { floatNormaliserOf } from '../store/canonical-float.ts';
+import type { Index } from '../store/table-index.ts';
+
+/**
+ * What a view has read. Its result can change only when a row comes to or goes from one of the
+ * tables, or one that has one of the keys, whether or not there was a row with that key.
+ */
+export interface ReadSet {
+  /** Ids of tables that were read as a whole: scanned, counted, or searched by a range. */
+  readonly tables: ReadonlySet<number>;
+  /** By index id: encoded keys, each under `keyText`. None of an index of a table in `tables`. */
+  readonly keys: ReadonlyMap<number, ReadonlySet<string>>;
+}
+
+/** A key as a text, for sets: one character for each byte. */
+export function keyText(key: Uint8Array, length: number): string {
+  let text = '';
+  for (let at = 0; at < length; at += chunkBytes) {
+    const chunk = key.subarray(at, Math.min(at + chunkBytes, length));
+    text += String.fromCharCode(...chunk);
+  }
+  return text;
+}
+
+/** Bytes that become arguments of one call. */
+const chunkBytes = 1_024;
+
+/**
+ * Collects the read set of one view. Where it would be large (more keys than `limits.viewKeysMax`)
+ * or equal keys may differ in their bytes (floats), the whole table stands in for the key: that is
+ * never wrong.
+ */
+export class ReadRecorder {
+  readonly #tables = new Set<number>();
+  readonly #keys = new Map<number, RecordedKeys>();
+  #keyCount = 0;
+
+  table(tableId: number): void {
+    this.#tables.add(tableId);
+  }
+
+  /** `key[0, length)` is a valid key of the index. */
+  key(index: Index, key: Uint8Array, length: number): void {
+    const tableId = index.table.spec.id;
+    if (this.#tables.has(tableId)) return;
+    const known = this.#keys.get(index.spec.id) ?? recordedKeysOf(index);
+    this.#keys.set(index.spec.id, known);
+    const isLarge = this.#keyCount >= limits.viewKeysMax || length > limits.viewKeyBytesMax;
+    if (isLarge || known.hasFloats) {
+      this.table(tableId);
+      return;
+    }
+    const { texts } = known;
+    const before = texts.size;
+    texts.add(keyText(key, length));
+    this.#keyCount += texts.size - before;
+  }
+
+  finish(): ReadSet {
+    const keys = new Map<number, ReadonlySet<string>>();
+    for (const [indexId, { index, texts }] of this.#keys) {
+      if (!this.#tables.has(index.table.spec.id)) keys.set(indexId, texts);
+    }
+    return { tables: this.#tables, keys };
+  }
+}
+
+interface RecordedKeys {
+  readonly index: Index;
+  readonly hasFloats: boolean;
+  readonly texts: Set<string>;
+}
+
+function recordedKeysOf(index: Index): RecordedKeys {
+  const { columnTypes, types } = index.table.shape;
+  const hasFloats = index.spec.columns.some((column) => {
+    const type = columnTypes[column];
+    return type !== undefined && floatNormaliserOf(type, types) !== undefined;
+  });
+  return { index, hasFloats, texts: new Set() };
+}

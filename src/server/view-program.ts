@@ -1,0 +1,109 @@
+import { viewResultTags } from '../protocol/module-abi.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { Identity } from '../values/identity.ts';
+import type { Typespace } from '../values/type.ts';
+import type { Encode } from './bridge.ts';
+import type { ModulePlan, PlannedView } from './describe.ts';
+import { isTypedQuery, queriesOver } from './query.ts';
+import { lazyEncoder } from './table-handle.ts';
+
+/** What a view hook returns: a tag, then an array of rows, or the text of a query. */
+export interface ViewResult {
+  readonly data: Uint8Array;
+}
+
+export interface RunnableView {
+  readonly isAnonymous: boolean;
+  /** `sender` is `undefined` for an anonymous view. */
+  evaluate(sender: bigint | undefined): ViewResult;
+}
+
+/**
+ * The views of one module, in the order of their numbers. `db` gives the handles they read tables
+ * through, once the module's scope is complete.
+ */
+export function makeViews(plan: ModulePlan, namespace: string, db: () => unknown): RunnableView[] {
+  const { typespace } = plan.registry;
+  const tables = plan.tables.map(({ key, table }) => [key, table] as const);
+  const from = queriesOver(Object.fromEntries(tables), namespace);
+  return plan.views.map((view) => {
+    const encode = resultEncoder(view, typespace);
+    return {
+      isAnonymous: view.isAnonymous,
+      evaluate(sender) {
+        const shared = { db: db(), from };
+        const ctx = sender === void 0 ? shared : { sender: new Identity(sender), ...shared };
+        return { data: encode(view.handler(ctx, {})) };
+      },
+    };
+  });
+}
+
+/** Encodes what the body of a view returned. Throws a `TypeError` that says what it should be. */
+function resultEncoder(
+  { name, shape, rowType }: PlannedView,
+  typespace: Typespace,
+): (result: unknown) => Uint8Array {
+  const encodeRow = lazyEncoder(rowType, typespace, `view ${name}`);
+  return (result) => {
+    if (isTypedQuery(result)) {
+      if (shape === 'rows') return encodeQuery(result.toSql());
+      throw new TypeError(
+        `view ${name} returned a query, but is declared with t.option: declare t.array for queries`,
+      );
+    }
+    if (shape === 'option') {
+      return encodeRows(isNothing(result) ? [] : [aRow(name, result)], encodeRow);
+    }
+    if (isArray(result)) return encodeRows(result, encodeRow);
+    throw new TypeError(`view ${name} must return an array or a query, ${insteadOf(result)}`);
+  };
+}
+
+function encodeQuery(sql: string): Uint8Array {
+  const writer = new BinaryWriter(64 + sql.length);
+  writer.u8(viewResultTags.sql);
+  writer.string(sql);
+  return writer.finish();
+}
+
+function encodeRows(rows: readonly unknown[], encodeRow: Encode): Uint8Array {
+  const writer = new BinaryWriter(256);
+  const { length } = rows;
+  writer.u8(viewResultTags.rows);
+  writer.u32(length);
+  for (let index = 0; index < length; index += 1) encodeRow(writer, rows[index]);
+  return writer.finish();
+}
+
+/** What an optional row can be taken for by mistake gets words of its own. */
+function aRow(name: string, result: unknown): unknown {
+  if (typeof result === 'object' && !isArray(result) && !isIterator(result)) return result;
+  const wanted = 'must return one row, undefined or null';
+  throw new TypeError(`view ${name} ${wanted}, ${insteadOf(result)}`);
+}
+
+function insteadOf(result: unknown): string {
+  if (isNothing(result)) return `but returned ${result}`;
+  if (isArray(result)) return 'but returned an array: declare t.array(row) for several rows';
+  if (isIterator(result)) return 'but returned an iterator: spread it, as in [...rows]';
+  if (isPromise(result)) return 'but returned a promise: views are synchronous';
+  if (typeof result !== 'object') return `but returned a ${typeof result}`;
+  return 'but returned an object: put a single row into [ ], or declare t.option(row)';
+}
+
+function isNothing(result: unknown): result is undefined | null {
+  return result === void 0 || result === null;
+}
+
+function isIterator(result: unknown): boolean {
+  return typeof result === 'object' && result !== null && Symbol.iterator in result;
+}
+
+function isPromise(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null || !('then' in result)) return false;
+  return typeof result.then === 'function';
+}
+
+// Inside the sandbox a global is looked up through a proxy; what runs often reads this instead.
+const { isArray } = Array;
