@@ -86,6 +86,8 @@ export const limits = {
   sqlCachedTextLengthMax: 4_096,
   /** Values that one SQL statement may be given for its parameters. */
   sqlParametersMax: 1_024,
+  /** Characters of a text that a function of SQL makes. */
+  sqlTextCharactersMax: 2 ** 25,
   /** Rows that one SQL statement may return. */
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */
@@ -102,6 +104,12 @@ export const limits = {
   viewKeysMax: 4_096,
   /** Bytes of one such key. */
   viewKeyBytesMax: 1_024,
+  /** Wall-clock time that reads which have paused may go on in one turn, all of them together. */
+  readSliceMillisMax: 10,
+  /** Reads of one database that have paused and go on between the turns; each keeps its tables. */
+  longReadsMax: 8,
+  /** Memory that is kept for paused reads because rows that they see were deleted meanwhile. */
+  sqlHeldBytesMax: 256 * mebibyte,
   /** One line of a module log. */
   logLineBytesMax: 64 * kibibyte,
   /** Log lines of one call; further ones are counted and dropped. */

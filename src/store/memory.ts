@@ -12,6 +12,8 @@ export interface TableMemory {
   readonly rowBytes: number;
   /** The rest of the pages. */
   readonly freeBytes: number;
+  /** Of these two: what is kept for pins. */
+  readonly heldBytes: number;
   /** What finds equal rows in a table without a unique index. */
   readonly rowSetBytes: number;
   readonly indexes: readonly IndexMemory[];

@@ -34,12 +34,16 @@ export class Migration {
   readonly #next: Catalog;
   readonly #preparedAt: CommitOffset;
   readonly #tables: Table[];
+  readonly #before: Catalog;
+  readonly #tablesBefore: readonly Table[];
 
   /** Made by `Store.prepareMigration`. */
   constructor(state: StoreState, next: Catalog, defaults: ColumnDefaults) {
     this.#state = state;
     this.#next = next;
     this.#preparedAt = state.offset;
+    this.#before = state.catalog;
+    this.#tablesBefore = [...state.tables.values()];
     checkDropped(state, next);
     const drafts = next.tables.map((spec) => draftOf(state, next, spec, defaults));
     for (const draft of drafts) fillNewIndexes(draft);
@@ -48,12 +52,27 @@ export class Migration {
     this.#tables = drafts.map((draft) => draft.table);
   }
 
-  /** Swaps the catalog and the tables. Takes the next offset, which names the change of schema. */
+  /**
+   * Swaps the catalog and the tables, and revokes all pins: what stays of the old tables is not
+   * theirs any more. Takes the next offset, which names the change of schema.
+   */
   apply(): CommitOffset {
     assert(!this.#state.isOpen, 'no migration inside a transaction');
     assert(this.#state.offset === this.#preparedAt, 'nothing is written while a migration waits');
+    for (const { held } of this.#state.tables.values()) held.letGo('the schema changed meanwhile');
     this.#state.setTables(this.#next, this.#tables);
     return this.#state.nextOffset();
+  }
+
+  /**
+   * Undoes `apply`: the store is as it was, its offset included. Nothing was written in between, and
+   * the migration is not used again.
+   */
+  revert(): void {
+    assert(!this.#state.isOpen, 'no migration inside a transaction');
+    assert(this.#state.offset === this.#preparedAt + 1, 'nothing was written since');
+    this.#state.setTables(this.#before, this.#tablesBefore);
+    this.#state.offset = this.#preparedAt;
   }
 }
 

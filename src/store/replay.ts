@@ -19,6 +19,7 @@ export function replayChange(state: StoreState, change: ChangeSet): void {
   }
   for (const table of change.tables) replayTable(state, table);
   replaySequences(state, change.sequences);
+  state.pins.keepWithin();
 }
 
 /** Continues sequences after recorded values. Sequences that were dropped since are passed over. */

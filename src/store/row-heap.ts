@@ -10,13 +10,17 @@ import { sharedSlotBytesMax, sizeClassCount, sizeClassOf, slotBytesOf } from './
  * ```
  * page   = slot | slot | slot | ...            all slots of a page have one size
  * slot   = header u32 | row bytes | unused      begins at a multiple of 8
- * header = state (bits 28..30) | row length (bits 0..25)
+ * header = state (bits 26..31) | row length (bits 0..25)
  * free   = 0 u32 | next free slot of the page u32 (a ref, 0 = none)
  * ```
  *
  * Pages of a size class double from `firstPageBytes` up to `limits.pageBytes`, so a table of three
  * rows costs kilobytes and a large one wastes less than a page per class. A page whose last row
  * goes is given back. A page never moves: its bytes stay valid for as long as one row in it does.
+ *
+ * While the table is pinned (`held-rows.ts`), the pages of the pinned moment are *closed*: no row is
+ * placed in them and their numbers are not given out again, so the number of its page tells whether
+ * a row is older than the moment.
  */
 export const headerBytes = 4;
 
@@ -30,10 +34,20 @@ export const slotInserted = 2;
 export const slotDeleted = 3;
 /** Not visible: was `slotInserted`, deleted by the same transaction. */
 export const slotCancelled = 4;
+/**
+ * Not visible, deleted by a commit, kept for a pin: this state and the `slotHeldCount - 1` behind
+ * it, which tell pins of different moments apart.
+ */
+export const slotHeld = 5;
 
-const stateShift = 28;
+const stateShift = 26;
+/** States that a slot can be in. */
+export const slotStateCount = 64;
+export const slotHeldCount = slotStateCount - slotHeld;
+
 const lengthMask = (1 << 26) - 1;
 const firstPageBytes = 1024;
+const firstLatePageBytes = 16_384;
 
 assert(limits.rowBytesMax <= lengthMask, 'a row length must fit the header');
 
@@ -68,6 +82,18 @@ export class RowHeap {
   readonly #current: (Page | undefined)[] = new Array(sizeClassCount).fill(undefined);
   readonly #roomy: Page[][] = [];
   readonly #classBytes = new Float64Array(sizeClassCount);
+  readonly #pageNumberMax: number;
+  /** Pages with smaller numbers are closed. */
+  #floor = 0;
+  /** Numbers below the floor that no page has. */
+  readonly #closedNumbers: number[] = [];
+  /** Bytes of closed pages that hold no row. */
+  #closedFreeBytes = 0;
+  /** Pages from this number on were added since there are closed ones. */
+  #firstLate = Number.POSITIVE_INFINITY;
+  #lateBytes = 0;
+  /** By size class: bytes of pages when pages were last closed. */
+  readonly #closedClassBytes = new Float64Array(sizeClassCount);
   #allocatedBytes = 0;
   #usedBytes = 0;
   #sourceBytes = noBytes;
@@ -75,7 +101,9 @@ export class RowHeap {
   #targetBytes = noBytes;
   #target = viewOf(noBytes);
 
-  constructor() {
+  /** `pageNumberMax`: for tests of a heap that is full. */
+  constructor(pageNumberMax: number = pageCountMax) {
+    this.#pageNumberMax = pageNumberMax;
     for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) this.#roomy.push([]);
   }
 
@@ -87,6 +115,18 @@ export class RowHeap {
   /** Bytes of all slots that hold a row. */
   get usedBytes(): number {
     return this.#usedBytes;
+  }
+
+  /** Every page has a smaller number. */
+  get pageEnd(): number {
+    return this.bytes.length;
+  }
+
+  /**
+   * Bytes that closed pages cost: what is free in them as far as new pages had to be added for it.
+   */
+  get closedBytes(): number {
+    return Math.min(this.#closedFreeBytes, this.#lateBytes);
   }
 
   /**
@@ -155,15 +195,60 @@ export class RowHeap {
     words[word] = 0;
     words[word + 1] = page.freeHead;
     page.freeHead = ref;
-    if (page.sizeClass === ownPage) {
+    if (number < this.#floor) {
+      this.#closedFreeBytes += page.slotBytes;
+      if (page.usedSlots === 0) this.#drop(page);
+    } else if (page.sizeClass === ownPage) {
       this.#drop(page);
     } else if (page !== this.#current[page.sizeClass]) {
       if (page.usedSlots === 0) this.#drop(page);
-      else if (!page.isListed) {
-        page.isListed = true;
-        (this.#roomy[page.sizeClass] as Page[]).push(page);
-      }
+      else if (!page.isListed) this.#list(page);
     }
+  }
+
+  /** Bytes that the row takes with its slot. */
+  slotBytesOf(ref: RowRef): number {
+    return (this.#pages[ref >>> pageShift] as Page).slotBytes;
+  }
+
+  /** Closes all pages there are. */
+  closePages(): void {
+    if (this.#floor === 0) this.#firstLate = this.pageEnd;
+    this.#floor = this.pageEnd;
+    this.#closedClassBytes.set(this.#classBytes);
+    for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) {
+      const page = this.#current[sizeClass];
+      this.#current[sizeClass] = undefined;
+      const roomy = this.#roomy[sizeClass] as Page[];
+      for (const listed of roomy) listed.isListed = false;
+      roomy.length = 0;
+      if (page !== undefined && page.usedSlots === 0) this.#drop(page);
+    }
+    for (const number of this.#freeNumbers) this.#closedNumbers.push(number);
+    this.#freeNumbers.length = 0;
+    this.#countClosed();
+  }
+
+  /** Opens the closed pages from number `floor` on; 0 opens all. */
+  openPages(floor: number): void {
+    const closedEnd = this.#floor;
+    assert(floor <= closedEnd, 'pages are opened that were closed');
+    this.#floor = floor;
+    if (floor === 0) {
+      this.#firstLate = Number.POSITIVE_INFINITY;
+      this.#lateBytes = 0;
+    }
+    for (let number = Math.max(floor, 1); number < closedEnd; number++) {
+      const page = this.#pages[number];
+      if (page === undefined) continue;
+      if (page.freeHead !== noRow || page.fresh < page.bytesEnd) this.#list(page);
+    }
+    const closed = this.#closedNumbers.splice(0);
+    for (const number of closed) {
+      if (number < floor) this.#closedNumbers.push(number);
+      else this.#freeNumbers.push(number);
+    }
+    this.#countClosed();
   }
 
   stateOf(ref: RowRef): number {
@@ -219,6 +304,25 @@ export class RowHeap {
       for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
         if (isVisible(state)) return (number << pageShift) | (offset >> 3);
+      }
+    }
+    return noRow;
+  }
+
+  /**
+   * The same for the rows in pages below `pageEnd` whose state is marked in `seen`, by state.
+   */
+  nextSeen(ref: RowRef, pageEnd: number, seen: Uint8Array): RowRef {
+    let number = ref >>> pageShift;
+    let from = ref === noRow ? -1 : (ref & offsetMask) << 3;
+    for (; number < pageEnd; number++, from = -1) {
+      const page = this.#pages[number];
+      if (page === undefined) continue;
+      const words = this.words[number] as Int32Array;
+      const start = from < 0 ? 0 : from + page.slotBytes;
+      for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
+        const state = (words[offset >> 2] as number) >>> stateShift;
+        if (seen[state] === 1) return (number << pageShift) | (offset >> 3);
       }
     }
     return noRow;
@@ -285,13 +389,25 @@ export class RowHeap {
       return page;
     }
     const slotBytes = slotBytesOf(sizeClass);
-    const wanted = Math.max(firstPageBytes, this.#classBytes[sizeClass] as number);
+    const wanted = this.#wantedBytes(sizeClass);
     const bytes = Math.max(1, Math.floor(Math.min(wanted, limits.pageBytes) / slotBytes));
     const page = this.#addPage(sizeClass, slotBytes, bytes * slotBytes);
     if (page === undefined) return undefined;
     this.#classBytes[sizeClass] = (this.#classBytes[sizeClass] as number) + page.bytesEnd;
     this.#current[sizeClass] = page;
     return page;
+  }
+
+  /**
+   * Size of the next page: as much as there is. Pages may be closed again soon, so behind closed
+   * ones they begin small and grow with what is added behind.
+   */
+  #wantedBytes(sizeClass: number): number {
+    const there = this.#classBytes[sizeClass] as number;
+    const wanted = Math.max(firstPageBytes, there);
+    if (this.#floor === 0) return wanted;
+    const added = there - (this.#closedClassBytes[sizeClass] as number);
+    return Math.min(wanted, Math.max(firstLatePageBytes, added));
   }
 
   #allocateOwnPage(slotBytes: number): RowRef {
@@ -306,7 +422,7 @@ export class RowHeap {
 
   #addPage(sizeClass: number, slotBytes: number, bytes: number): Page | undefined {
     const number = this.#freeNumbers.pop() ?? this.bytes.length;
-    if (number > pageCountMax) return undefined;
+    if (number > this.#pageNumberMax) return undefined;
     const buffer = new ArrayBuffer(bytes);
     const page: Page = {
       number,
@@ -323,7 +439,23 @@ export class RowHeap {
     this.words[number] = new Int32Array(buffer);
     this.#pages[number] = page;
     this.#allocatedBytes += bytes;
+    if (number >= this.#firstLate) this.#lateBytes += bytes;
     return page;
+  }
+
+  /** Puts a page on its class's list of those with free slots. */
+  #list(page: Page): void {
+    page.isListed = true;
+    (this.#roomy[page.sizeClass] as Page[]).push(page);
+  }
+
+  #countClosed(): void {
+    let free = 0;
+    for (let number = 1; number < this.#floor; number++) {
+      const page = this.#pages[number];
+      if (page !== undefined) free += page.bytesEnd - page.usedSlots * page.slotBytes;
+    }
+    this.#closedFreeBytes = free;
   }
 
   #drop(page: Page): void {
@@ -331,8 +463,14 @@ export class RowHeap {
     this.bytes[page.number] = noBytes;
     this.words[page.number] = noWords;
     this.#pages[page.number] = undefined;
-    this.#freeNumbers.push(page.number);
     this.#allocatedBytes -= page.bytesEnd;
+    if (page.number >= this.#firstLate) this.#lateBytes -= page.bytesEnd;
+    if (page.number < this.#floor) {
+      this.#closedNumbers.push(page.number);
+      this.#closedFreeBytes -= page.bytesEnd;
+    } else {
+      this.#freeNumbers.push(page.number);
+    }
     if (page.sizeClass !== ownPage) {
       const classBytes = this.#classBytes[page.sizeClass] as number;
       this.#classBytes[page.sizeClass] = classBytes - page.bytesEnd;

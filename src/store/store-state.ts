@@ -1,6 +1,7 @@
 import type { Catalog } from '../schema/catalog.ts';
 import type { SequenceMark } from './change-set.ts';
 import { type CommitOffset, commitOffset } from './commit-offset.ts';
+import { PinLedger } from './pin-ledger.ts';
 import { RowArena } from './row-arena.ts';
 import type { Sequence } from './sequence.ts';
 import { Table } from './table.ts';
@@ -12,6 +13,8 @@ export class StoreState {
   offset: CommitOffset = commitOffset(0);
   /** Where change sets keep their rows. */
   readonly arena = new RowArena();
+  /** The pins of all tables. */
+  readonly pins: PinLedger;
   /** True from `begin` to `commit` or `rollback`. */
   isOpen = false;
   tables = new Map<number, Table>();
@@ -20,8 +23,9 @@ export class StoreState {
   /** Sequences that handed out values since the marks were last taken. */
   #marked: Sequence[] = [];
 
-  constructor(catalog: Catalog) {
+  constructor(catalog: Catalog, heldBytesMax?: number) {
     this.catalog = catalog;
+    this.pins = new PinLedger(heldBytesMax);
     this.setTables(
       catalog,
       catalog.tables.map((spec) => new Table(spec, catalog)),
@@ -35,6 +39,7 @@ export class StoreState {
     this.indexes = new Map();
     this.sequences = new Map();
     for (const table of tables) {
+      table.pins = this.pins;
       for (const index of table.indexes) this.indexes.set(index.spec.id, index);
       for (const { sequence } of table.sequences) this.sequences.set(sequence.spec.id, sequence);
     }

@@ -17,8 +17,9 @@ import { Transaction } from './transaction.ts';
 export class Store {
   readonly #state: StoreState;
 
-  constructor(catalog: Catalog) {
-    this.#state = new StoreState(catalog);
+  /** `heldBytesMax`: what pins may hold, instead of `limits.sqlHeldBytesMax`. */
+  constructor(catalog: Catalog, heldBytesMax?: number) {
+    this.#state = new StoreState(catalog, heldBytesMax);
   }
 
   get catalog(): Catalog {
@@ -115,9 +116,15 @@ export class Store {
     replaySequences(this.#state, sequences);
   }
 
+  /** Bytes that are kept for pins. */
+  get heldBytes(): number {
+    return this.#state.pins.heldBytes;
+  }
+
   /**
    * Builds what another catalog needs, aside. Throws `MigrationError` when the data stands against
    * it; nothing is changed before `apply`, which cannot fail. Nothing may be written in between.
+   * `apply` revokes all pins.
    * `defaults` holds, by table id, the encoded values of the columns that are added.
    */
   prepareMigration(next: Catalog, defaults: ColumnDefaults): Migration {

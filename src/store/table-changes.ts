@@ -1,6 +1,7 @@
 import { assert } from '../assert.ts';
 import { emptyRowList, type TableChange } from './change-set.ts';
 import { Graveyard } from './graveyard.ts';
+import type { HeldRows } from './held-rows.ts';
 import type { IndexBody, UniqueBody } from './index-body.ts';
 import { RefList } from './ref-list.ts';
 import type { RowArena } from './row-arena.ts';
@@ -30,7 +31,7 @@ import type { Index } from './table-index.ts';
  *                  delete  │    │ undo   delete │    │ undo, or the same row inserted again
  *                          ▼    │               ▼    │
  *                         cancelled            deleted
- *                          └──── commit: freed ──┘
+ *                          └──── commit: freed ──┘──▶ held, while a pin may see it
  * ```
  */
 export class TableChanges {
@@ -39,6 +40,7 @@ export class TableChanges {
   /** The unique index that refused the last insert or update. */
   conflict: Index | undefined;
   readonly #heap: RowHeap;
+  readonly #held: HeldRows;
   readonly #uniques: readonly Index[];
   readonly #others: readonly Index[];
   /** Present when there is no unique index. */
@@ -54,8 +56,10 @@ export class TableChanges {
   #deleteCount = 0;
   #deleteBytes = 0;
 
-  constructor(heap: RowHeap, indexes: readonly Index[], rowSet: RowSet | undefined) {
+  constructor(held: HeldRows, indexes: readonly Index[], rowSet: RowSet | undefined) {
+    const { heap } = held;
     this.#heap = heap;
+    this.#held = held;
     this.#uniques = indexes.filter((index) => index.isUnique);
     this.#others = indexes.filter((index) => !index.isUnique);
     this.#rowSet = rowSet;
@@ -70,6 +74,27 @@ export class TableChanges {
 
   get hasNetChange(): boolean {
     return this.#insertCount > 0 || this.#deleteCount > 0;
+  }
+
+  /**
+   * Calls `visit` with each row that the open transaction has added or removed so far, net. One
+   * that was removed may come more than once.
+   */
+  visitPending(visit: (ref: RowRef) => void): void {
+    for (let step = 0; step < this.#steps.length; step += 2) {
+      const came = this.#steps.at(step);
+      const went = this.#steps.at(step + 1);
+      if (came === clearedStep) {
+        for (const ref of (this.#cleared[went] as Cleared).refs) this.#visitDeleted(ref, visit);
+        continue;
+      }
+      if (came !== noRow && this.#heap.stateOf(came) === slotInserted) visit(came);
+      if (went !== noRow) this.#visitDeleted(went, visit);
+    }
+  }
+
+  #visitDeleted(ref: RowRef, visit: (ref: RowRef) => void): void {
+    if (this.#heap.stateOf(ref) === slotDeleted) visit(ref);
   }
 
   /** The visible row that equals these bytes of a valid row, or `noRow`. */
@@ -210,7 +235,7 @@ export class TableChanges {
     }
     const isSet = this.#rowSet !== undefined;
     if (isSet && this.#rows().probe(row, at, length) !== noRow) return false;
-    const ref = this.#heap.place(row, at, length, slotCommitted);
+    const ref = this.#place(row, at, length, slotCommitted);
     assert(ref !== noRow, 'a table that was written once fits again');
     this.rowCount++;
     for (let index = 0; index < this.#uniques.length; index++) {
@@ -225,7 +250,7 @@ export class TableChanges {
   /** Removes a committed row outside of any transaction. */
   unload(ref: RowRef): void {
     this.#unindex(ref);
-    this.#heap.free(ref);
+    this.#held.dismiss(ref);
     this.rowCount--;
   }
 
@@ -243,11 +268,19 @@ export class TableChanges {
       this.#deleteBytes -= length;
       return deleted;
     }
-    const ref = this.#heap.place(row, 0, length, slotInserted);
+    const ref = this.#place(row, 0, length, slotInserted);
     if (ref === noRow) return noRow;
     this.#insertCount++;
     this.#insertBytes += length;
     return ref;
+  }
+
+  /** A write does not fail for want of what is held for reads. */
+  #place(row: Uint8Array, at: number, length: number, state: number): RowRef {
+    const ref = this.#heap.place(row, at, length, state);
+    if (ref !== noRow || this.#held.isIdle) return ref;
+    this.#held.letGo('the table was full and a write needed the room');
+    return this.#heap.place(row, at, length, state);
   }
 
   #disappear(ref: RowRef): void {
@@ -364,13 +397,14 @@ export class TableChanges {
     const state = this.#heap.stateOf(ref);
     if (state !== slotDeleted && state !== slotCancelled) return;
     if (state === slotDeleted) lists.delete(this.#heap, ref);
-    this.#heap.free(ref);
+    this.#held.dismiss(ref);
   }
 
   #forget(): void {
     this.#steps.clear();
     if (this.#cleared.length > 0) this.#cleared.length = 0;
     this.#graveyard.clear();
+    if (this.#held.hasLoose) this.#held.freeLoose(looseRowsPerCommit);
     this.#insertCount = 0;
     this.#insertBytes = 0;
     this.#deleteCount = 0;
@@ -393,3 +427,6 @@ const clearedStep = -1;
 
 /** Up to so many rows are cleared one by one: new indexes would cost more. */
 const singlyClearedMax = 64;
+
+/** A fraction of a millisecond of work. */
+const looseRowsPerCommit = 1_024;

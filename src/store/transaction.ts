@@ -40,6 +40,11 @@ export class Transaction {
     return this.#violation;
   }
 
+  /** Tables with a net change so far. */
+  changedTables(): Table[] {
+    return this.#touched.filter(({ changes }) => changes.hasNetChange);
+  }
+
   /** Inserts a row. A row that is there already is left as it is: the same result, no change. */
   insert(table: Table, row: Uint8Array, length: number): number {
     const code = this.#prepare(table, row, length);
@@ -134,6 +139,7 @@ export class Transaction {
       else if (changes.hasNetChange) tables.push(changes.commit(spec.id, arena));
       else changes.commitNothing(arena);
     }
+    this.#state.pins.keepWithin();
     if (tables.length > 1) tables.sort((a, b) => a.tableId - b.tableId);
     return tables;
   }

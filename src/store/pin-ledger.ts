@@ -1,0 +1,56 @@
+import { limits } from '../limits.ts';
+import type { HeldRows } from './held-rows.ts';
+
+/** The pins of all tables of a store, which share one bound on what they hold. */
+export class PinLedger {
+  readonly #bytesMax: number;
+  /** How many pins each table has. */
+  readonly #pinned = new Map<HeldRows, number>();
+  /** Bytes beside the rows: what pins have made to look rows up. */
+  #besideBytes = 0;
+
+  constructor(bytesMax: number = limits.sqlHeldBytesMax) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** Bytes kept for pins. */
+  get heldBytes(): number {
+    let total = this.#besideBytes;
+    for (const held of this.#pinned.keys()) total += held.bytes;
+    return total;
+  }
+
+  add(held: HeldRows): void {
+    this.#pinned.set(held, (this.#pinned.get(held) ?? 0) + 1);
+  }
+
+  remove(held: HeldRows): void {
+    const count = this.#pinned.get(held) ?? 0;
+    if (count > 1) this.#pinned.set(held, count - 1);
+    else this.#pinned.delete(held);
+  }
+
+  /** Counts bytes that a pin takes, or gives back, beside the rows. */
+  take(bytes: number): void {
+    this.#besideBytes += bytes;
+  }
+
+  /**
+   * Revokes pins until what is held is within the bound: of the table that holds most, the oldest.
+   */
+  keepWithin(): void {
+    while (this.#pinned.size > 0 && this.heldBytes > this.#bytesMax) {
+      this.#largest()?.oldestPin?.revoke(
+        `more than ${this.#bytesMax} bytes of rows that changed meanwhile were kept for reads`,
+      );
+    }
+  }
+
+  #largest(): HeldRows | undefined {
+    let largest: HeldRows | undefined;
+    for (const held of this.#pinned.keys()) {
+      if (largest === undefined || held.bytes > largest.bytes) largest = held;
+    }
+    return largest;
+  }
+}

@@ -1,0 +1,140 @@
+import { assert } from '../assert.ts';
+import type { HeldRows, Moment, Revocable } from './held-rows.ts';
+import { TreeIndex } from './index-tree.ts';
+import type { PinLedger } from './pin-ledger.ts';
+import { RefList } from './ref-list.ts';
+import type { RowRef, RowRefs } from './row-ref.ts';
+import type { Table } from './table.ts';
+import type { Index } from './table-index.ts';
+import { PinRevokedError, type TablePin } from './table-pin.ts';
+
+/** See `TablePin`. */
+export class PinnedRows implements TablePin, Revocable {
+  readonly table: Table;
+  readonly rowCount: number;
+  readonly #held: HeldRows;
+  readonly #ledger: PinLedger;
+  readonly #deleted = new Map<Index, DeletedRows>();
+  readonly #found = new RefList();
+  /** `undefined` once it is released or revoked. */
+  #moment: Moment | undefined;
+  #revokedFor: string | undefined;
+
+  /** Made by `Table.pin`. */
+  constructor(table: Table) {
+    this.table = table;
+    this.#held = table.held;
+    this.#ledger = table.pins;
+    this.#moment = this.#held.pin(this, table.rowCount);
+    this.#ledger.add(this.#held);
+    this.rowCount = this.#moment.rowCount;
+  }
+
+  get heldBytes(): number {
+    return this.#moment === undefined ? 0 : this.#held.bytesSince(this.#moment);
+  }
+
+  get isValid(): boolean {
+    return this.#moment !== undefined;
+  }
+
+  requireValid(): void {
+    this.#valid();
+  }
+
+  nextRow(ref: RowRef): RowRef {
+    const { pageEnd, seen } = this.#moment ?? this.#valid();
+    return this.#held.heap.nextSeen(ref, pageEnd, seen);
+  }
+
+  has(ref: RowRef): boolean {
+    const { boundary, seen } = this.#moment ?? this.#valid();
+    return ref < boundary && seen[this.#held.heap.stateOf(ref)] === 1;
+  }
+
+  lookUp(index: Index, key: Uint8Array, keyLength: number): RowRefs {
+    const moment = this.#valid();
+    const { table } = this;
+    assert(index.table === table, 'the index belongs to the table');
+    assert(!table.changes.isTouched, 'a pin is read between transactions');
+    const now = index.scanPoint(key, keyLength);
+    const deleted = this.#deletedRows(index, moment);
+    if (deleted === undefined && areBelow(now, moment.boundary)) return now;
+    for (const ref of now) if (ref < moment.boundary) this.#found.push(ref);
+    deleted?.collect(key, keyLength, this.#found);
+    return this.#found.take();
+  }
+
+  release(): void {
+    const moment = this.#moment;
+    if (moment === undefined) return;
+    this.#moment = undefined;
+    this.#ledger.remove(this.#held);
+    for (const { bytes } of this.#deleted.values()) this.#ledger.take(-bytes);
+    this.#deleted.clear();
+    this.#held.unpin(this, moment);
+  }
+
+  revoke(reason: string): void {
+    this.#revokedFor = reason;
+    this.release();
+  }
+
+  #valid(): Moment {
+    if (this.#moment !== undefined) return this.#moment;
+    assert(this.#revokedFor !== undefined, 'a pin is not read after its release');
+    throw new PinRevokedError(
+      `The statement was stopped where it had paused, because ${this.#revokedFor}. Try again, ` +
+        'or make it shorter: narrow its WHERE clause or add an index for it',
+    );
+  }
+
+  /** The rows that went since the moment, by key; `undefined` while there are none. */
+  #deletedRows(index: Index, moment: Moment): DeletedRows | undefined {
+    if (this.#held.end === moment.start) return undefined;
+    let deleted = this.#deleted.get(index);
+    if (deleted === undefined) {
+      deleted = new DeletedRows(this.table, index, moment.start);
+      this.#deleted.set(index, deleted);
+    }
+    const before = deleted.bytes;
+    deleted.addUpTo(this.#held, moment.boundary);
+    this.#ledger.take(deleted.bytes - before);
+    return deleted;
+  }
+}
+
+/** Rows that were deleted since the moment of a pin, ordered as in an index. */
+class DeletedRows {
+  bytes = 0;
+  readonly #tree: TreeIndex;
+  /** Position in the queue of the first row that is not in the tree. */
+  #next: number;
+
+  constructor({ heap, shape }: Table, { spec }: Index, start: number) {
+    this.#tree = new TreeIndex(heap, shape, spec.columns, false);
+    this.#next = start;
+  }
+
+  /** Adds what has come since; rows from `boundary` on are younger than the pin. */
+  addUpTo(held: HeldRows, boundary: number): void {
+    const { end } = held;
+    if (this.#next === end) return;
+    for (; this.#next < end; this.#next++) {
+      const ref = held.at(this.#next);
+      if (ref < boundary) this.#tree.add(ref);
+    }
+    this.bytes = this.#tree.bytes;
+  }
+
+  collect(key: Uint8Array, keyLength: number, into: RefList): void {
+    this.#tree.collectPoint(key, 0, keyLength, into);
+  }
+}
+
+function areBelow(refs: RowRefs, boundary: number): boolean {
+  for (let at = 0; at < refs.length; at++) {
+    if ((refs[at] as number) >= boundary) return false;
+  }
+  return true;
+}
