@@ -165,7 +165,7 @@ const daysToMarchOfYearZero = 719_468;
  * Gregorian date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
  * is the last of its year, and 400 years make an era of constant length.
  */
-function civilFromDays(days: number): { year: number; month: number; day: number } {
+export function civilFromDays(days: number): { year: number; month: number; day: number } {
   const shifted = days + daysToMarchOfYearZero;
   const era = Math.floor(shifted / daysPerEra);
   const ofEra = shifted - era * daysPerEra;
@@ -181,7 +181,8 @@ function civilFromDays(days: number): { year: number; month: number; day: number
   return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
 }
 
-function daysFromCivil(year: number, month: number, day: number): number {
+/** Days from 1970-01-01 to a date of the Gregorian calendar; the inverse of `civilFromDays`. */
+export function daysFromCivil(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year;
   const era = Math.floor(marchYear / 400);
   const yearOfEra = marchYear - era * 400;
@@ -191,7 +192,8 @@ function daysFromCivil(year: number, month: number, day: number): number {
   return era * daysPerEra + ofEra - daysToMarchOfYearZero;
 }
 
-function daysOfMonth(year: number, month: number): number {
+/** 28 to 31. */
+export function daysOfMonth(year: number, month: number): number {
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   if (month === 2) return isLeap ? 29 : 28;
   return [4, 6, 9, 11].includes(month) ? 30 : 31;

@@ -24,6 +24,13 @@ export interface ScalarFunction {
   readonly parameters: readonly AlgebraicType[];
   /** True: null as soon as one argument is null; `evaluate` never sees null. */
   readonly isStrict: boolean;
+  /**
+   * Whether the result can be null, given which arguments can; for functions that are not strict.
+   * Absent: as `ResolvedFunction.result` says, and for strict functions also when an argument can.
+   */
+  readonly isNullableFor?: (isArgumentNullable: readonly boolean[]) => boolean;
+  /** True: arguments behind the first that is not null are not evaluated (`COALESCE`). */
+  readonly isLazy?: boolean;
   /** Whether `evaluate` can throw `SqlFailure` for some arguments. */
   readonly canRaise: boolean;
   /** `nowMicros`: the moment of the statement, microseconds since the Unix epoch. */

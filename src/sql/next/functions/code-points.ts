@@ -1,0 +1,57 @@
+/**
+ * Texts as lists of Unicode code points, which is what SQL calls characters. JavaScript counts
+ * UTF-16 units; the two differ only for texts with surrogates, so all others take the short way.
+ */
+
+/** Number of code points. */
+export function codePointLength(text: string): number {
+  let count = text.length;
+  for (let unit = 0; unit < text.length - 1; unit++) {
+    if (isPair(text, unit)) {
+      count--;
+      unit++;
+    }
+  }
+  return count;
+}
+
+/**
+ * The code points from `start` (counted from 0) up to, not including, `end`. Both may lie outside
+ * of the text.
+ */
+export function codePointSlice(text: string, start: number, end: number): string {
+  if (!hasSurrogates(text)) return text.slice(Math.max(start, 0), Math.max(end, 0));
+  return text.slice(unitOf(text, start), unitOf(text, end));
+}
+
+/** How many code points lie before the UTF-16 unit `unit`. */
+export function codePointIndex(text: string, unit: number): number {
+  return codePointLength(text.slice(0, unit));
+}
+
+/** Code points in the order of the text; a surrogate without its partner counts as one. */
+export function codePointsOf(text: string): string[] {
+  return hasSurrogates(text) ? Array.from(text) : text.split('');
+}
+
+/** The UTF-16 unit at which the code point number `index` begins; the end when there is none. */
+function unitOf(text: string, index: number): number {
+  let unit = 0;
+  for (let left = index; left > 0 && unit < text.length; left--) {
+    unit += isPair(text, unit) ? 2 : 1;
+  }
+  return unit;
+}
+
+function hasSurrogates(text: string): boolean {
+  return surrogate.test(text);
+}
+
+function isPair(text: string, unit: number): boolean {
+  const high = text.charCodeAt(unit);
+  if (high < 0xd800 || high > 0xdbff) return false;
+  const low = text.charCodeAt(unit + 1);
+  return low >= 0xdc00 && low <= 0xdfff;
+}
+
+const surrogate = /[\ud800-\udfff]/;
