@@ -1,0 +1,217 @@
+import type { Random } from '../../../src/testing/random.ts';
+import { isInteger, type Kind, max, type Range } from './kinds.ts';
+import { type Expression, expression, literal, type Part } from './tree.ts';
+
+/** What a function may draw its arguments from. */
+export interface ArgumentSource {
+  readonly random: Random;
+  readonly argument: (kind: Kind) => Expression;
+  readonly mayRaise: boolean;
+}
+
+/** A function that means the same in both engines. */
+export interface SharedFunction {
+  readonly result: Kind;
+  make(source: ArgumentSource): Expression | undefined;
+}
+
+/** The functions with results of this kind. */
+export function functionsOf(kind: Kind): readonly SharedFunction[] {
+  if (!byKind.has(kind)) {
+    const found = isInteger(kind)
+      ? [...sharedFunctions, ...numberFunctions(kind)]
+      : sharedFunctions;
+    byKind.set(
+      kind,
+      found.filter((shared) => shared.result === kind),
+    );
+  }
+  return byKind.get(kind) ?? [];
+}
+
+const byKind = new Map<Kind, readonly SharedFunction[]>();
+const lengths: Range = { low: 0n, high: 10_000n };
+
+/** A function over texts; only ASCII has the same letters everywhere. */
+function ofText(name: string, needsAscii = false): SharedFunction {
+  return {
+    result: 'string',
+    make: ({ argument }) => {
+      const text = argument('string');
+      if (needsAscii && !text.isAscii) return undefined;
+      return called('string', [`${name}(`, text, ')']);
+    },
+  };
+}
+
+function lengthOf(name: string): SharedFunction {
+  return {
+    result: 'i64',
+    make: ({ argument }) => {
+      const text = argument('string');
+      return called('i64', [`${name}(`, text, ')'], { range: lengths });
+    },
+  };
+}
+
+/** `name(text, count)`, where the other engine wants a plain `int`. */
+function ofTextAndCount(name: string, counts: readonly bigint[]): SharedFunction {
+  return {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const count = countOf(random, counts);
+      return called('string', [`${name}(`, argument('string'), ', ', ...count, ')']);
+    },
+  };
+}
+
+function countOf(random: Random, counts: readonly bigint[]): Part[] {
+  return [literal('i64', random.pick(counts)), { ours: '', postgres: '::int' }];
+}
+
+function called(kind: Kind, parts: readonly Part[], given: Partial<Expression> = {}): Expression {
+  return expression(kind, parts, { isLoose: false, ...given });
+}
+
+const characters = ["' '", "'a'", "'ab'", "'b '"];
+
+const sharedFunctions: readonly SharedFunction[] = [
+  ofText('lower', true),
+  ofText('UPPER', true),
+  ofText('initcap', true),
+  ofText('reverse'),
+  ofText('btrim'),
+  ofText('ltrim'),
+  ofText('TRIM'),
+  lengthOf('length'),
+  lengthOf('CHAR_LENGTH'),
+  lengthOf('octet_length'),
+  ofTextAndCount('left', [0n, 1n, 2n, -1n, 100n]),
+  ofTextAndCount('right', [0n, 1n, 2n, -1n, 100n]),
+  ofTextAndCount('repeat', [-1n, 0n, 1n, 2n]),
+  ofTextAndCount('substring', [-1n, 0n, 1n, 2n, 3n]),
+  ofTextAndCount('lpad', [0n, 1n, 3n, 6n]),
+  ofTextAndCount('rpad', [0n, 1n, 3n, 6n]),
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const [start, count] = [
+        countOf(random, [-1n, 0n, 1n, 2n]),
+        countOf(random, [0n, 1n, 2n, 9n]),
+      ];
+      if (random.chance(0.5)) {
+        return called('string', [
+          'SUBSTRING(',
+          argument('string'),
+          ' FROM ',
+          ...start,
+          ' FOR ',
+          ...count,
+          ')',
+        ]);
+      }
+      return called('string', ['substr(', argument('string'), ', ', ...start, ', ', ...count, ')']);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const side = random.pick(['BOTH', 'LEADING', 'TRAILING']);
+      return called('string', [
+        `TRIM(${side} ${random.pick(characters)} FROM `,
+        argument('string'),
+        ')',
+      ]);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ argument }) =>
+      called('string', ['replace(', argument('string'), ', ', argument('string'), ", 'x')"]),
+  },
+  {
+    result: 'string',
+    make: ({ argument }) => expression('string', [argument('string'), ' || ', argument('string')]),
+  },
+  {
+    result: 'string',
+    make: ({ argument }) =>
+      called('string', ['concat(', argument('string'), ", '-', ", argument('string'), ')'], {
+        isNullable: false,
+      }),
+  },
+  {
+    result: 'string',
+    make: ({ argument }) =>
+      called('string', ["concat_ws(',', ", argument('string'), ', ', argument('string'), ')']),
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const part = countOf(random, [1n, 2n, -1n, 5n]);
+      return called('string', ['split_part(', argument('string'), ", 'a', ", ...part, ')']);
+    },
+  },
+  {
+    result: 'string',
+    make: ({ argument }) => called('string', ['translate(', argument('string'), ", 'abz', 'xy')"]),
+  },
+  {
+    result: 'string',
+    make: ({ random, argument }) => {
+      const inner = argument(random.pick(['i32', 'u64', 'bool', 'i8']));
+      return called('string', [
+        { ours: 'CAST(', postgres: '(' },
+        inner,
+        { ours: ' AS String)', postgres: ')::text' },
+      ]);
+    },
+  },
+  {
+    result: 'i64',
+    make: ({ argument }) =>
+      called('i64', ['strpos(', argument('string'), ', ', argument('string'), ')'], {
+        range: lengths,
+      }),
+  },
+  {
+    result: 'i64',
+    make: ({ argument }) =>
+      called('i64', ['position(', argument('string'), ' IN ', argument('string'), ')'], {
+        range: lengths,
+      }),
+  },
+  {
+    result: 'i32',
+    make: ({ argument }) =>
+      called('i32', ['ascii(', argument('string'), ')'], { range: { low: 0n, high: 0x10_ffffn } }),
+  },
+  {
+    result: 'f64',
+    make: ({ random, argument }) => {
+      const inner = argument(random.pick(['i32', 'u64', 'i8', 'f32', 'u128']));
+      const parts = [
+        { ours: 'CAST(', postgres: '(' },
+        inner,
+        { ours: ' AS F64)', postgres: ')::float8' },
+      ];
+      return called('f64', parts, { range: inner.range, isDyadic: false });
+    },
+  },
+];
+
+/** What an integer is cast and measured with. */
+function numberFunctions(kind: Kind): readonly SharedFunction[] {
+  const absolute: SharedFunction = {
+    result: kind,
+    make: ({ argument }) => {
+      const inner = argument(kind);
+      const { range } = inner;
+      if (range === undefined || range.low < -1_000_000n) return undefined;
+      const high = max(-range.low, max(range.high, 0n));
+      if (kind === 'i8' && high > 127n) return undefined;
+      return called(kind, ['abs(', inner, ')'], { range: { low: 0n, high } });
+    },
+  };
+  return kind.startsWith('i') ? [absolute] : [];
+}
