@@ -11,9 +11,9 @@ export type StatementError = ErrorDetail &
 
 /** What a door may show beside the message, whose text is fixed. */
 export interface ErrorDetail {
-  readonly place?: Place | undefined;
+  readonly place?: Place;
   /** A sentence of advice: "Did you mean `users`?" */
-  readonly hint?: string | undefined;
+  readonly hint?: string;
 }
 
 /** Where in a statement: lines and columns count from 1, columns in characters. */

@@ -1,0 +1,284 @@
+import type {
+  Assignment,
+  Delete,
+  Expression,
+  Insert,
+  SelectItem,
+  SetVariable,
+  ShowVariable,
+  Unsupported,
+  Update,
+} from './ast.ts';
+import { parseExpression } from './parse-expression.ts';
+import { skipJoinWords } from './parse-from.ts';
+import { isQueryAhead, parseNames, parseQuery } from './parse-query.ts';
+import { parseItems } from './parse-select.ts';
+import { isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
+import type { TokenReader } from './token-reader.ts';
+import { notInsertTarget, notRelation } from './words.ts';
+
+/** `INSERT [INTO] table [(columns)] (VALUES (values), … | query) [RETURNING items]` */
+export function parseInsert(reader: TokenReader): Insert | Unsupported {
+  const start = reader.mark();
+  reader.expectWord('INSERT');
+  let isForeign = reader.takeWord('OVERWRITE') || reader.takeWord('IGNORE');
+  if (reader.takeWord('OR')) {
+    reader.expectName();
+    isForeign = true;
+  }
+  reader.takeWord('INTO');
+  const table = reader.expectDottedName(notInsertTarget);
+  if (reader.takeWord('AS')) {
+    reader.expectName();
+    isForeign = true;
+  }
+  const columns = reader.isSymbol('(') && !isQueryAhead(reader) ? parseNames(reader) : [];
+  if (reader.isWord('DEFAULT') && reader.isWord('VALUES', 1)) {
+    isForeign = true;
+    reader.skipToEnd();
+  }
+  reader.isReturningKept = true;
+  const source = isForeign && reader.isAtEnd() ? noRows : parseSource(reader);
+  if (reader.isWord('ON')) {
+    isForeign = true;
+    reader.skipToEnd();
+  }
+  const returning = parseReturning(reader);
+  if (isForeign) return unsupportedSince(reader, start);
+  if (source.kind === 'unsupported') return source;
+  return { kind: 'insert', table, columns, source, returning, span: reader.spanSince(start) };
+}
+
+/** `UPDATE table SET column = value, … [WHERE condition] [RETURNING items]` */
+export function parseUpdate(reader: TokenReader): Update | Unsupported {
+  const start = reader.mark();
+  reader.expectWord('UPDATE');
+  const table = reader.expectDottedName(notRelation);
+  let isForeign = skipMoreRelations(reader);
+  reader.expectWord('SET');
+  const assignments: Assignment[] = [];
+  do {
+    if (reader.isSymbol('(')) {
+      isForeign = true;
+      reader.skipBrackets();
+      reader.expectSymbol('=');
+      parseExpression(reader);
+      continue;
+    }
+    const column = reader.expectDottedName();
+    reader.expectSymbol('=');
+    assignments.push({ column, value: parseAssigned(reader) });
+  } while (reader.takeSymbol(','));
+  if (reader.isWord('FROM')) {
+    isForeign = true;
+    reader.skipToEnd();
+  }
+  const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
+  const returning = parseReturning(reader);
+  if (skipForeignTail(reader) || isForeign) return unsupportedSince(reader, start);
+  return { kind: 'update', table, assignments, where, returning, span: reader.spanSince(start) };
+}
+
+/** `DELETE FROM table [WHERE condition] [RETURNING items]` */
+export function parseDelete(reader: TokenReader): Delete | Unsupported {
+  const start = reader.mark();
+  reader.expectWord('DELETE');
+  let isMultiTable = false;
+  if (!reader.isWord('FROM') && reader.isSymbol(',', 1)) isMultiTable = true;
+  if (!reader.isWord('FROM') && reader.isWord('FROM', 1)) isMultiTable = true;
+  if (isMultiTable) {
+    do reader.expectDottedName();
+    while (reader.takeSymbol(','));
+  }
+  reader.expectWord('FROM');
+  const relationStart = reader.mark();
+  const table = reader.expectDottedName(notRelation);
+  const hasMore = skipMoreRelations(reader);
+  const relationText = reader.textSince(relationStart);
+  let isForeign = false;
+  if (reader.takeWord('USING')) {
+    isForeign = true;
+    reader.expectDottedName(notRelation);
+    skipMoreRelations(reader);
+  }
+  const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
+  const returning = parseReturning(reader);
+  isForeign = skipForeignTail(reader) || isForeign;
+  const span = reader.spanSince(start);
+  if (isMultiTable || relationText.includes(',')) {
+    return unsupported('Multi-table DELETE is not supported', span);
+  }
+  if (isForeign) return unsupportedSince(reader, start);
+  if (hasMore) {
+    return unsupported(`Unsupported table expression in DELETE: ${relationText}`, span);
+  }
+  return { kind: 'delete', table, where, returning, span };
+}
+
+const otherSettings = new Set(
+  'CHARACTERISTICS GLOBAL LOCAL NAMES ROLE TIME TRANSACTION'.split(' '),
+);
+
+/** `SET [SESSION] variable (= | TO) value` */
+export function parseSet(reader: TokenReader): SetVariable | Unsupported {
+  const start = reader.mark();
+  reader.expectWord('SET');
+  if (!isAssignmentAhead(reader)) reader.takeWord('SESSION');
+  if (reader.isOneOf(otherSettings) && !isAssignmentAhead(reader)) {
+    reader.skipToEnd();
+    return unsupportedSince(reader, start);
+  }
+  const variable = reader.expectDottedName();
+  if (!reader.takeSymbol('=') && !reader.takeWord('TO')) {
+    throw reader.expected('equals sign or TO');
+  }
+  const value = parseConstant(reader, assignmentRefusal);
+  if (!reader.isSymbol(',')) return { kind: 'set', variable, value, span: reader.spanSince(start) };
+  reader.skipToEnd();
+  return unsupportedSince(reader, start);
+}
+
+const otherShows = new Set(
+  `COLLATION COLUMNS CREATE DATABASES EXTENDED FIELDS FULL FUNCTIONS GLOBAL SCHEMAS SESSION STATUS
+  TABLES VARIABLES VIEWS`.split(/\s+/),
+);
+
+/** `SHOW variable` */
+export function parseShow(reader: TokenReader): ShowVariable | Unsupported {
+  const start = reader.mark();
+  reader.expectWord('SHOW');
+  if (reader.isOneOf(otherShows)) {
+    reader.skipToEnd();
+    return unsupportedSince(reader, start);
+  }
+  const variable = reader.expectDottedName();
+  return { kind: 'show', variable, span: reader.spanSince(start) };
+}
+
+const noRows: Insert['source'] = { kind: 'values', rows: [] };
+const valuesTailWords = new Set('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION'.split(' '));
+
+/** The rows of VALUES, a query, or the refusal of another source. */
+function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
+  const start = reader.mark();
+  if (!reader.isWord('VALUES')) return { kind: 'query', query: parseQuery(reader) };
+  if (!reader.isWord('ROW', 1)) {
+    reader.advance();
+    const rows: (readonly Expression[])[] = [];
+    do rows.push(parseRow(reader));
+    while (reader.takeSymbol(','));
+    if (!reader.isOneOf(valuesTailWords)) return { kind: 'values', rows };
+  }
+  while (!reader.isAtEnd() && !reader.isWord('RETURNING')) reader.advance();
+  const span = reader.spanSince(start);
+  return unsupported(`Unsupported INSERT expression: ${reader.source.text(span)}`, span);
+}
+
+function parseRow(reader: TokenReader): readonly Expression[] {
+  reader.expectSymbol('(');
+  const values: Expression[] = [];
+  if (reader.takeSymbol(')')) return values;
+  do values.push(parseConstant(reader, 'Unsupported INSERT value'));
+  while (reader.takeSymbol(','));
+  reader.expectSymbol(')');
+  return values;
+}
+
+/** A value that is there without asking anything: a literal or a parameter. */
+function parseConstant(reader: TokenReader, refusal: string): Expression {
+  const start = reader.mark();
+  const expression = parseExpression(reader);
+  const isParenthesised = expression.span.from > start;
+  if (expression.kind === 'sender') return refusedSender(expression);
+  if (!isParenthesised && (isConstant(expression) || isRefusedLiteral(expression))) {
+    return expression;
+  }
+  const span = reader.spanSince(start);
+  return unsupported(`${refusal}: ${reader.source.text(span)}`, span);
+}
+
+function isConstant({ kind }: Expression): boolean {
+  switch (kind) {
+    case 'boolean':
+    case 'string':
+    case 'number':
+    case 'hex':
+    case 'null':
+    case 'parameter':
+    case 'typedLiteral':
+      return true;
+    default:
+      return false;
+  }
+}
+
+const assignmentRefusal = 'Unsupported column/variable assignment expression';
+
+/** An expression of the row; who asks, and other rows, are refused in it. */
+function parseAssigned(reader: TokenReader): Expression {
+  const start = reader.mark();
+  const isDefault = reader.isWord('DEFAULT') && !reader.isSymbol('.', 1);
+  const value = parseExpression(reader);
+  const span = reader.spanSince(start);
+  const isDefaultAlone = isDefault && span.to === start + 1;
+  const refused = partOf(value, ['sender', 'subquery', 'exists', 'query']);
+  if (refused === 'sender') return refusedSender(value);
+  if (refused === undefined && !isDefaultAlone) return value;
+  return unsupported(`${assignmentRefusal}: ${reader.source.text(span)}`, span);
+}
+
+function refusedSender({ span }: Expression): Unsupported {
+  return unsupported('Unsupported literal expression: :sender', span);
+}
+
+/** The first of `kinds` that a node in the tree has. */
+function partOf(tree: Expression, kinds: readonly string[]): string | undefined {
+  const open: unknown[] = [tree];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    if ('kind' in node && typeof node.kind === 'string' && kinds.includes(node.kind)) {
+      return node.kind;
+    }
+    open.push(...Object.values(node));
+  }
+  return undefined;
+}
+
+function parseReturning(reader: TokenReader): readonly SelectItem[] | undefined {
+  return reader.takeWord('RETURNING') ? parseItems(reader) : undefined;
+}
+
+const notTargetAlias = new Set(
+  `CROSS FULL INNER JOIN LEFT LIMIT NATURAL ORDER RETURNING RIGHT SET
+  USING WHERE`.split(/\s+/),
+);
+
+/** Passes over an alias, further tables and joins of UPDATE and DELETE; false if there are none. */
+function skipMoreRelations(reader: TokenReader): boolean {
+  let isAny = false;
+  for (;;) {
+    const { kind } = reader.current;
+    const isAlias = kind === 'quotedWord' || (kind === 'word' && !reader.isOneOf(notTargetAlias));
+    if (reader.takeWord('AS') || isAlias) {
+      reader.expectName();
+    } else if (reader.takeSymbol(',') || skipJoinWords(reader) !== undefined) {
+      reader.expectDottedName(notRelation);
+      if (reader.takeWord('ON')) parseExpression(reader);
+    } else return isAny;
+    isAny = true;
+  }
+}
+
+/** Passes over clauses after WHERE that writes do not have; false if there are none. */
+function skipForeignTail(reader: TokenReader): boolean {
+  if (!reader.isWord('ORDER') && !reader.isWord('LIMIT')) return false;
+  reader.advance();
+  if (reader.isAtEnd()) throw reader.expected('an expression:');
+  reader.skipToEnd();
+  return true;
+}
+
+function isAssignmentAhead(reader: TokenReader): boolean {
+  return reader.isSymbol('=', 1) || reader.isWord('TO', 1);
+}

@@ -1,0 +1,29 @@
+import type { Expression, Span, Unsupported } from './ast.ts';
+import type { TokenReader } from './token-reader.ts';
+
+/** What parses as SQL but is in no surface; `span` is where it stands. */
+export function unsupported(message: string, span: Span): Unsupported {
+  return { kind: 'unsupported', message, span };
+}
+
+/** The tokens since `start` as the refusal of a statement, of a clause of it, or of a query. */
+export function unsupportedSince(reader: TokenReader, start: number): Unsupported {
+  return unsupported(`Unsupported: ${reader.textSince(start)}`, reader.spanSince(start));
+}
+
+export function unsupportedExpression(reader: TokenReader, start: number): Unsupported {
+  const span = reader.spanSince(start);
+  return unsupported(`${expressionRefusal}${reader.source.text(span)}`, span);
+}
+
+export function unsupportedLiteral(reader: TokenReader, start: number): Unsupported {
+  const span = reader.spanSince(start);
+  return unsupported(`${literalRefusal}${reader.source.text(span)}`, span);
+}
+
+export function isRefusedLiteral(expression: Expression): expression is Unsupported {
+  return expression.kind === 'unsupported' && expression.message.startsWith(literalRefusal);
+}
+
+const expressionRefusal = 'Unsupported expression: ';
+const literalRefusal = 'Unsupported literal expression: ';

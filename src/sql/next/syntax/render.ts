@@ -1,0 +1,55 @@
+import { unreachable } from '../../../assert.ts';
+import type { Token } from './token.ts';
+import { shownInCapitals } from './words.ts';
+
+/**
+ * A part of a statement as error messages show it: keywords in capitals, one blank between tokens
+ * except around dots and inside of brackets, comments gone.
+ */
+export function renderTokens(tokens: readonly Token[]): string {
+  let text = '';
+  let previous: Token | undefined;
+  for (const token of tokens) {
+    if (previous !== undefined && isBlankBetween(previous, token)) text += ' ';
+    text += renderToken(token);
+    previous = token;
+  }
+  return text;
+}
+
+function renderToken(token: Token): string {
+  switch (token.kind) {
+    case 'word':
+      return shownInCapitals.has(token.keyword) ? token.keyword : token.text;
+    case 'quotedWord':
+      return `"${token.text.replaceAll('"', '""')}"`;
+    case 'string':
+      return `'${token.text.replaceAll("'", "''")}'`;
+    case 'hex':
+      return `X'${token.text}'`;
+    case 'number':
+    case 'exotic':
+    case 'placeholder':
+    case 'symbol':
+      return token.text;
+    case 'end':
+      return '';
+    default:
+      return unreachable(token.kind);
+  }
+}
+
+function isBlankBetween(left: Token, right: Token): boolean {
+  if (right.kind === 'symbol' && [',', ')', ']', '.', ';', '::', '['].includes(right.text)) {
+    return false;
+  }
+  if (left.kind === 'symbol' && ['(', '[', '.', '::', ':'].includes(left.text)) return false;
+  // A sign or a call keeps the distance at which it was written.
+  const isTouching = left.end === right.start;
+  if (right.kind === 'symbol' && right.text === '(') return !(isTouching && isName(left));
+  return !(isTouching && left.kind === 'symbol' && '+-~'.includes(left.text));
+}
+
+function isName(token: Token): boolean {
+  return token.kind === 'word' || token.kind === 'quotedWord';
+}

@@ -1,0 +1,51 @@
+/**
+ * The words that cannot stand unquoted, each set for one position. There is no list that holds
+ * everywhere: `SELECT * FROM order` and `SELECT select FROM t` are fine.
+ */
+
+/** As a relation of SELECT, UPDATE and DELETE. */
+export const notRelation = wordSet('LATERAL TABLE UNNEST');
+
+/** As the table of INSERT INTO. */
+export const notInsertTarget = wordSet('DIRECTORY LOCAL TABLE');
+
+/** As the alias of a relation when AS is left out: these continue the statement. */
+export const notRelationAlias = wordSet(`ANALYZE AS CLUSTER CROSS DISTRIBUTE END EXCEPT EXPLAIN
+  FETCH FULL GROUP HAVING INNER INTERSECT JOIN LATERAL LEFT LIMIT NATURAL OFFSET ON ORDER OUTER
+  PARTITION PIVOT QUALIFY RIGHT SELECT SET SORT TOP UNION USING VIEW WHERE WINDOW WITH`);
+
+/** As the alias of a column when AS is left out. */
+export const notColumnAlias = wordSet(`ANALYZE AND AS BETWEEN CLUSTER COLLATE DISTRIBUTE DIV END
+  EXCEPT EXPLAIN FETCH FROM GROUP HAVING ILIKE IN INTERSECT INTO IS LATERAL LIKE LIMIT OFFSET
+  OPERATOR OR ORDER SELECT SIMILAR SORT TOP UNION VIEW WHERE WITH XOR`);
+
+/** In an expression these are functions and must be followed by their arguments. */
+export const functionWords = wordSet(`ARRAY_AGG CAST CEIL EXISTS EXTRACT FLOOR LISTAGG OVERLAY
+  POSITION SAFE_CAST SUBSTRING TRIM TRY_CAST`);
+
+/** In an expression these are functions without arguments. */
+export const bareFunctionWords = wordSet(`CURRENT_CATALOG CURRENT_DATE CURRENT_TIME
+  CURRENT_TIMESTAMP CURRENT_USER LOCALTIME LOCALTIMESTAMP SESSION_USER USER`);
+
+/** A string directly after one of these is a typed literal: `DATE '2025-01-01'`. */
+export const literalTypeWords = wordSet(`BIGINT BLOB BOOLEAN BYTEA CHAR DATE DATETIME DECIMAL
+  DOUBLE FLOAT INT INTEGER INTERVAL JSON JSONB NUMERIC REAL SMALLINT TEXT TIME TIMESTAMP
+  TIMESTAMPTZ TIMETZ UUID VARCHAR`);
+
+/** First words of statements that exist in SQL but not in this dialect. */
+export const otherStatementWords = wordSet(`ALTER ANALYZE ASSERT ATTACH BEGIN CACHE CALL CLOSE
+  COMMENT COMMIT COPY CREATE DEALLOCATE DECLARE DESC DESCRIBE DETACH DISCARD DROP END EXECUTE
+  EXPLAIN FETCH FLUSH GRANT INSTALL KILL LISTEN LOAD LOCK MERGE MSCK NOTIFY OPTIMIZE PRAGMA
+  PREPARE RELEASE REPLACE REVOKE ROLLBACK SAVEPOINT START TRUNCATE UNCACHE UNLISTEN UNLOAD UNLOCK
+  USE VACUUM VALUES WITH`);
+
+/** Keywords as an error message shows them: in capitals, however they were written. */
+export const shownInCapitals = wordSet(`ALL AND AS ASC BEGIN BETWEEN BY CASE CAST COMMIT CONFLICT
+  CREATE CROSS DEFAULT DELETE DESC DISTINCT DO DROP ELSE END EXCEPT EXISTS EXPLAIN FALSE FETCH FROM
+  FULL GROUP HAVING ILIKE IN INNER INSERT INTERSECT INTO IS JOIN LEFT LIKE LIMIT LOCAL NATURAL NOT
+  NOTHING NULL OFFSET ON OR ORDER OUTER OVER PARTITION RETURNING RIGHT ROLLBACK SELECT SET SHOW
+  SIMILAR TABLE TABLES THEN TO TOP TRUE UNION UPDATE USING VALUES WHEN WHERE WINDOW WITH`);
+
+function wordSet(words: string): ReadonlySet<string> {
+  return new Set(words.split(/\s+/));
+}
