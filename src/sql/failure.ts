@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 
 /** Why a statement was refused. The texts are part of the contract with clients. */
-export type StatementError = ErrorDetail &
+export type StatementError = ErrorParts &
   (
     | { readonly code: 'sql.noTable'; readonly table: string; readonly message: string }
     | { readonly code: 'sql.notAuthorized'; readonly message: string }
@@ -10,11 +10,14 @@ export type StatementError = ErrorDetail &
   );
 
 /** What a door may show beside the message, whose text is fixed. */
-export interface ErrorDetail {
+interface ErrorParts {
   readonly place?: Place;
   /** A sentence of advice: "Did you mean `users`?" */
   readonly hint?: string;
 }
+
+/** The same as it is asked for: what is unknown is `undefined` and left out. */
+export type ErrorDetail = { readonly [part in keyof ErrorParts]?: ErrorParts[part] | undefined };
 
 /** Where in a statement: lines and columns count from 1, columns in characters. */
 export interface Place {
@@ -35,7 +38,11 @@ export class SqlFailure extends Error {
 
 /** A statement that cannot be run as written: syntax, types, names other than tables. */
 export function invalid(message: string, detail: ErrorDetail = {}): SqlFailure {
-  return new SqlFailure({ code: 'sql.invalid', message, ...detail });
+  return new SqlFailure({ code: 'sql.invalid', message, ...partsOf(detail) });
+}
+
+function partsOf({ place, hint }: ErrorDetail): ErrorParts {
+  return { ...(place !== undefined && { place }), ...(hint !== undefined && { hint }) };
 }
 
 /** The same text whether `table` does not exist or may not be read: nobody can tell which. */
