@@ -56,6 +56,11 @@ export function fullViewsOf(definition: ModuleDefinition): FullView[] {
   return views.sort((a, b) => (a.view.name < b.view.name ? -1 : 1));
 }
 
+/** The texts of row-level security of a database. */
+export function rowFiltersOf(definition: ModuleDefinition): string[] {
+  return scopesOf(definition).flatMap(({ module }) => module.rowLevelSecurity);
+}
+
 /** Columns keep their names: they are looked up inside their table only. */
 function prefixTable(table: TableDefinition, prefix: string): TableDefinition {
   if (prefix === '') return table;

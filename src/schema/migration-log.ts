@@ -25,6 +25,10 @@ export function logLineOf(step: MigrationStep): string | undefined {
       return `Changing columns of table \`${step.table}\``;
     case 'replaceEventTable':
       return `Changing schema of event table \`${step.table}\``;
+    case 'addRowFilter':
+      return `Adding row-level security \`${step.sql}\``;
+    case 'removeRowFilter':
+      return `Removing row-level security \`${step.sql}\``;
     case 'changePrimaryKey':
       return `Changing primary key for table \`${step.table}\``;
     case 'disconnectClients':
@@ -33,6 +37,8 @@ export function logLineOf(step: MigrationStep): string | undefined {
     case 'changeTableSourceName':
     case 'changeColumnSourceName':
     case 'changeAccess':
+    case 'addView':
+    case 'removeView':
       return undefined;
     default:
       return unreachable(step);

@@ -453,26 +453,6 @@ describe('tables', () => {
   });
 });
 
-describe('what is not served yet', () => {
-  const view = {
-    sourceName: 'v',
-    index: 0,
-    isPublic: true,
-    isAnonymous: true,
-    params: product(),
-    returnType: { kind: 'array', element: ref(0) } as AlgebraicType,
-  };
-
-  it('is refused: views and row level security', () => {
-    const next = moduleOf([base], { views: [view], rowLevelSecurity: ['SELECT 1'] });
-    expect(reasons(table({}), next)).toEqual([
-      'Changing the view v is not supported yet',
-      'Changing row level security policies is not supported yet',
-    ]);
-    expect(steps(next, next)).toEqual(silent());
-  });
-});
-
 describe('submodules', () => {
   it('have their tables matched by full name', () => {
     const within = (namespace: string) => {

@@ -1,15 +1,16 @@
 import type { Catalog } from './catalog.ts';
-import type { ModuleDefinition, ViewDefinition } from './definition.ts';
-import { type FullTable, fullTablesOf, scopesOf } from './flatten.ts';
+import type { ModuleDefinition } from './definition.ts';
+import { type FullTable, fullTablesOf } from './flatten.ts';
 import { inStepOrder, type MigrationStep } from './migration-steps.ts';
 import { planTable } from './plan-table-parts.ts';
 import { planText } from './plan-text.ts';
+import { planRowFilters, planViews } from './plan-views.ts';
 
 /** How a database gets from one definition to the next, or why it cannot by itself. */
 export type MigrationPlan =
   | {
       readonly kind: 'automatic';
-      /** In the order in which they are carried out; empty when no table changes. */
+      /** In the order in which they are carried out; empty when nothing that has rows changes. */
       readonly steps: readonly MigrationStep[];
       /** Whether connected clients have to go. */
       readonly breaksClients: boolean;
@@ -20,8 +21,8 @@ export type MigrationPlan =
   | { readonly kind: 'manual'; readonly reason: string };
 
 /**
- * Compares two valid definitions. Tables are matched by full canonical name, so a renamed table is
- * one removed and one added. Reducers, procedures, handlers, pure types and default values of
+ * Compares two valid definitions. Tables and views are matched by full canonical name, so a renamed
+ * one is one removed and one added. Reducers, procedures, handlers, pure types and default values of
  * existing columns are not compared: changing them needs no migration.
  */
 export function planMigration(old: ModuleDefinition, next: ModuleDefinition): MigrationPlan {
@@ -38,7 +39,7 @@ export function planMigration(old: ModuleDefinition, next: ModuleDefinition): Mi
   for (const [name, table] of nextTables) {
     if (!oldTables.has(name)) steps.push({ kind: 'addTable', ...table });
   }
-  refusals.push(...refuseViews(old, next), ...refuseRowLevelSecurity(old, next));
+  steps.push(...planViews(old, next), ...planRowFilters(old, next));
   if (refusals.length > 0) return { kind: 'manual', reason: refusals.join('\n') };
   const breaksClients = steps.some(({ kind }) => breakingKinds.has(kind));
   if (breaksClients) steps.push({ kind: 'disconnectClients' });
@@ -47,6 +48,9 @@ export function planMigration(old: ModuleDefinition, next: ModuleDefinition): Mi
 }
 
 const breakingKinds: ReadonlySet<MigrationStep['kind']> = new Set([
+  'removeView',
+  'removeRowFilter',
+  'addRowFilter',
   'removeTable',
   'replaceEventTable',
   'addColumns',
@@ -75,33 +79,4 @@ export function addedDefaults(
 
 function byName(tables: readonly FullTable[]): Map<string, FullTable> {
   return new Map(tables.map((full) => [full.table.name, full]));
-}
-
-/** Views are not served yet, so nothing about them can change. */
-function refuseViews(old: ModuleDefinition, next: ModuleDefinition): string[] {
-  const before = viewsOf(old);
-  const after = viewsOf(next);
-  const names = new Set([...before.keys(), ...after.keys()]);
-  return [...names]
-    .filter((name) => !isSameView(before.get(name), after.get(name)))
-    .map((name) => `Changing the view ${name} is not supported yet`);
-}
-
-function viewsOf(definition: ModuleDefinition): Map<string, ViewDefinition> {
-  const views = scopesOf(definition).flatMap(({ prefix, module }) => {
-    return module.views.map((view) => [prefix + view.name, view] as const);
-  });
-  return new Map(views);
-}
-
-function isSameView(a: ViewDefinition | undefined, b: ViewDefinition | undefined): boolean {
-  return a !== undefined && b !== undefined && JSON.stringify(a) === JSON.stringify(b);
-}
-
-function refuseRowLevelSecurity(old: ModuleDefinition, next: ModuleDefinition): string[] {
-  const rulesOf = (definition: ModuleDefinition) => {
-    return scopesOf(definition).flatMap(({ module }) => module.rowLevelSecurity);
-  };
-  const isSame = rulesOf(old).sort().join('\n') === rulesOf(next).sort().join('\n');
-  return isSame ? [] : ['Changing row level security policies is not supported yet'];
 }

@@ -4,16 +4,19 @@ import type {
   SequenceDefinition,
   UniqueConstraintDefinition,
 } from './definition.ts';
-import type { FullTable } from './flatten.ts';
+import type { FullTable, FullView } from './flatten.ts';
 
 /**
  * One change of a database's schema. Names are full canonical names; the steps of a plan come in
- * the order in which they are carried out. A changed index or sequence is removed and added.
+ * the order in which they are carried out. A changed index, sequence or view is removed and added.
+ * What is said of a table's names and access may be said of a view's too.
  */
 export type MigrationStep =
   | ({ readonly kind: 'removeIndex' } & IndexChange)
   | ({ readonly kind: 'removeConstraint' } & ConstraintChange)
   | ({ readonly kind: 'removeSequence' } & SequenceChange)
+  | ({ readonly kind: 'removeView' } & FullView)
+  | { readonly kind: 'removeRowFilter'; readonly sql: string }
   /** The table must be empty when the step is carried out. */
   | { readonly kind: 'removeTable'; readonly table: string }
   /** Types grew in place; rows keep their bytes. */
@@ -47,6 +50,8 @@ export type MigrationStep =
   | ({ readonly kind: 'addIndex' } & IndexChange)
   | ({ readonly kind: 'addConstraint' } & ConstraintChange)
   | ({ readonly kind: 'addSequence' } & SequenceChange)
+  | ({ readonly kind: 'addView' } & FullView)
+  | { readonly kind: 'addRowFilter'; readonly sql: string }
   | {
       readonly kind: 'changeAccess';
       readonly table: string;
@@ -103,6 +108,8 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'removeIndex',
   'removeConstraint',
   'removeSequence',
+  'removeView',
+  'removeRowFilter',
   'removeTable',
   'changeColumns',
   'replaceEventTable',
@@ -114,6 +121,8 @@ const stepOrder: readonly MigrationStep['kind'][] = [
   'addIndex',
   'addConstraint',
   'addSequence',
+  'addView',
+  'addRowFilter',
   'changeAccess',
   'changePrimaryKey',
   'disconnectClients',

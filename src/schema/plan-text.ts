@@ -1,8 +1,9 @@
 import { unreachable } from '../assert.ts';
 import { decodeValue } from '../values/decode.ts';
 import { valueToText } from '../values/text.ts';
+import type { NamedType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
-import type { FullTable } from './flatten.ts';
+import type { FullTable, FullView } from './flatten.ts';
 import type { AddedColumn, MigrationStep } from './migration-steps.ts';
 
 export type PlanStyle = 'plain' | 'ansi';
@@ -48,6 +49,12 @@ function entryOf(step: MigrationStep, paint: Paint): string[] {
       const where = `column ${step.column} of table ${paint('cyan', step.table)}`;
       return [`${verb(step, paint)} auto-increment constraint ${step.sequence.name} on ${where}`];
     }
+    case 'removeView':
+    case 'addView':
+      return describeView(step, verb(step, paint), paint);
+    case 'removeRowFilter':
+    case 'addRowFilter':
+      return [`${verb(step, paint)} row level security policy:`, `    \`${step.sql}\``];
     case 'removeTable':
       return [`▸ ${paint('red', 'Removed')} table: ${paint('cyan', step.table)}`];
     case 'addTable':
@@ -163,6 +170,21 @@ function describeTable({ table, typespace }: FullTable, paint: Paint): string[] 
       'Schedule',
       table.schedule === undefined ? [] : [`Calls reducer: ${table.schedule.functionName}`],
     ),
+  ];
+}
+
+/** The doubled mark is what readers of these texts know. */
+function describeView({ view, typespace }: FullView, done: string, paint: Paint): string[] {
+  const kind = view.isAnonymous ? 'anonymous view' : 'view';
+  const list = (items: readonly NamedType[]) => {
+    return items.map(({ name = '_', type }) => {
+      return `${name}: ${paint('magenta', typeText(type, typespace))}`;
+    });
+  };
+  return [
+    `▸ ${done} ${kind}: ${paint('cyan', view.name)}`,
+    ...section('Parameters', list(view.params.elements)),
+    ...section('Columns', list(view.columns)),
   ];
 }
 

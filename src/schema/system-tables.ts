@@ -1,11 +1,13 @@
-import { sum } from '../values/special-types.ts';
+import { optionType, product, sum } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
-import type { ColumnSpec, TableSpec } from './catalog.ts';
+import type { SequenceSpec, TableSpec } from './catalog.ts';
+
+/** The first id of a module's own tables, views, indexes, constraints and sequences. */
+export const firstUserId = 4096;
 
 /**
- * Tables that every database has. Those below hold rows of their own and are part of each catalog.
- * The other system tables describe the catalog and the module: they are computed when read, and
- * only their names are reserved here. Identities in them are plain integers.
+ * Tables that every database has and that hold rows of their own: they are part of each catalog.
+ * Identities in system tables are plain integers.
  */
 export const systemTables: readonly TableSpec[] = [
   systemTable({
@@ -15,7 +17,7 @@ export const systemTables: readonly TableSpec[] = [
       ['identity', { kind: 'u256' }],
       ['connection_id', { kind: 'u128' }],
     ],
-    unique: [0, 1],
+    unique: [[0, 1]],
   }),
   systemTable({
     id: 8,
@@ -24,7 +26,7 @@ export const systemTables: readonly TableSpec[] = [
       ['name', { kind: 'string' }],
       ['value', variableType()],
     ],
-    unique: [0],
+    unique: [[0]],
     primaryKey: 0,
   }),
   systemTable({
@@ -34,56 +36,260 @@ export const systemTables: readonly TableSpec[] = [
       ['connection_id', { kind: 'u128' }],
       ['jwt_payload', { kind: 'string' }],
     ],
-    unique: [0],
+    unique: [[0]],
     primaryKey: 0,
     access: 'private',
   }),
 ];
 
-/** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are theirs. */
-export const systemTableIds: ReadonlyMap<string, number> = new Map([
-  ['st_table', 1],
-  ['st_column', 2],
-  ['st_sequence', 3],
-  ['st_index', 4],
-  ['st_constraint', 5],
-  ['st_module', 6],
-  ['st_client', 7],
-  ['st_var', 8],
-  ['st_scheduled', 9],
-  ['st_row_level_security', 10],
-  ['st_connection_credentials', 11],
-  ['st_view', 12],
-  ['st_view_param', 13],
-  ['st_view_column', 14],
-  ['st_view_sub', 15],
-  ['st_view_arg', 16],
-  ['st_event_table', 17],
-  ['st_table_accessor', 18],
-  ['st_index_accessor', 19],
-  ['st_column_accessor', 20],
-]);
+const u16: AlgebraicType = { kind: 'u16' };
+const u32: AlgebraicType = { kind: 'u32' };
+const u64: AlgebraicType = { kind: 'u64' };
+const u128: AlgebraicType = { kind: 'u128' };
+const u256: AlgebraicType = { kind: 'u256' };
+const i128: AlgebraicType = { kind: 'i128' };
+const bool: AlgebraicType = { kind: 'bool' };
+const string: AlgebraicType = { kind: 'string' };
+const bytes: AlgebraicType = { kind: 'array', element: { kind: 'u8' } };
+const positions: AlgebraicType = { kind: 'array', element: u16 };
 
-/** The first id of a module's own tables, indexes, constraints and sequences. */
-export const firstUserId = 4096;
+/**
+ * Tables that describe the catalog and the module. They are in no catalog and no log: whoever reads
+ * them gets rows computed for the present schema.
+ */
+export const computedTables: readonly TableSpec[] = [
+  systemTable({
+    id: 1,
+    name: 'st_table',
+    columns: [
+      ['table_id', u32],
+      ['table_name', string],
+      ['table_type', string],
+      ['table_access', string],
+      ['table_primary_key', optionType(positions)],
+    ],
+    unique: [[0], [1]],
+    primaryKey: 0,
+    sequence: { column: 0, start: BigInt(firstUserId), maxValue: 0xffff_ffffn },
+  }),
+  systemTable({
+    id: 2,
+    name: 'st_column',
+    columns: [
+      ['table_id', u32],
+      ['col_pos', u16],
+      ['col_name', string],
+      ['col_type', bytes],
+    ],
+    unique: [[0, 1]],
+  }),
+  systemTable({
+    id: 3,
+    name: 'st_sequence',
+    columns: [
+      ['sequence_id', u32],
+      ['sequence_name', string],
+      ['table_id', u32],
+      ['col_pos', u16],
+      ['increment', i128],
+      ['start', i128],
+      ['min_value', i128],
+      ['max_value', i128],
+      ['allocated', i128],
+    ],
+    unique: [[0]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 4,
+    name: 'st_index',
+    columns: [
+      ['index_id', u32],
+      ['table_id', u32],
+      ['index_name', string],
+      [
+        'index_algorithm',
+        sum(
+          ['Unused', u128],
+          ['BTree', product(['columns', positions])],
+          ['Direct', product(['column', u16])],
+          ['Hash', product(['columns', positions])],
+        ),
+      ],
+    ],
+    unique: [[0]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 5,
+    name: 'st_constraint',
+    columns: [
+      ['constraint_id', u32],
+      ['constraint_name', string],
+      ['table_id', u32],
+      ['constraint_data', sum(['Unused', u128], ['Unique', product(['columns', positions])])],
+    ],
+    unique: [[0]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 6,
+    name: 'st_module',
+    columns: [
+      ['database_identity', u256],
+      ['owner_identity', u256],
+      ['program_kind', { kind: 'u8' }],
+      ['program_hash', u256],
+      ['program_bytes', bytes],
+      ['module_version', string],
+    ],
+    unique: [],
+  }),
+  systemTable({
+    id: 9,
+    name: 'st_scheduled',
+    columns: [
+      ['schedule_id', u32],
+      ['table_id', u32],
+      ['reducer_name', string],
+      ['schedule_name', string],
+      ['at_column', u16],
+    ],
+    unique: [[0], [1]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 10,
+    name: 'st_row_level_security',
+    columns: [
+      ['table_id', u32],
+      ['sql', string],
+    ],
+    unique: [[1]],
+    primaryKey: 1,
+  }),
+  systemTable({
+    id: 12,
+    name: 'st_view',
+    columns: [
+      ['view_id', u32],
+      ['view_name', string],
+      ['table_id', optionType(u32)],
+      ['is_public', bool],
+      ['is_anonymous', bool],
+    ],
+    unique: [[0], [1]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 13,
+    name: 'st_view_param',
+    columns: [
+      ['view_id', u32],
+      ['param_pos', u16],
+      ['param_name', string],
+      ['param_type', bytes],
+    ],
+    unique: [[0, 1]],
+  }),
+  systemTable({
+    id: 14,
+    name: 'st_view_column',
+    columns: [
+      ['view_id', u32],
+      ['col_pos', u16],
+      ['col_name', string],
+      ['col_type', bytes],
+    ],
+    unique: [[0, 1]],
+  }),
+  systemTable({
+    id: 15,
+    name: 'st_view_sub',
+    columns: [
+      ['view_id', u32],
+      ['arg_id', u64],
+      ['identity', u256],
+      ['num_subscribers', u64],
+      ['has_subscribers', bool],
+      ['last_called', { kind: 'i64' }],
+    ],
+    unique: [],
+  }),
+  systemTable({
+    id: 16,
+    name: 'st_view_arg',
+    columns: [
+      ['id', u64],
+      ['bytes', bytes],
+    ],
+    unique: [[0], [1]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 17,
+    name: 'st_event_table',
+    columns: [['table_id', u32]],
+    unique: [[0]],
+    primaryKey: 0,
+  }),
+  systemTable({
+    id: 18,
+    name: 'st_table_accessor',
+    columns: [
+      ['table_name', string],
+      ['accessor_name', string],
+    ],
+    unique: [[0], [1]],
+  }),
+  systemTable({
+    id: 19,
+    name: 'st_index_accessor',
+    columns: [
+      ['index_name', string],
+      ['accessor_name', string],
+    ],
+    unique: [[0], [1]],
+  }),
+  systemTable({
+    id: 20,
+    name: 'st_column_accessor',
+    columns: [
+      ['table_name', string],
+      ['col_name', string],
+      ['accessor_name', string],
+    ],
+    unique: [
+      [0, 1],
+      [0, 2],
+    ],
+  }),
+];
+
+/** Ids by name of all system tables, stored or computed. Ids below `firstUserId` are theirs. */
+export const systemTableIds: ReadonlyMap<string, number> = new Map(
+  [...systemTables, ...computedTables].map(({ name, id }) => [name, id]),
+);
 
 interface SystemTable {
   readonly id: number;
   readonly name: string;
   readonly columns: readonly (readonly [string, AlgebraicType])[];
-  /** Columns that are unique together. */
-  readonly unique: readonly number[];
+  /** Lists of columns that are unique together. */
+  readonly unique: readonly (readonly number[])[];
   readonly primaryKey?: number;
   readonly access?: 'private';
+  readonly sequence?: Pick<SequenceSpec, 'column' | 'start' | 'maxValue'>;
 }
 
-/** Parts of table `n` have ids from `100 * n` on. */
-function systemTable({ id, name, columns, unique, primaryKey, access }: SystemTable): TableSpec {
-  const columnSpecs: ColumnSpec[] = columns.map(([column, type]) => {
-    return { name: column, sourceName: column, type };
+/** Parts of table `n` have ids from `100 * n` on: index, constraint, index, … and the sequence. */
+function systemTable(table: SystemTable): TableSpec {
+  const { id, name, columns, unique, primaryKey, access, sequence } = table;
+  const nameOf = (position: number) => columns[position]?.[0];
+  const keys = unique.map((positions, at) => {
+    const keyed = [name, ...positions.map(nameOf)].join('_');
+    return { keyed, positions, firstId: id * 100 + at * 2 };
   });
-  const keyed = [name, ...unique.map((position) => columns[position]?.[0])].join('_');
-  const indexName = `${keyed}_idx_btree`;
   return {
     id,
     name,
@@ -91,20 +297,31 @@ function systemTable({ id, name, columns, unique, primaryKey, access }: SystemTa
     kind: 'system',
     access: access ?? 'public',
     isEvent: false,
-    columns: columnSpecs,
+    columns: columns.map(([column, type]) => ({ name: column, sourceName: column, type })),
     primaryKey,
-    indexes: [
-      {
-        id: id * 100,
-        name: indexName,
-        sourceName: indexName,
-        algorithm: 'btree',
-        columns: unique,
-        isUnique: true,
-      },
-    ],
-    constraints: [{ id: id * 100 + 1, name: `${keyed}_key`, columns: unique }],
-    sequences: [],
+    indexes: keys.map(({ keyed, positions, firstId }) => {
+      const indexName = `${keyed}_idx_btree`;
+      const spec = { id: firstId, name: indexName, sourceName: indexName, columns: positions };
+      return { ...spec, algorithm: 'btree', isUnique: true };
+    }),
+    constraints: keys.map(({ keyed, positions, firstId }) => {
+      return { id: firstId + 1, name: `${keyed}_key`, columns: positions };
+    }),
+    sequences: sequence === undefined ? [] : [sequenceOf(table, sequence)],
+  };
+}
+
+function sequenceOf(
+  { id, name, columns, unique }: SystemTable,
+  sequence: Pick<SequenceSpec, 'column' | 'start' | 'maxValue'>,
+): SequenceSpec {
+  const column = columns[sequence.column]?.[0];
+  return {
+    ...sequence,
+    id: id * 100 + unique.length * 2,
+    name: `${name}_${column}_seq`,
+    minValue: 1n,
+    increment: 1n,
   };
 }
 

@@ -31,15 +31,14 @@ const schedule = { sourceName: undefined, tableName: 'jobs', atColumn: 1, functi
 
 describe('a module that declares', () => {
   it.each([
-    ['views', { views: [view], procedures: [procedure] }, 'view `my_view`: views are'],
+    [
+      'views with parameters',
+      { views: [{ ...view, params: product(['at', u64]) }], procedures: [procedure] },
+      'view `my_view`: views with parameters are',
+    ],
     ['procedures', { procedures: [procedure] }, 'procedure `ask_it`: procedures are'],
     ['schedules', { schedules: [schedule] }, 'schedule of table `jobs`: scheduled tables are'],
     ['HTTP handlers', { httpHandlers: ['onHook'] }, 'HTTP handler `on_hook`: HTTP handlers are'],
-    [
-      'row filters',
-      { rowLevelSecurity: ['SELECT * FROM jobs'] },
-      'row-level security filter `SELECT * FROM jobs`: row-level security filters are',
-    ],
     [
       'submodules',
       { submodules: [{ namespace: 'n', module: personModule }] },
@@ -52,7 +51,8 @@ describe('a module that declares', () => {
     );
   });
 
-  it('tables and reducers is fine', () => {
-    expect(unsupportedFeature(validateModule(personModule))).toBeUndefined();
+  it('tables, reducers, views and filters is fine', () => {
+    const raw = { ...personModule, views: [view], rowLevelSecurity: ['SELECT * FROM person'] };
+    expect(unsupportedFeature(validateModule(raw))).toBeUndefined();
   });
 });

@@ -1,7 +1,8 @@
+import { limits } from '../limits.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
 import type { TableDefinition, ViewColumnDefinition, ViewDefinition } from './definition.ts';
-import type { Namespace } from './problems.ts';
+import { Namespace } from './problems.ts';
 import type { RawView } from './raw-module.ts';
 import type { Scope } from './scope.ts';
 import { nameFunction } from './validate-functions.ts';
@@ -16,7 +17,7 @@ export function validateViews(
   const keys = validateViewKeys(scope);
   return scope.raw.views.map((raw) => {
     const name = nameFunction(scope, raw.sourceName, functions);
-    scope.entities.claim(name);
+    scope.entities.claim(raw.sourceName, name);
     if (name.startsWith('st_')) {
       scope.problems.report(`Table name is reserved for system use: ${name}`);
     }
@@ -28,7 +29,7 @@ export function validateViews(
     }
     const declared = keys.get(raw.sourceName);
     const inherited = row?.isQuery ? inheritedKey(tables, row.ref) : undefined;
-    const columns = row === undefined ? [] : columnsOf(scope, row.ref);
+    const columns = row === undefined ? [] : validateColumns(scope, name, row.ref);
     return { ...raw, name, columns, primaryKey: declared ?? inherited };
   });
 }
@@ -74,11 +75,26 @@ function canonicalColumn({ raw, typespace }: Scope, view: RawView, column: strin
   return productAt(typespace.types[row.ref])?.elements[position ?? -1]?.name;
 }
 
-function columnsOf({ raw, typespace }: Scope, rowTypeRef: number): ViewColumnDefinition[] {
+/** Statements read the rows of a view as those of a table, so the rules of columns hold for them. */
+function validateColumns(scope: Scope, view: string, rowTypeRef: number): ViewColumnDefinition[] {
+  const { raw, typespace, problems, types } = scope;
   const spelled = productAt(raw.typespace.types[rowTypeRef])?.elements ?? [];
   const elements = productAt(typespace.types[rowTypeRef])?.elements ?? [];
+  if (elements.length > limits.columnCountMax) {
+    const count = `${elements.length} columns, more than ${limits.columnCountMax}`;
+    problems.report(`view \`${view}\` has ${count}`);
+  }
+  const names = new Namespace(problems, (name) => {
+    return `name \`${name}\` is used for multiple entities`;
+  });
   return elements.map(({ name = '', type }, position) => {
-    return { name, sourceName: spelled[position]?.name ?? name, type };
+    const sourceName = spelled[position]?.name ?? name;
+    problems.checkIdentifiers(sourceName, name);
+    names.claim(name);
+    if (!types.isDefinition(rowTypeRef)) {
+      types.checkUse(type, `view \`${view}\` column \`${name}\``);
+    }
+    return { name, sourceName, type };
   });
 }
 

@@ -358,6 +358,52 @@ describe('views', () => {
     expect(problemsOf(raw)).toEqual([message]);
   });
 
+  it('show the columns of their rows under both names', () => {
+    const [mine] = validateModule(
+      moduleOf([row], { views: [view('mine', arrayOf(ref(0)))] }),
+    ).views;
+    expect(mine?.columns).toEqual([
+      { name: 'player_id', sourceName: 'playerId', type: u32 },
+      { name: 'name', sourceName: 'name', type: text },
+    ]);
+  });
+
+  it.each([
+    [
+      'a name of the system',
+      moduleOf([row], { views: [view('st_mine', arrayOf(ref(0)))] }),
+      'Table name is reserved for system use: st_mine',
+    ],
+    [
+      'the spelling of a table',
+      moduleOf([{ ...row, name: 'aB' }], {
+        views: [view('aB', arrayOf(ref(0)))],
+        explicitNames: [{ kind: 'function', sourceName: 'aB', canonicalName: 'v' }],
+      }),
+      'name `aB` is used for multiple entities',
+    ],
+    [
+      'two columns of one name',
+      moduleOf([row], {
+        typespace: { types: [product(['aB', u32], ['a_b', u32])] },
+        types: [named('Two', 1)],
+        views: [view('v', arrayOf(ref(1)))],
+      }),
+      'name `a_b` is used for multiple entities',
+    ],
+    [
+      'columns of a type that clients have no name for',
+      moduleOf([row], {
+        typespace: { types: [product(['a', product(['x', u32], ['y', u32])])] },
+        views: [view('v', arrayOf(ref(1)))],
+      }),
+      'error at view `v` column `a`: internal codegen error: non-special product or sum type ' +
+        '(x: U32, y: U32) cannot be used to generate a client type use',
+    ],
+  ])('do not have %s', (_, raw, message) => {
+    expect(problemsOf(raw)).toContain(message);
+  });
+
   it('take their key from the declaration, by source name', () => {
     const raw = moduleOf([row], {
       views: [view('myView', arrayOf(ref(0)))],
