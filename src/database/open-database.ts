@@ -3,12 +3,16 @@ import { CommitLog } from '../log/commit-log.ts';
 import { decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
-import type { ModuleLogLine, RunnerContext } from '../module/runner.ts';
+import { type ModuleLogLine, ProgramError, type RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
+import type { Catalog } from '../schema/catalog.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
+import { rowFiltersOf } from '../schema/flatten.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { emptyRawModule } from '../schema/raw-module.ts';
 import { validateModule } from '../schema/validate.ts';
+import type { SqlSchema } from '../sql/schema.ts';
+import type { CommitOffset } from '../store/commit-offset.ts';
 import { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { DatabaseCore } from './core.ts';
@@ -19,11 +23,14 @@ import { Refusal } from './outcome.ts';
 import {
   examineProgram,
   type LoadedProgram,
+  type Program,
   type ProgramSource,
   programOf,
   reloadProgram,
 } from './program.ts';
+import { RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
+import { sqlSchemaOf } from './sql-schema.ts';
 import { schemaChangeOf } from './update-program.ts';
 
 export interface DatabaseOptions extends DatabaseSurroundings {
@@ -53,13 +60,14 @@ export async function createDatabase(
   const store = new Store(emptyCatalog);
   const context = contextOf(options, store, createdMicros);
   const loaded = await examineProgram(source, context, options);
+  const tables = makeTables(store, loaded);
   const log = await openLog(options, true, () => {
     throw new Error('the directory of a new database holds a log already');
   });
-  const core = coreOf(options, store, log, loaded);
+  const core = coreOf(options, store, log, programIn(options, store, loaded, tables));
   try {
     options.progress.loading();
-    initialize(core, loaded, createdMicros);
+    initialize(core, tables, createdMicros);
     options.progress.resting();
     await log.sync();
   } catch (error) {
@@ -82,8 +90,9 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     const { source, described, publishedMicros, offset } = replay.program();
     const context = contextOf(options, store, publishedMicros);
     const loaded = await reloadProgram(source, described, context, options);
-    const core = { ...coreOf(options, store, log, loaded), program: programOf(loaded, offset) };
-    return new Database(core, options);
+    const sql = reopenedSchema(loaded, store.catalog);
+    const program = programIn(options, store, loaded, { sql, offset });
+    return new Database(coreOf(options, store, log, program), options);
   } catch (error) {
     log.abandon();
     throw error;
@@ -120,14 +129,34 @@ function contextOf(
   };
 }
 
+function programIn(
+  { identity, ownerIdentity }: DatabaseOptions,
+  store: Store,
+  loaded: LoadedProgram,
+  { sql, offset }: { readonly sql: SqlSchema; readonly offset: number },
+): Program {
+  const place = { identity, owner: ownerIdentity, store, schemaVersion: offset, sql };
+  return programOf(loaded, place);
+}
+
+/** A filter of row-level security that was right once must be right for good: rows depend on it. */
+function reopenedSchema({ definition, runner }: LoadedProgram, catalog: Catalog): SqlSchema {
+  try {
+    return sqlSchemaOf(definition, catalog);
+  } catch (error) {
+    runner.dispose();
+    if (!(error instanceof RowFilterError)) throw error;
+    throw new ProgramError(error.message);
+  }
+}
+
 function coreOf(
   options: DatabaseOptions,
   store: Store,
   log: CommitLog,
-  loaded: LoadedProgram,
+  program: Program,
 ): DatabaseCore {
   const { identity, ownerIdentity, clock, entropy, statementMillisMax, report } = options;
-  const program = programOf(loaded, store.offset);
   const connections = new Map();
   return {
     identity,
@@ -143,18 +172,38 @@ function coreOf(
   };
 }
 
-/** The first transaction: tables, then `init`, under offset 1. */
-function initialize(core: DatabaseCore, loaded: LoadedProgram, createdMicros: bigint): void {
-  const { store, log, report, owner } = core;
-  const plan = planMigration(emptyDefinition, loaded.definition);
+interface FirstTables {
+  readonly schema: SchemaChange;
+  readonly sql: SqlSchema;
+  readonly offset: CommitOffset;
+}
+
+/** The tables of the first program, under offset 1. Disposes the runner when it throws. */
+function makeTables(store: Store, loaded: LoadedProgram): FirstTables {
+  const { definition, runner } = loaded;
+  const plan = planMigration(emptyDefinition, definition);
   assert(plan.kind === 'automatic', 'a first program needs no manual migration');
   const before = store.catalog;
-  const catalog = catalogOf(loaded.definition, before);
-  const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
-  const offset = store.prepareMigration(catalog, new Map()).apply();
-  for (const { name } of loaded.definition.tables) {
-    report(hostLine('info', `Creating table \`${name}\``));
+  const catalog = catalogOf(definition, before);
+  try {
+    const sql = sqlSchemaOf(definition, catalog);
+    const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
+    return { schema, sql, offset: store.prepareMigration(catalog, new Map()).apply() };
+  } catch (error) {
+    runner.dispose();
+    if (!(error instanceof RowFilterError)) throw error;
+    throw new Refusal({ code: 'program.invalid', message: error.message }, { cause: error });
   }
+}
+
+/** The rest of the first transaction: what `init` does, joined with the making of the tables. */
+function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigint): void {
+  const { log, report, owner } = core;
+  const { definition } = core.program;
+  const names = definition.tables.map(({ name }) => `table \`${name}\``);
+  const views = definition.views.map(({ name }) => `table for view \`${name}\``);
+  const filters = rowFiltersOf(definition).map((sql) => `row level security \`${sql}\``);
+  for (const what of [...names, ...views, ...filters]) report(hostLine('info', `Creating ${what}`));
   const reducer = core.program.lifecycle.init;
   if (reducer !== undefined) report(hostLine('info', 'Invoking `init` reducer'));
   const run = {
@@ -170,8 +219,7 @@ function initialize(core: DatabaseCore, loaded: LoadedProgram, createdMicros: bi
   if (outcome.kind !== 'returned') {
     throw new Refusal({ code: 'init.failed', message: `init failed: ${outcome.message}` });
   }
-  log.appendSchema(offset, schema, changes, inputsOf(run, seed));
-  core.program = programOf(loaded, offset);
+  log.appendSchema(tables.offset, tables.schema, changes, inputsOf(run, seed));
   report(hostLine('info', 'Database initialized'));
 }
 

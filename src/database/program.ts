@@ -5,12 +5,15 @@ import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/d
 import { DefinitionErrors } from '../schema/problems.ts';
 import { unsupportedFeature } from '../schema/unsupported.ts';
 import { validateModule } from '../schema/validate.ts';
+import type { SqlSchema } from '../sql/schema.ts';
+import type { Store } from '../store/store.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { validatorOf } from '../values/layout.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
 import { hashHex, type ProgramHash } from './program-hash.ts';
 import type { Progress } from './progress.ts';
+import { SystemTables } from './system-tables.ts';
 
 /** A program as it was uploaded. */
 export interface ProgramSource {
@@ -55,6 +58,19 @@ export interface Program extends LoadedProgram {
   /** By canonical name. */
   readonly reducers: ReadonlyMap<string, ProgramReducer>;
   readonly lifecycle: Readonly<Record<Lifecycle, ProgramReducer | undefined>>;
+  /** What statements may name while it serves. */
+  readonly sql: SqlSchema;
+  readonly systemTables: SystemTables;
+}
+
+/** Where and since when a program serves. */
+export interface ProgramPlace {
+  readonly identity: bigint;
+  readonly owner: bigint;
+  /** Has the tables of the program's catalog. */
+  readonly store: Store;
+  readonly schemaVersion: number;
+  readonly sql: SqlSchema;
 }
 
 export interface ProgramReducer extends ReducerDefinition {
@@ -121,7 +137,7 @@ export function definitionOf(described: Uint8Array): ModuleDefinition {
 }
 
 /** Makes a loaded program the one that serves from `schemaVersion` on. */
-export function programOf(loaded: LoadedProgram, schemaVersion: number): Program {
+export function programOf(loaded: LoadedProgram, place: ProgramPlace): Program {
   const { definition } = loaded;
   const reducers = definition.reducers.map((reducer, id) => {
     const end = validatorOf(reducer.params, definition.typespace);
@@ -134,14 +150,31 @@ export function programOf(loaded: LoadedProgram, schemaVersion: number): Program
     reducers.find((reducer) => reducer.lifecycle === lifecycle);
   return {
     ...loaded,
-    schemaVersion,
+    schemaVersion: place.schemaVersion,
     reducers: new Map(reducers.map((reducer) => [reducer.name, reducer])),
     lifecycle: {
       init: withLifecycle('init'),
       onConnect: withLifecycle('onConnect'),
       onDisconnect: withLifecycle('onDisconnect'),
     },
+    sql: place.sql,
+    systemTables: systemTablesOf(loaded, place),
   };
+}
+
+function systemTablesOf(loaded: LoadedProgram, place: ProgramPlace): SystemTables {
+  const { identity, owner, store, schemaVersion, sql } = place;
+  return new SystemTables({
+    databaseIdentity: identity,
+    ownerIdentity: owner,
+    program: loaded.source,
+    programHash: loaded.hash,
+    schemaVersion,
+    definition: loaded.definition,
+    schema: sql,
+    nextId: store.catalog.nextId,
+    sequenceMarks: () => store.sequenceMarks(),
+  });
 }
 
 export function descriptionOf(program: Program): DatabaseDescription {

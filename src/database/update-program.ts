@@ -2,9 +2,11 @@ import type { CommitInputs, SchemaChange } from '../log/record.ts';
 import { catalogOf } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { encodeCatalog } from '../schema/catalog-codec.ts';
+import type { ModuleDefinition } from '../schema/definition.ts';
 import { logLineOf } from '../schema/migration-log.ts';
 import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
+import type { SqlSchema } from '../sql/schema.ts';
 import { type Migration, MigrationError } from '../store/migrate.ts';
 import type { DatabaseCore } from './core.ts';
 import { hostLine } from './host-line.ts';
@@ -12,7 +14,9 @@ import { connectedClients, disconnectClient } from './lifecycle.ts';
 import { Refusal, type RefusalBody } from './outcome.ts';
 import { type LoadedProgram, programOf, type UpdatePermission } from './program.ts';
 import { migrationToken, type ProgramHash } from './program-hash.ts';
+import { RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
+import { sqlSchemaOf } from './sql-schema.ts';
 
 export interface ProgramUpdate {
   readonly loaded: LoadedProgram;
@@ -86,11 +90,12 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   checkPermission(core, permission, plan.breaksClients, update);
   const before = store.catalog;
   const catalog = catalogOf(loaded.definition, before);
+  const sql = checkedSchema(core, loaded.definition, catalog);
   const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
   const migration = prepare(core, catalog, addedDefaults(plan.steps, catalog));
   const offset = migration.apply();
   log.appendSchema(offset, schema, undefined, inputsOf(core, timestampMicros));
-  core.program = programOf(loaded, offset);
+  core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const step of plan.steps) reportStep(core, step);
@@ -115,18 +120,36 @@ function checkPermission(
   throw failed('migration.token', 'Token provided is invalid or does not match expected hash');
 }
 
+/** What statements may name after the update, unless the module's row-level security is wrong. */
+function checkedSchema(
+  core: DatabaseCore,
+  definition: ModuleDefinition,
+  catalog: Catalog,
+): SqlSchema {
+  try {
+    return sqlSchemaOf(definition, catalog);
+  } catch (error) {
+    if (!(error instanceof RowFilterError)) throw error;
+    throw updateFailed(core, error);
+  }
+}
+
 function prepare(
-  { store, report }: DatabaseCore,
+  core: DatabaseCore,
   catalog: Catalog,
   defaults: ReadonlyMap<number, readonly Uint8Array[]>,
 ): Migration {
   try {
-    return store.prepareMigration(catalog, defaults);
+    return core.store.prepareMigration(catalog, defaults);
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
-    report(hostLine('error', `Database update failed: ${error.message}`));
-    throw failed('migration.failed', error.message);
+    throw updateFailed(core, error);
   }
+}
+
+function updateFailed({ report }: DatabaseCore, { message }: Error): Refusal {
+  report(hostLine('error', `Database update failed: ${message}`));
+  return failed('migration.failed', message);
 }
 
 function reportStep(core: DatabaseCore, step: MigrationStep): void {

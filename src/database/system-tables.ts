@@ -1,0 +1,59 @@
+import { present } from '../assert.ts';
+import type { TableSpec } from '../schema/catalog.ts';
+import { computedTables, firstUserId } from '../schema/system-tables.ts';
+import { Store } from '../store/store.ts';
+import type { Table } from '../store/table.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { encoderOf } from '../values/encode.ts';
+import type { ProductType } from '../values/type.ts';
+import { type SystemFacts, systemRowsOf } from './system-rows.ts';
+
+/**
+ * The computed system tables of one version of a database's schema, as tables that statements read
+ * like any other. Each is filled when it is first asked for, so a program's bytes are copied only
+ * for those who read them. An update throws all of it away.
+ */
+export class SystemTables {
+  readonly #facts: SystemFacts;
+  readonly #filled = new Map<number, FilledTable>();
+
+  constructor(facts: SystemFacts) {
+    this.#facts = facts;
+  }
+
+  /**
+   * The table, or `undefined` when `id` is none of a computed one. `offset` is that of the store:
+   * the values of sequences, the only thing that changes between updates, are as of that commit.
+   * Tables handed out before keep their rows.
+   */
+  table(id: number, offset: number): Table | undefined {
+    const spec = computedById.get(id);
+    if (spec === undefined) return undefined;
+    const known = this.#filled.get(id);
+    const isFresh = known?.offset === offset || spec.name !== 'st_sequence';
+    if (known !== undefined && isFresh) return known.table;
+    const table = filledTable(spec, this.#facts);
+    this.#filled.set(id, { table, offset });
+    return table;
+  }
+}
+
+interface FilledTable {
+  readonly table: Table;
+  readonly offset: number;
+}
+
+const computedById: ReadonlyMap<number, TableSpec> = new Map(
+  computedTables.map((table) => [table.id, table]),
+);
+
+/** A table in a store of its own: nothing else is ever written to that store. */
+function filledTable(spec: TableSpec, facts: SystemFacts): Table {
+  const store = new Store({ tables: [spec], views: [], types: [], nextId: firstUserId });
+  const writer = new BinaryWriter();
+  const rowType: ProductType = { kind: 'product', elements: spec.columns };
+  const rows = systemRowsOf(spec.name, facts);
+  for (const row of rows) encoderOf(rowType)(writer, row);
+  store.loadRows(spec.id, { bytes: writer.view(), count: rows.length });
+  return present(store.table(spec.id), 'table of a store');
+}
