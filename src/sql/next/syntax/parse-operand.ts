@@ -4,6 +4,7 @@ import { parseExpression, parseNegation } from './parse-expression.ts';
 import { isQueryAhead, parseQueryInParentheses } from './parse-query.ts';
 import { parseCast, parseTypedLiteral, parseTypeName } from './parse-type.ts';
 import { unsupportedExpression, unsupportedLiteral } from './refusal.ts';
+import type { Token } from './token.ts';
 import type { TokenReader } from './token-reader.ts';
 import { bareFunctionWords, functionWords, literalTypeWords } from './words.ts';
 
@@ -16,12 +17,18 @@ export function parseOperand(reader: TokenReader): Expression {
     if (reader.takeSymbol('::')) {
       const typeName = parseTypeName(reader);
       operand = { kind: 'cast', operand, typeName, span: reader.spanSince(start) };
-    } else if (reader.takeSymbol('.')) {
+    } else if (reader.isSymbol('.') && isBracket(reader.peek(-1))) {
+      reader.advance();
       const name = reader.expectName();
       operand = { kind: 'field', operand, name, span: reader.spanSince(start) };
     } else if (skipForeignPostfix(reader)) isForeign = true;
     else return isForeign ? unsupportedExpression(reader, start) : operand;
   }
+}
+
+/** A field is taken of what stands in parentheses: behind a name the dot is part of it. */
+function isBracket({ kind, text }: Token): boolean {
+  return kind === 'symbol' && (text === ')' || text === ']');
 }
 
 /** Passes over `[…]`, `COLLATE …`, `AT TIME ZONE …`; false if none is here. */

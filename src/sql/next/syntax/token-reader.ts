@@ -31,7 +31,7 @@ export class TokenReader {
     return this.peek(0);
   }
 
-  /** The token `distance` places ahead; beyond the end it is the `end` token. */
+  /** The token `distance` places ahead, -1 is the one before; beyond the end it is `end`. */
   peek(distance: number): Token {
     const at = Math.min(this.#at + distance, this.#tokens.length - 1);
     return present(this.#tokens[at], 'a token: the last one is `end`');
