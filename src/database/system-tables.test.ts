@@ -1,0 +1,375 @@
+import { describe, expect, it } from 'vitest';
+import { moduleOf, named, reducer, ref, text, u32, u64 } from '../../test/schema/module-builder.ts';
+import { catalogOf } from '../schema/build-catalog.ts';
+import type { RawModule } from '../schema/raw-module.ts';
+import { computedTables, systemTableIds, systemTables } from '../schema/system-tables.ts';
+import { validateModule } from '../schema/validate.ts';
+import type { SequenceMark } from '../store/change-set.ts';
+import { decodeValue } from '../values/decode.ts';
+import { identityType, product, scheduleAtType } from '../values/special-types.ts';
+import type { Value } from '../values/value.ts';
+import { sqlSchemaOf } from './sql-schema.ts';
+import { SystemTables } from './system-tables.ts';
+
+const some = (value: Value) => ({ tag: 0, value });
+const none = { tag: 1, value: [] };
+
+/** Tables, and what is in them, as the module below gets them. */
+const ids = { event: 4096, hero: 4097, jobs: 4098, mine: 4099, top: 4100 };
+
+const raw: RawModule = moduleOf(
+  [
+    {
+      name: 'hero',
+      columns: { id: u32, theOwner: identityType, level: u64 },
+      primaryKey: 'id',
+      autoInc: ['id'],
+      indexes: [
+        { columns: ['theOwner'], algorithm: 'hash' },
+        { columns: ['id'], algorithm: 'direct', sourceName: 'heroDirect' },
+      ],
+    },
+    { name: 'event', columns: { what: text }, isEvent: true },
+    { name: 'jobs', columns: { id: u64, at: scheduleAtType }, primaryKey: 'id', access: 'private' },
+  ],
+  {
+    reducers: [reducer('runJob', { job: ref(2) })],
+    schedules: [{ sourceName: undefined, tableName: 'jobs', atColumn: 1, functionName: 'runJob' }],
+    rowLevelSecurity: ['SELECT * FROM hero WHERE the_owner = :sender', 'SELECT * FROM event'],
+    typespace: { types: [product(['a', text])] },
+    types: [named('Top', 3)],
+    views: [
+      {
+        sourceName: 'mine',
+        index: 0,
+        isPublic: false,
+        isAnonymous: false,
+        params: product(),
+        returnType: { kind: 'array', element: ref(0) },
+      },
+      {
+        sourceName: 'theTop',
+        index: 0,
+        isPublic: true,
+        isAnonymous: true,
+        params: product(),
+        returnType: { kind: 'array', element: ref(3) },
+      },
+    ],
+    viewPrimaryKeys: [{ viewName: 'mine', columns: ['id'] }],
+  },
+);
+
+/** By the columns from the first on, as far as they are numbers and texts. */
+function compareRows(a: Value, b: Value): number {
+  const right = b as Value[];
+  for (const [at, left] of (a as Value[]).entries()) {
+    const other = right[at] ?? 0;
+    if (left !== other && typeof left !== 'object') return left < other ? -1 : 1;
+  }
+  return 0;
+}
+
+/** What the tables of one version tell, by name of the table. */
+function systemOf(module: RawModule, marks: () => SequenceMark[] = () => []) {
+  const definition = validateModule(module);
+  const catalog = catalogOf(definition);
+  const schema = sqlSchemaOf(definition, catalog);
+  const system = new SystemTables({
+    databaseIdentity: 5n,
+    ownerIdentity: 6n,
+    program: { kind: 'js', bytes: Uint8Array.of(1, 2, 3) },
+    programHash: `01${'00'.repeat(31)}`,
+    schemaVersion: 7,
+    definition,
+    schema,
+    nextId: catalog.nextId,
+    sequenceMarks: marks,
+  });
+  const rows = (name: string, offset = 1): Value[] => {
+    const table = system.table(systemTableIds.get(name) ?? 0, offset);
+    if (table === undefined) throw new Error(`${name} is not computed`);
+    const found = [...table.scan()].map((at) => {
+      const start = table.offsetOf(at);
+      const bytes = table.pageOf(at).subarray(start, start + table.lengthOf(at));
+      return decodeValue(table.rowType, bytes, table.types);
+    });
+    return found.sort(compareRows);
+  };
+  const userRows = (name: string, column = 0) => {
+    return rows(name).filter((row) => Number((row as Value[])[column]) >= 4096);
+  };
+  return { system, schema, catalog, rows, userRows };
+}
+
+describe('[sql 11] computed system tables', () => {
+  it('have the ids, columns and types of the specification', () => {
+    const shapes = [...computedTables, ...systemTables]
+      .sort((a, b) => a.id - b.id)
+      .map(({ id, name, columns }) => [id, name, columns.map((column) => column.name).join()]);
+    expect(shapes).toEqual([
+      [1, 'st_table', 'table_id,table_name,table_type,table_access,table_primary_key'],
+      [2, 'st_column', 'table_id,col_pos,col_name,col_type'],
+      [
+        3,
+        'st_sequence',
+        'sequence_id,sequence_name,table_id,col_pos,increment,start,min_value,max_value,allocated',
+      ],
+      [4, 'st_index', 'index_id,table_id,index_name,index_algorithm'],
+      [5, 'st_constraint', 'constraint_id,constraint_name,table_id,constraint_data'],
+      [
+        6,
+        'st_module',
+        'database_identity,owner_identity,program_kind,program_hash,program_bytes,module_version',
+      ],
+      [7, 'st_client', 'identity,connection_id'],
+      [8, 'st_var', 'name,value'],
+      [9, 'st_scheduled', 'schedule_id,table_id,reducer_name,schedule_name,at_column'],
+      [10, 'st_row_level_security', 'table_id,sql'],
+      [11, 'st_connection_credentials', 'connection_id,jwt_payload'],
+      [12, 'st_view', 'view_id,view_name,table_id,is_public,is_anonymous'],
+      [13, 'st_view_param', 'view_id,param_pos,param_name,param_type'],
+      [14, 'st_view_column', 'view_id,col_pos,col_name,col_type'],
+      [15, 'st_view_sub', 'view_id,arg_id,identity,num_subscribers,has_subscribers,last_called'],
+      [16, 'st_view_arg', 'id,bytes'],
+      [17, 'st_event_table', 'table_id'],
+      [18, 'st_table_accessor', 'table_name,accessor_name'],
+      [19, 'st_index_accessor', 'index_name,accessor_name'],
+      [20, 'st_column_accessor', 'table_name,col_name,accessor_name'],
+    ]);
+  });
+
+  it('are public, and are not in catalogs', () => {
+    const { catalog, schema } = systemOf(raw);
+    for (const { access, kind } of computedTables) {
+      expect([access, kind]).toEqual(['public', 'system']);
+    }
+    expect(catalog.tables.slice(0, 3)).toEqual(systemTables);
+    const names = schema.tables.map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith('st_'))).toHaveLength(20);
+    expect(new Set(schema.tables.map(({ id }) => id)).size).toBe(schema.tables.length);
+  });
+
+  it('st_table has a row for each table, system tables and views too', () => {
+    const { rows, userRows } = systemOf(raw);
+    expect(userRows('st_table')).toEqual([
+      [ids.event, 'event', 'user', 'public', none],
+      [ids.hero, 'hero', 'user', 'public', some([0])],
+      [ids.jobs, 'jobs', 'user', 'private', some([0])],
+      [ids.mine, 'mine', 'user', 'private', some([0])],
+      [ids.top, 'the_top', 'user', 'public', none],
+    ]);
+    const system = rows('st_table').filter((row) => Number((row as Value[])[0]) < 4096);
+    expect(system).toHaveLength(20);
+    expect(system).toContainEqual([1, 'st_table', 'system', 'public', some([0])]);
+    expect(system).toContainEqual([7, 'st_client', 'system', 'public', none]);
+    expect(system).toContainEqual([
+      11,
+      'st_connection_credentials',
+      'system',
+      'private',
+      some([0]),
+    ]);
+  });
+
+  it('st_column has the types in binary', () => {
+    const { rows, userRows } = systemOf(raw);
+    const identity = [2, 1, 0, 0, 0, 0, 12, 0, 0, 0, ...bytesOf('__identity__'), 17];
+    const columns = userRows('st_column') as Value[][];
+    expect(columns.filter(([id]) => id === ids.hero)).toEqual([
+      [ids.hero, 0, 'id', Uint8Array.of(0x0b)],
+      [ids.hero, 1, 'the_owner', Uint8Array.from(identity)],
+      [ids.hero, 2, 'level', Uint8Array.of(0x0d)],
+    ]);
+    expect(columns.filter(([id]) => id === ids.top)).toEqual([
+      [ids.top, 0, 'a', Uint8Array.of(0x04)],
+    ]);
+    expect(rows('st_column')).toContainEqual([2, 1, 'col_pos', Uint8Array.of(0x09)]);
+    expect(rows('st_column')).toContainEqual([8, 0, 'name', Uint8Array.of(0x04)]);
+  });
+
+  it('st_sequence tells the last value as of the commit that is read', () => {
+    const marks: SequenceMark[] = [];
+    const { userRows, rows, catalog, system } = systemOf(raw, () => marks);
+    const id = catalog.tables.find(({ name }) => name === 'hero')?.sequences[0]?.id ?? 0;
+    const max = 2n ** 127n - 1n;
+    const before = system.table(3, 1);
+    expect(userRows('st_sequence')).toEqual([
+      [id, 'hero_id_seq', ids.hero, 0, 1n, 1n, 1n, max, 0n],
+    ]);
+    marks.push({ id, value: 12n });
+    expect(rows('st_sequence', 1)).toContainEqual([
+      id,
+      'hero_id_seq',
+      ids.hero,
+      0,
+      1n,
+      1n,
+      1n,
+      max,
+      0n,
+    ]);
+    expect(rows('st_sequence', 2)).toContainEqual([
+      id,
+      'hero_id_seq',
+      ids.hero,
+      0,
+      1n,
+      1n,
+      1n,
+      max,
+      12n,
+    ]);
+    expect(rows('st_sequence', 2)).toContainEqual([
+      104,
+      'st_table_table_id_seq',
+      1,
+      0,
+      1n,
+      4096n,
+      1n,
+      2n ** 32n - 1n,
+      BigInt(catalog.nextId - 1),
+    ]);
+    // A statement that still reads the earlier one is not disturbed.
+    expect(before?.rowCount).toBe(2);
+    expect(system.table(3, 2)).not.toBe(before);
+    expect(system.table(1, 2)).toBe(system.table(1, 1));
+  });
+
+  it('st_index and st_constraint have the indexes and constraints of all', () => {
+    const { rows, userRows, schema } = systemOf(raw);
+    const all = schema.tables.flatMap((table) => table.indexes.map((index) => ({ table, index })));
+    expect(rows('st_index')).toHaveLength(all.length);
+    const idOf = (name: string) => all.find(({ index }) => index.name === name)?.index.id ?? 0;
+    const indexes = userRows('st_index');
+    const row = (table: number, name: string, algorithm: Value) => {
+      return [idOf(name), table, name, algorithm];
+    };
+    expect(indexes).toHaveLength(5);
+    expect(indexes).toEqual(
+      expect.arrayContaining([
+        row(ids.hero, 'hero_id_idx_btree', { tag: 1, value: [[0]] }),
+        row(ids.hero, 'hero_the_owner_idx_hash', { tag: 3, value: [[1]] }),
+        row(ids.hero, 'hero_id_idx_direct', { tag: 2, value: [0] }),
+        row(ids.jobs, 'jobs_id_idx_btree', { tag: 1, value: [[0]] }),
+        row(ids.mine, 'mine_id_idx_btree', { tag: 1, value: [[0]] }),
+      ]),
+    );
+    expect(rows('st_index')).toContainEqual([
+      200,
+      2,
+      'st_column_table_id_col_pos_idx_btree',
+      { tag: 1, value: [[0, 1]] },
+    ]);
+    const constraints = userRows('st_constraint') as Value[][];
+    expect(constraints.map(([, name, table, data]) => [name, table, data])).toEqual([
+      ['hero_id_key', ids.hero, { tag: 1, value: [[0]] }],
+      ['jobs_id_key', ids.jobs, { tag: 1, value: [[0]] }],
+      ['mine_id_key', ids.mine, { tag: 1, value: [[0]] }],
+    ]);
+    expect(rows('st_constraint')).toContainEqual([
+      103,
+      'st_table_table_name_key',
+      1,
+      { tag: 1, value: [[1]] },
+    ]);
+  });
+
+  it('st_module has one row: whose database, which program', () => {
+    const { rows } = systemOf(raw);
+    expect(rows('st_module')).toEqual([[5n, 6n, 1, 1n, Uint8Array.of(1, 2, 3), '7']]);
+  });
+
+  it('st_scheduled names a schedule by the id of its table', () => {
+    const { rows } = systemOf(raw);
+    expect(rows('st_scheduled')).toEqual([[ids.jobs, ids.jobs, 'run_job', 'jobs_sched', 1]]);
+  });
+
+  it('st_row_level_security has each filter with the table that it lets rows of through', () => {
+    const { rows } = systemOf(raw);
+    expect(rows('st_row_level_security')).toEqual([
+      [ids.event, 'SELECT * FROM event'],
+      [ids.hero, 'SELECT * FROM hero WHERE the_owner = :sender'],
+    ]);
+  });
+
+  it('st_view, st_view_column and their companions tell of views', () => {
+    const { rows } = systemOf(raw);
+    expect(rows('st_view')).toEqual([
+      [ids.mine, 'mine', some(ids.mine), false, false],
+      [ids.top, 'the_top', some(ids.top), true, true],
+    ]);
+    const columns = rows('st_view_column') as Value[][];
+    expect(columns.map((row) => row.slice(0, 3))).toEqual([
+      [ids.mine, 0, 'id'],
+      [ids.mine, 1, 'the_owner'],
+      [ids.mine, 2, 'level'],
+      [ids.top, 0, 'a'],
+    ]);
+    for (const empty of ['st_view_param', 'st_view_sub', 'st_view_arg']) {
+      expect(rows(empty)).toEqual([]);
+    }
+  });
+
+  it('st_event_table has the event tables', () => {
+    expect(systemOf(raw).rows('st_event_table')).toEqual([[ids.event]]);
+  });
+
+  it('the accessor tables have both names of what a module declares', () => {
+    const { rows } = systemOf(raw);
+    expect(rows('st_table_accessor')).toEqual([
+      ['event', 'event'],
+      ['hero', 'hero'],
+      ['jobs', 'jobs'],
+      ['mine', 'mine'],
+      ['the_top', 'theTop'],
+    ]);
+    expect(rows('st_index_accessor')).toHaveLength(4);
+    expect(rows('st_index_accessor')).toEqual(
+      expect.arrayContaining([
+        ['hero_id_idx_btree', 'hero_id_idx_btree'],
+        ['hero_the_owner_idx_hash', 'hero_theOwner_idx_hash'],
+        ['hero_id_idx_direct', 'heroDirect'],
+        ['jobs_id_idx_btree', 'jobs_id_idx_btree'],
+      ]),
+    );
+    expect(rows('st_column_accessor')).toEqual([
+      ['event', 'what', 'what'],
+      ['hero', 'id', 'id'],
+      ['hero', 'level', 'level'],
+      ['hero', 'the_owner', 'theOwner'],
+      ['jobs', 'at', 'at'],
+      ['jobs', 'id', 'id'],
+      ['mine', 'id', 'id'],
+      ['mine', 'level', 'level'],
+      ['mine', 'the_owner', 'theOwner'],
+      ['the_top', 'a', 'a'],
+    ]);
+  });
+
+  it('are filled when they are first read, and there is nothing else behind an id', () => {
+    let asked = 0;
+    const { system } = systemOf(raw, () => {
+      asked += 1;
+      return [];
+    });
+    expect(asked).toBe(0);
+    system.table(1, 1);
+    expect(asked).toBe(0);
+    system.table(3, 1);
+    system.table(3, 1);
+    expect(asked).toBe(1);
+    for (const id of [7, 8, 11, 21, ids.hero]) expect(system.table(id, 1)).toBeUndefined();
+  });
+
+  it('describe a database without a module of its own', () => {
+    const { rows } = systemOf(moduleOf([]));
+    expect(rows('st_table')).toHaveLength(20);
+    expect(rows('st_table_accessor')).toEqual([]);
+  });
+
+  function bytesOf(ascii: string): number[] {
+    return [...new TextEncoder().encode(ascii)];
+  }
+});
