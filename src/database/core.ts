@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { Program } from './program.ts';
+import type { ViewInstances } from './views/view-instances.ts';
 
 /** What the work of one turn acts on. Only code that runs inside a turn may touch it. */
 export interface DatabaseCore {
@@ -21,6 +22,7 @@ export interface DatabaseCore {
   readonly connections: Map<bigint, OpenConnection>;
   /** Writes a line into the module's log. */
   readonly report: (line: ModuleLogLine) => void;
+  readonly views: ViewInstances;
   /** Replaced by an update. */
   program: Program;
 }

@@ -5,10 +5,8 @@ import type { Transaction } from '../store/transaction.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { DatabaseCore, OpenConnection } from './core.ts';
+import { fatalErrorText } from './outcome.ts';
 import { noBytes, runReducer } from './run-reducer.ts';
-
-/** What callers are told of a module that failed in a way its author did not mean. */
-export const fatalErrorText = 'The instance encountered a fatal error.';
 
 export interface Connecting extends OpenConnection {
   readonly connectionId: bigint;

@@ -32,6 +32,9 @@ import { RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { schemaChangeOf } from './update-program.ts';
+import { viewProgramOf } from './views/served-views.ts';
+import { ViewInstances } from './views/view-instances.ts';
+import { viewQueryRunner } from './views/view-query.ts';
 
 export interface DatabaseOptions extends DatabaseSurroundings {
   readonly identity: bigint;
@@ -57,6 +60,15 @@ export async function createDatabase(
   source: ProgramSource,
   createdMicros: bigint,
 ): Promise<Database> {
+  return new Database(await createCore(options, source, createdMicros), options);
+}
+
+/** The same without the actor around it. */
+export async function createCore(
+  options: DatabaseOptions,
+  source: ProgramSource,
+  createdMicros: bigint,
+): Promise<DatabaseCore> {
   const store = new Store(emptyCatalog);
   const context = contextOf(options, store, createdMicros);
   const loaded = await examineProgram(source, context, options);
@@ -75,7 +87,7 @@ export async function createDatabase(
     log.abandon();
     throw error;
   }
-  return new Database(core, options);
+  return core;
 }
 
 /**
@@ -169,7 +181,20 @@ function coreOf(
     report,
     program,
     connections,
+    views: viewsOf(options, store, program),
   };
+}
+
+function viewsOf(options: DatabaseOptions, store: Store, program: Program): ViewInstances {
+  const { ownerIdentity: owner, clock, statementMillisMax, report, progress } = options;
+  const { runner, definition } = program;
+  return new ViewInstances({
+    store,
+    report,
+    progress,
+    program: viewProgramOf(runner, definition, store.catalog),
+    runQuery: viewQueryRunner({ store, owner, clock, statementMillisMax }),
+  });
 }
 
 interface FirstTables {

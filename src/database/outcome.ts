@@ -124,6 +124,9 @@ interface SqlErrorParts {
   readonly hint?: string;
 }
 
+/** What callers are told of a module that failed in a way its author did not mean. */
+export const fatalErrorText = 'The instance encountered a fatal error.';
+
 /** A request that was refused before anything ran. Caught at the doors only. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';

@@ -5,6 +5,10 @@
 export interface Progress {
   /** User code may run now, on behalf of the request with this ticket. */
   calling(ticket: number): void;
+  /** Within what was said last, a view is evaluated now. It has no time of its own. */
+  viewing(): void;
+  /** The view is over; what was said before goes on. */
+  viewed(): void;
   /** A program is evaluated now. */
   loading(): void;
   /**
@@ -19,6 +23,8 @@ export interface Progress {
 /** For an owner on the same thread, which could not end anything. */
 export const noProgress: Progress = {
   calling() {},
+  viewing() {},
+  viewed() {},
   loading() {},
   writing() {},
   resting() {},

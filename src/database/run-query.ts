@@ -1,11 +1,12 @@
 import { timeBudget } from '../sql/budget.ts';
-import { SqlFailure } from '../sql/failure.ts';
+import { invalid, SqlFailure } from '../sql/failure.ts';
 import { executeRead, executeWrite, type PreparedWrite, prepare } from '../sql/statement.ts';
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlOutcome, SqlRequest } from './outcome.ts';
 import { enter, leave } from './run-call.ts';
 import { noBytes } from './run-reducer.ts';
+import { statementFailureText } from './views/view-failure.ts';
 
 type SqlRows = Omit<Extract<SqlOutcome, { kind: 'result' }>, 'kind' | 'offset' | 'micros'>;
 
@@ -56,6 +57,8 @@ function runWrite(
   let isDone = false;
   try {
     const counts = executeWrite(statement, transaction, budget);
+    const failure = core.views.refresh(transaction, timestampMicros, false);
+    if (failure !== undefined) throw invalid(statementFailureText(failure));
     isDone = true;
     appendChanges(core, transaction.commit(), {
       reducer: '',
@@ -65,8 +68,12 @@ function runWrite(
       seed: noBytes,
       args: new TextEncoder().encode(sql),
     });
+    core.views.commit();
     return { ...counts, columns: [], types: emptyTypespace, rows: noBytes, rowCount: 0 };
   } finally {
-    if (!isDone) transaction.rollback();
+    if (!isDone) {
+      core.views.rollback();
+      transaction.rollback();
+    }
   }
 }

@@ -4,6 +4,7 @@ import type { ChangeSet } from '../store/change-set.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { ProgramReducer } from './program.ts';
+import { failureText } from './views/view-failure.ts';
 
 /** One transaction around at most one reducer. */
 export interface ReducerRun {
@@ -51,9 +52,29 @@ export function runUnlogged(
     return { outcome, changes: undefined, seed };
   }
   run.after?.(transaction);
+  const failure = refreshViews(core, run, transaction);
+  if (failure !== undefined) return { outcome: failure, changes: undefined, seed };
   const isForced = run.isAlwaysLogged ?? false;
   const changes = run.isJoined ? transaction.commitJoined() : transaction.commit(isForced);
+  core.views.commit();
   return { outcome, changes, seed };
+}
+
+/**
+ * Brings the live views up to date with what the transaction has changed. When one fails, both are
+ * rolled back, and that is how the call went.
+ */
+function refreshViews(
+  { views }: DatabaseCore,
+  { reducer, timestampMicros }: ReducerRun,
+  transaction: Transaction,
+): RunOutcome | undefined {
+  // What the host itself does, such as saying goodbye to a client, no view can prevent.
+  const failure = views.refresh(transaction, timestampMicros, reducer === undefined);
+  if (failure === undefined) return undefined;
+  views.rollback();
+  transaction.rollback();
+  return { kind: 'crashed', message: failureText(failure), trace: [] };
 }
 
 export function inputsOf(run: ReducerRun, seed: Uint8Array): CommitInputs {

@@ -17,6 +17,8 @@ import { migrationToken, type ProgramHash } from './program-hash.ts';
 import { RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
+import { viewProgramOf } from './views/served-views.ts';
+import { updateFailureText } from './views/view-failure.ts';
 
 export interface ProgramUpdate {
   readonly loaded: LoadedProgram;
@@ -94,6 +96,7 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
   const migration = prepare(core, catalog, addedDefaults(plan.steps, catalog));
   const offset = migration.apply();
+  replaceViews(core, loaded, migration, plan.breaksClients);
   log.appendSchema(offset, schema, undefined, inputsOf(core, timestampMicros));
   core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
@@ -145,6 +148,28 @@ function prepare(
     if (!(error instanceof MigrationError)) throw error;
     throw updateFailed(core, error);
   }
+}
+
+/**
+ * Has live views evaluated by the new program over the new tables. When one fails, the migration has
+ * not happened. Clients that have to go take their views with them.
+ */
+function replaceViews(
+  core: DatabaseCore,
+  { runner, definition }: LoadedProgram,
+  migration: Migration,
+  breaksClients: boolean,
+): void {
+  const { store, views } = core;
+  const program = viewProgramOf(runner, definition, store.catalog);
+  const failure = views.replaceProgram(program, breaksClients);
+  if (failure === undefined) {
+    views.commit();
+    return;
+  }
+  views.rollback();
+  migration.revert();
+  throw updateFailed(core, new Error(updateFailureText(failure)));
 }
 
 function updateFailed({ report }: DatabaseCore, { message }: Error): Refusal {

@@ -10,6 +10,10 @@ describe('the board between a worker and its watcher', () => {
     expect([seen.phase, seen.running, seen.changes]).toEqual(['calling', 7, 1]);
     board.calling(8);
     expect([seen.running, seen.changes]).toEqual([8, 2]);
+    board.viewing();
+    expect([seen.phase, seen.running, seen.changes]).toEqual(['viewing', 8, 2]);
+    board.viewed();
+    expect([seen.phase, seen.running, seen.changes]).toEqual(['calling', 8, 2]);
     board.loading();
     expect(seen.phase).toBe('loading');
     board.writing(8);

@@ -1,9 +1,9 @@
 import type { Progress } from '../database/progress.ts';
 
 /** What a worker is doing, as the thread that watches it sees it. */
-export type Phase = 'resting' | 'calling' | 'loading' | 'writing';
+export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing';
 
-const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing'];
+const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'viewing'];
 
 /**
  * A few words of memory that a worker writes and its watcher reads, also while the worker's thread
@@ -11,8 +11,9 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing'];
  *
  * ```
  * 0  phase
- * 1  ticket of the request that runs (phase `calling`), modulo 2^32
- * 2  counts every change of phase: the same value twice means the same thing is still going on
+ * 1  ticket of the request that runs (phases `calling` and `viewing`), modulo 2^32
+ * 2  counts every change of phase: the same value twice means the same thing is still going on; a
+ *    view belongs to the call that needs it, so its beginning and its end do not count
  * 3  requests up to this ticket were, or are being, written
  * 4  messages taken from the gateway
  * 5  mebibytes of rows and indexes, told now and then
@@ -35,6 +36,15 @@ export class Board implements Progress {
   calling(ticket: number): void {
     Atomics.store(this.#words, 1, ticket | 0);
     this.#enter(1);
+  }
+
+  /** Only within a call: the ticket stays. */
+  viewing(): void {
+    Atomics.store(this.#words, 0, 4);
+  }
+
+  viewed(): void {
+    Atomics.store(this.#words, 0, 1);
   }
 
   loading(): void {

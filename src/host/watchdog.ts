@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import type { Board } from './board.ts';
+import type { Board, Phase } from './board.ts';
 import type { Budget } from './host-options.ts';
 import type { Kill } from './seat.ts';
 
@@ -104,6 +104,12 @@ export class Watchdog {
       case 'calling':
         if (millis <= callMillisMax) return undefined;
         return `The call ran longer than ${callMillisMax} ms and was stopped.`;
+      case 'viewing':
+        if (millis <= callMillisMax) return undefined;
+        return (
+          `The call ran longer than ${callMillisMax} ms and was stopped, ` +
+          'while it evaluated a view.'
+        );
       case 'loading':
         if (millis <= publishMillisMax) return undefined;
         return `The program ran longer than ${publishMillisMax} ms before it served.`;
@@ -123,7 +129,7 @@ export class Watchdog {
     let longest: [Watched, Sighting] | undefined;
     for (const [watched, sighting] of busy) {
       const { phase } = watched.board;
-      if (sighting.isKilled || (phase !== 'calling' && phase !== 'loading')) continue;
+      if (sighting.isKilled || !memoryPhases.has(phase)) continue;
       sighting.level ??= level;
       const isOver = level - sighting.level > this.#budget.callBufferBytesMax;
       const isLongest = longest === undefined || sighting.sinceMillis < longest[1].sinceMillis;
@@ -153,6 +159,9 @@ export class Watchdog {
     for (const sighting of this.#watched.values()) sighting.level = undefined;
   }
 }
+
+/** In which user code may run. */
+const memoryPhases: ReadonlySet<Phase> = new Set(['calling', 'viewing', 'loading']);
 
 function now(): number {
   return performance.now();

@@ -196,7 +196,8 @@ export class WorkerSeat implements Seat {
 
   /** Ticket of the request that the board says is running. */
   #running(): number | undefined {
-    if (this.#board.phase !== 'calling') return undefined;
+    const { phase } = this.#board;
+    if (phase !== 'calling' && phase !== 'viewing') return undefined;
     const behind = ((this.#lastTicket | 0) - this.#board.running) >>> 0;
     return this.#lastTicket - behind;
   }

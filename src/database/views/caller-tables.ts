@@ -1,0 +1,48 @@
+import { present } from '../../assert.ts';
+import { invalid } from '../../sql/failure.ts';
+import type { SqlTables } from '../../sql/schema.ts';
+import type { Store } from '../../store/store.ts';
+import type { Table } from '../../store/table.ts';
+import type { SystemTables } from '../system-tables.ts';
+import { statementFailureText } from './view-failure.ts';
+import type { ViewInstances } from './view-instances.ts';
+
+export interface TableSources {
+  readonly store: Store;
+  readonly systemTables: SystemTables;
+  readonly views: ViewInstances;
+}
+
+/**
+ * Where the rows of a statement are, for one caller: stored tables, computed system tables, and the
+ * caller's instances of views. Valid within the turn that it was made in.
+ */
+export class CallerTables implements SqlTables {
+  readonly #sources: TableSources;
+  readonly #caller: bigint;
+  readonly #nowMicros: bigint;
+
+  constructor(sources: TableSources, caller: bigint, nowMicros: bigint) {
+    this.#sources = sources;
+    this.#caller = caller;
+    this.#nowMicros = nowMicros;
+  }
+
+  /**
+   * Has the views of a statement evaluated, before it runs and before it begins a transaction.
+   * Throws `SqlFailure` when one cannot be.
+   */
+  prepareViews(ids: readonly number[]): void {
+    if (ids.length === 0) return;
+    const failure = this.#sources.views.prepare(ids, this.#caller, this.#nowMicros);
+    if (failure !== undefined) throw invalid(statementFailureText(failure));
+  }
+
+  /** The `id` in the specification of a view's table is that of the instance, not the view's. */
+  table(id: number): Table {
+    const { store, systemTables, views } = this.#sources;
+    const found = store.table(id) ?? systemTables.table(id, store.offset);
+    if (found !== undefined) return found;
+    return present(views.table(id, this.#caller), `table ${id} of a statement`);
+  }
+}

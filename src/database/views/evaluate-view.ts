@@ -1,0 +1,81 @@
+import { present } from '../../assert.ts';
+import type { ReadSet } from '../../module/read-set.ts';
+import type { ModuleLogLine, ModuleRunner, ViewOutcome } from '../../module/runner.ts';
+import type { ServedView } from './served-views.ts';
+import { crashedFailure, type ViewFailure } from './view-failure.ts';
+import type { ViewQueryRunner } from './view-query.ts';
+
+/** What evaluating views takes of the database around them. */
+export interface ViewSurroundings {
+  readonly runQuery: ViewQueryRunner;
+  /** Writes a line into the module's log. */
+  readonly report: (line: ModuleLogLine) => void;
+}
+
+/** The rows of a view as its program gave them: not checked yet. */
+export interface ViewRows {
+  readonly kind: 'rows';
+  readonly rows: Uint8Array;
+  readonly count: number;
+  readonly reads: ReadSet;
+}
+
+export type Evaluation = ViewRows | { readonly kind: 'failed'; readonly failure: ViewFailure };
+
+/**
+ * Evaluates a view over the rows as they are now, those of an open transaction included. What goes
+ * wrong is in the module's log already.
+ */
+export function evaluateView(
+  runner: ModuleRunner,
+  view: ServedView,
+  sender: bigint | undefined,
+  around: ViewSurroundings,
+): Evaluation {
+  const { hookId: viewId, name: viewName } = view;
+  const hook = present(runner.callView?.bind(runner), 'a program with views evaluates them');
+  const outcome = hook({ viewId, viewName, sender });
+  switch (outcome.kind) {
+    case 'rows':
+      return outcome;
+    case 'sql':
+      return queryRows(view, outcome, around);
+    case 'refused':
+      return failed({ view: viewName, kind: 'refused', reason: outcome.message }, around);
+    case 'crashed': {
+      const { message, trace } = outcome;
+      around.report({ level: 'panic', message, functionName: viewName, trace });
+      return { kind: 'failed', failure: crashedFailure(viewName) };
+    }
+  }
+}
+
+/** What the program read before it asked counts, and so does every table of its query. */
+function queryRows(
+  view: ServedView,
+  { text, reads }: Extract<ViewOutcome, { kind: 'sql' }>,
+  around: ViewSurroundings,
+): Evaluation {
+  const result = around.runQuery(text, view);
+  if (result.kind === 'invalid') return invalidRows(view, result.message, around);
+  const { rows, count } = result;
+  const tables = new Set([...reads.tables, ...result.tables]);
+  return { kind: 'rows', rows, count, reads: { tables, keys: reads.keys } };
+}
+
+/** A view whose result cannot be its rows. */
+export function invalidRows(
+  { name }: ServedView,
+  reason: string,
+  around: ViewSurroundings,
+): Extract<Evaluation, { kind: 'failed' }> {
+  return failed({ view: name, kind: 'invalid', reason }, around);
+}
+
+function failed(
+  failure: ViewFailure,
+  { report }: ViewSurroundings,
+): Extract<Evaluation, { kind: 'failed' }> {
+  report({ level: 'error', message: failure.reason, functionName: failure.view });
+  return { kind: 'failed', failure };
+}

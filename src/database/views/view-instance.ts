@@ -1,0 +1,46 @@
+import type { ReadSet } from '../../module/read-set.ts';
+import type { RowList } from '../../store/change-set.ts';
+import { Table } from '../../store/table.ts';
+import type { ServedView } from './served-views.ts';
+
+/** The result of one view, for one caller or for all: kept as rows that statements read. */
+export interface ViewInstance {
+  readonly key: string;
+  /** `id` of its table; no two instances of a database have had the same. */
+  readonly number: number;
+  readonly viewId: number;
+  /** `undefined`: of an anonymous view. */
+  readonly sender: bigint | undefined;
+  /** A set: equal rows of one evaluation are one row. */
+  readonly table: Table;
+  reads: ReadSet;
+  /** When somebody last asked for it, in microseconds since the Unix epoch. */
+  usedMicros: bigint;
+  /** Memory of the table when it was last evaluated. */
+  bytes: number;
+}
+
+/** What an evaluation changed in one instance. No row is in both lists. */
+export interface ViewChange {
+  readonly viewId: number;
+  readonly sender: bigint | undefined;
+  readonly inserts: RowList;
+  readonly deletes: RowList;
+}
+
+export function instanceKey(viewId: number, sender: bigint | undefined): string {
+  return sender === undefined ? String(viewId) : `${viewId} ${sender.toString(16)}`;
+}
+
+/** An instance that was never evaluated. */
+export function newInstance(
+  view: ServedView,
+  number: number,
+  sender: bigint | undefined,
+  usedMicros: bigint,
+): ViewInstance {
+  const table = new Table({ ...view.table, id: number }, view.types);
+  const key = instanceKey(view.id, sender);
+  const reads = { tables: new Set<number>(), keys: new Map() };
+  return { key, number, viewId: view.id, sender, table, reads, usedMicros, bytes: 0 };
+}

@@ -1,0 +1,258 @@
+import { assert, present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import type { ReadSet } from '../../module/read-set.ts';
+import { Store } from '../../store/store.ts';
+import type { Table } from '../../store/table.ts';
+import type { Transaction } from '../../store/transaction.ts';
+import type { Progress } from '../progress.ts';
+import { Dependents } from './dependents.ts';
+import { evaluateView, invalidRows, type ViewSurroundings } from './evaluate-view.ts';
+import type { ServedView, ViewProgram } from './served-views.ts';
+import type { ViewFailure } from './view-failure.ts';
+import { instanceKey, newInstance, type ViewChange, type ViewInstance } from './view-instance.ts';
+import { replaceRows } from './view-rows.ts';
+
+export interface ViewOptions extends ViewSurroundings {
+  /** The tables that views read. */
+  readonly store: Store;
+  readonly program: ViewProgram;
+  readonly progress: Pick<Progress, 'viewing' | 'viewed'>;
+  /** Instead of those of `limits.ts`, for tests. */
+  readonly instancesMax?: number;
+  readonly bytesMax?: number;
+}
+
+/**
+ * The results of views that somebody asked for: one for each view and caller, one for each
+ * anonymous view. They are evaluated when they are first asked for, and again inside every
+ * transaction that writes something they rest on, so whoever reads one between transactions sees
+ * what a fresh evaluation would give. They are in no log: a database that opens has none.
+ *
+ * ```
+ *  settled ──▶ open       refresh (of a transaction), replaceProgram (of an update)
+ *  open ──▶ settled       commit: with what surrounds it; rollback: nothing has happened
+ * ```
+ *
+ * The tables of all instances are written by one transaction of their own, which ends as the one
+ * that it accompanies does.
+ */
+export class ViewInstances {
+  readonly #options: ViewOptions;
+  readonly #dependents: Dependents;
+  /** Its transactions write the instances' tables; it holds no table itself. */
+  readonly #rows = new Store({ tables: [], views: [], types: [], nextId: 1 });
+  /** By key; least recently used first. */
+  readonly #instances = new Map<string, ViewInstance>();
+  #program: ViewProgram;
+  #open: OpenChange | undefined;
+  #bytes = 0;
+  #lastNumber = 0;
+
+  constructor(options: ViewOptions) {
+    this.#options = options;
+    this.#dependents = new Dependents(options.store);
+    this.#program = options.program;
+  }
+
+  /** Memory of all instances. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get count(): number {
+    return this.#instances.size;
+  }
+
+  /**
+   * Makes the caller's instances of these views ready for `table`, outside of any transaction.
+   * Returns the failure of the first view that cannot be evaluated. Uses the instances.
+   */
+  prepare(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): ViewFailure | undefined {
+    assert(this.#open === undefined, 'views are prepared between transactions');
+    this.#dropIdle(nowMicros);
+    const wanted = new Set(viewIds);
+    for (const id of wanted) {
+      const view = present(this.#program.views.get(id), `view ${id}`);
+      const failure = this.#use(view, view.isAnonymous ? undefined : caller, nowMicros);
+      if (failure !== undefined) return failure;
+    }
+    this.#keepWithin(wanted.size);
+    return undefined;
+  }
+
+  /** The rows of a view for a caller, who has had it prepared. */
+  table(viewId: number, caller: bigint): Table {
+    const view = present(this.#program.views.get(viewId), `view ${viewId}`);
+    const key = instanceKey(viewId, view.isAnonymous ? undefined : caller);
+    return present(this.#instances.get(key), `instance of the view ${view.name}`).table;
+  }
+
+  /**
+   * Evaluates every instance again that rests on what the open transaction has changed so far.
+   * `commit` or `rollback` follows. Returns why a view failed: then the transaction is to be rolled
+   * back. With `mustSucceed` the transaction is one that cannot be refused: instances that fail are
+   * dropped instead, to be evaluated when they are next asked for.
+   */
+  refresh(
+    transaction: Transaction,
+    nowMicros: bigint,
+    mustSucceed: boolean,
+  ): ViewFailure | undefined {
+    assert(this.#open === undefined, 'one transaction at a time');
+    if (this.#instances.size === 0) return undefined;
+    this.#dropIdle(nowMicros);
+    const affected = this.#dependents.affectedBy(transaction);
+    if (affected.size === 0) return undefined;
+    const open = this.#begin(undefined);
+    for (const instance of affected) {
+      const failure = this.#evaluate(instance, open, this.#program);
+      if (failure === undefined) continue;
+      if (!mustSucceed) return failure;
+      open.failed.push(instance);
+    }
+    return undefined;
+  }
+
+  /**
+   * Goes over to another program, for whose tables the store is ready. What a view returns may have
+   * changed with its code, so every instance of a view that is still there, which is one with the
+   * same id, is evaluated again; the others are dropped, and with `dropsAll` so are all. `commit` or
+   * `rollback` follows. Returns why a view failed.
+   */
+  replaceProgram(program: ViewProgram, dropsAll: boolean): ViewFailure | undefined {
+    assert(this.#open === undefined, 'one transaction at a time');
+    const open = this.#begin(program);
+    for (const instance of this.#instances.values()) {
+      if (dropsAll || !program.views.has(instance.viewId)) {
+        open.failed.push(instance);
+        continue;
+      }
+      const failure = this.#evaluate(instance, open, program);
+      if (failure !== undefined) return failure;
+    }
+    return undefined;
+  }
+
+  /** What `refresh` or `replaceProgram` did is so from now on. Returns what changed in rows. */
+  commit(): readonly ViewChange[] {
+    const open = this.#open;
+    if (open === undefined) return noChanges;
+    const changes = this.#finish(open);
+    this.#keepWithin(0);
+    return changes;
+  }
+
+  /** What `refresh` or `replaceProgram` did has never happened. */
+  rollback(): void {
+    this.#open?.transaction.rollback();
+    this.#open = undefined;
+  }
+
+  #finish(open: OpenChange): readonly ViewChange[] {
+    this.#open = undefined;
+    const changes = open.transaction.commit();
+    if (open.program !== undefined) {
+      this.#program = open.program;
+      this.#dependents.clear();
+    }
+    for (const { instance, reads } of open.evaluated.values()) this.#settle(instance, reads);
+    for (const instance of open.failed) this.#drop(instance);
+    return (changes?.tables ?? []).flatMap(({ tableId, inserts, deletes }) => {
+      const evaluated = open.evaluated.get(tableId);
+      if (evaluated === undefined) return [];
+      const { viewId, sender } = evaluated.instance;
+      return [{ viewId, sender, inserts, deletes }];
+    });
+  }
+
+  #begin(program: ViewProgram | undefined): OpenChange {
+    const transaction = this.#rows.begin();
+    this.#open = { transaction, program, evaluated: new Map(), failed: [] };
+    return this.#open;
+  }
+
+  #use(view: ServedView, sender: bigint | undefined, nowMicros: bigint): ViewFailure | undefined {
+    const key = instanceKey(view.id, sender);
+    const known = this.#instances.get(key);
+    if (known !== undefined) {
+      if (nowMicros > known.usedMicros) known.usedMicros = nowMicros;
+      this.#instances.delete(key);
+      this.#instances.set(key, known);
+      return undefined;
+    }
+    this.#lastNumber += 1;
+    const instance = newInstance(view, this.#lastNumber, sender, nowMicros);
+    const open = this.#begin(undefined);
+    const failure = this.#evaluate(instance, open, this.#program);
+    if (failure !== undefined) {
+      this.rollback();
+      return failure;
+    }
+    this.#instances.set(key, instance);
+    this.#finish(open);
+    return undefined;
+  }
+
+  #evaluate(
+    instance: ViewInstance,
+    open: OpenChange,
+    program: ViewProgram,
+  ): ViewFailure | undefined {
+    const { progress } = this.#options;
+    const view = present(program.views.get(instance.viewId), 'view of an instance');
+    progress.viewing();
+    const evaluation = evaluateView(program.runner, view, instance.sender, this.#options);
+    progress.viewed();
+    if (evaluation.kind === 'failed') return evaluation.failure;
+    const fault = replaceRows(instance.table, open.transaction, evaluation);
+    if (fault !== undefined) return invalidRows(view, fault, this.#options).failure;
+    open.evaluated.set(instance.number, { instance, reads: evaluation.reads });
+    return undefined;
+  }
+
+  #settle(instance: ViewInstance, reads: ReadSet): void {
+    this.#dependents.remove(instance, instance.reads);
+    this.#dependents.add(instance, reads);
+    instance.reads = reads;
+    const bytes = instance.table.memory().totalBytes;
+    this.#bytes += bytes - instance.bytes;
+    instance.bytes = bytes;
+  }
+
+  #dropIdle(nowMicros: bigint): void {
+    for (const instance of this.#instances.values()) {
+      if (nowMicros - instance.usedMicros < idleMicrosMax) return;
+      this.#drop(instance);
+    }
+  }
+
+  /** Drops what was not used for longest; the last `wantedCount` that were used stay. */
+  #keepWithin(wantedCount: number): void {
+    const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
+      this.#options;
+    for (const instance of this.#instances.values()) {
+      const isWithin = this.#instances.size <= instancesMax && this.#bytes <= bytesMax;
+      if (isWithin || this.#instances.size <= wantedCount) return;
+      this.#drop(instance);
+    }
+  }
+
+  #drop(instance: ViewInstance): void {
+    if (!this.#instances.delete(instance.key)) return;
+    this.#dependents.remove(instance, instance.reads);
+    this.#bytes -= instance.bytes;
+  }
+}
+
+interface OpenChange {
+  readonly transaction: Transaction;
+  /** The one to go over to. */
+  readonly program: ViewProgram | undefined;
+  /** By the instance's number. */
+  readonly evaluated: Map<number, { readonly instance: ViewInstance; readonly reads: ReadSet }>;
+  /** To be dropped. */
+  readonly failed: ViewInstance[];
+}
+
+const noChanges: readonly ViewChange[] = [];
+const idleMicrosMax = BigInt(limits.viewIdleMillisMax) * 1_000n;
