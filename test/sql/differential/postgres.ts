@@ -29,7 +29,9 @@ export class Postgres {
   /** The rows, each cell read as its kind says. */
   async run(sql: string, kinds: readonly Kind[]): Promise<Answer> {
     try {
-      const { rows } = await this.#db.query<unknown[]>(sql, [], { rowMode: 'array', parsers });
+      const answer = await this.#db.query<unknown[]>(sql, [], { rowMode: 'array', parsers });
+      const { rows, affectedRows = 0, fields } = answer;
+      if (fields.length === 0) return { kind: 'rows', rows: [[BigInt(affectedRows)]] };
       return {
         kind: 'rows',
         rows: rows.map((row) => row.map((cell, at) => cellOf(cell, kinds[at]))),

@@ -13,7 +13,7 @@ import {
   rangeOf,
 } from './kinds.ts';
 import { literalValue } from './random-schema.ts';
-import { type Expression, expression, literal, type Part } from './tree.ts';
+import { type Expression, expression, isExpression, literal, type Part } from './tree.ts';
 
 interface Wish {
   readonly random: Random;
@@ -77,10 +77,15 @@ function divisor({ random, mayRaise }: Wish, wanted: Expression): Expression {
   const isNeverZero = range !== undefined && (range.low > 0n || range.high < 0n);
   if (isNeverZero) return wanted;
   if (!isTyped) return literal(kind, kind === 'f32' || kind === 'f64' ? 2 : 3n);
-  if (mayRaise && random.chance(0.6)) return { ...wanted, canRaise: true };
+  if (mayRaise && hasColumn(wanted) && random.chance(0.6)) return { ...wanted, canRaise: true };
   const zero = kind === 'f32' || kind === 'f64' ? literal(kind, 0) : literal(kind, 0n);
   const parts = ['NULLIF(', wanted, ', ', zero, ')'];
   return expression(kind, parts, { isNullable: true, range, isLoose: false });
+}
+
+/** What has none may be computed before the first row, or never. */
+function hasColumn({ isColumn, parts }: Expression): boolean {
+  return isColumn === true || parts.some((part) => isExpression(part) && hasColumn(part));
 }
 
 /** `a / b` here is `div(a, b)` there. */
@@ -102,7 +107,7 @@ function bounded(
 ): Expression | undefined {
   const width = rangeOf(kind);
   if (range !== undefined && isWithin(range, width)) return expression(kind, parts, { range });
-  if (!mayRaise) return undefined;
+  if (!mayRaise || !parts.some((part) => isExpression(part) && hasColumn(part))) return undefined;
   const checked: Part[] = [
     { ours: '', postgres: 'fit(' },
     ...parts,

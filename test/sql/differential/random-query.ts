@@ -506,6 +506,14 @@ const noSubqueries: Scope['subqueries'] = {
   any: () => undefined,
 };
 
+/** Subqueries of a statement that is not itself a query. */
+export function subqueriesOver(
+  given: Pick<Wish, 'random' | 'names' | 'sources'>,
+): Scope['subqueries'] {
+  const inner = { outerAtoms: [], times: 1, depth: 1, mayRaise: false, isFinal: false };
+  return subqueryMaker({ ...given, ...inner });
+}
+
 /** Queries inside expressions, correlated when they name columns of their surroundings. */
 function subqueryMaker(wish: Wish): Scope['subqueries'] {
   const innerOf = (scope: Scope): Wish => ({

@@ -1,5 +1,6 @@
 import type { Random } from '../../../src/testing/random.ts';
-import { isInteger, type Kind, max, type Range } from './kinds.ts';
+import { isInteger, type Kind, type Range } from './kinds.ts';
+import { fractionFunctions, integerFunctions, timeFunctions } from './shared-number-functions.ts';
 import { type Expression, expression, literal, type Part } from './tree.ts';
 
 /** What a function may draw its arguments from. */
@@ -19,7 +20,7 @@ export interface SharedFunction {
 export function functionsOf(kind: Kind): readonly SharedFunction[] {
   if (!byKind.has(kind)) {
     const found = isInteger(kind)
-      ? [...sharedFunctions, ...numberFunctions(kind)]
+      ? [...sharedFunctions, ...integerFunctions(kind)]
       : sharedFunctions;
     byKind.set(
       kind,
@@ -69,13 +70,19 @@ function countOf(random: Random, counts: readonly bigint[]): Part[] {
   return [literal('i64', random.pick(counts)), { ours: '', postgres: '::int' }];
 }
 
-function called(kind: Kind, parts: readonly Part[], given: Partial<Expression> = {}): Expression {
+export function called(
+  kind: Kind,
+  parts: readonly Part[],
+  given: Partial<Expression> = {},
+): Expression {
   return expression(kind, parts, { isLoose: false, ...given });
 }
 
 const characters = ["' '", "'a'", "'ab'", "'b '"];
 
 const sharedFunctions: readonly SharedFunction[] = [
+  ...fractionFunctions,
+  ...timeFunctions,
   ofText('lower', true),
   ofText('UPPER', true),
   ofText('initcap', true),
@@ -186,32 +193,4 @@ const sharedFunctions: readonly SharedFunction[] = [
     make: ({ argument }) =>
       called('i32', ['ascii(', argument('string'), ')'], { range: { low: 0n, high: 0x10_ffffn } }),
   },
-  {
-    result: 'f64',
-    make: ({ random, argument }) => {
-      const inner = argument(random.pick(['i32', 'u64', 'i8', 'f32', 'u128']));
-      const parts = [
-        { ours: 'CAST(', postgres: '(' },
-        inner,
-        { ours: ' AS F64)', postgres: ')::float8' },
-      ];
-      return called('f64', parts, { range: inner.range, isDyadic: false });
-    },
-  },
 ];
-
-/** What an integer is cast and measured with. */
-function numberFunctions(kind: Kind): readonly SharedFunction[] {
-  const absolute: SharedFunction = {
-    result: kind,
-    make: ({ argument }) => {
-      const inner = argument(kind);
-      const { range } = inner;
-      if (range === undefined || range.low < -1_000_000n) return undefined;
-      const high = max(-range.low, max(range.high, 0n));
-      if (kind === 'i8' && high > 127n) return undefined;
-      return called(kind, ['abs(', inner, ')'], { range: { low: 0n, high } });
-    },
-  };
-  return kind.startsWith('i') ? [absolute] : [];
-}
