@@ -1,0 +1,57 @@
+import type { TypedExpression } from '../check/typed.ts';
+import type { QueryValue, ScalarFunction } from '../functions/function.ts';
+import type { CompileContext, Evaluator } from './compile-context.ts';
+import { compileExpression } from './compile-expression.ts';
+
+/** A function keeps no argument list, so that one list serves all calls of one place. */
+export function compileCall(
+  expression: Extract<TypedExpression, { kind: 'call' }>,
+  context: CompileContext,
+): Evaluator {
+  const { function: called } = expression;
+  const evaluators = expression.arguments.map((argument) => compileExpression(argument, context));
+  if (called.isLazy === true) return firstValue(evaluators);
+  return called.isStrict ? strictCall(called, evaluators) : anyCall(called, evaluators);
+}
+
+/** COALESCE: what stands behind the first value may raise and is not looked at. */
+function firstValue(evaluators: readonly Evaluator[]): Evaluator {
+  return (frame) => {
+    for (const evaluate of evaluators) {
+      const value = evaluate(frame);
+      if (value !== null) return value;
+    }
+    return null;
+  };
+}
+
+function strictCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator[]): Evaluator {
+  const values: QueryValue[] = evaluators.map(() => null);
+  const [only] = evaluators;
+  if (only !== undefined && evaluators.length === 1) {
+    return (frame) => {
+      const value = only(frame);
+      if (value === null) return null;
+      values[0] = value;
+      return evaluate(values, frame.nowMicros);
+    };
+  }
+  return (frame) => {
+    for (let at = 0; at < evaluators.length; at++) {
+      const value = (evaluators[at] as Evaluator)(frame);
+      if (value === null) return null;
+      values[at] = value;
+    }
+    return evaluate(values, frame.nowMicros);
+  };
+}
+
+function anyCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator[]): Evaluator {
+  const values: QueryValue[] = evaluators.map(() => null);
+  return (frame) => {
+    for (let at = 0; at < evaluators.length; at++) {
+      values[at] = (evaluators[at] as Evaluator)(frame);
+    }
+    return evaluate(values, frame.nowMicros);
+  };
+}
