@@ -1,5 +1,6 @@
+import { present } from '../assert.ts';
 import { check } from '../sql/check/check.ts';
-import { SqlFailure } from '../sql/failure.ts';
+import { invalid, SqlFailure } from '../sql/failure.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { toDialect } from '../sql/syntax/dialect.ts';
 import { parse } from '../sql/syntax/parse.ts';
@@ -53,8 +54,14 @@ function returnedTable(text: string, schema: SqlSchema): number {
 function checkFilter(text: string, schema: SqlSchema): number {
   const catalog = { ...schema, views: [], nextId: 0 };
   const typed = check(toDialect(parse(text)), catalog, { identity: 0n, isOwner: true });
-  if (typed.kind !== 'select' || typed.output.kind !== 'row') throw new Error('not whole rows');
-  return typed.relations[typed.output.relation]?.table.id ?? 0;
+  if (typed.kind !== 'select') throw invalid('Unsupported: Non-SELECT queries');
+  if (typed.output.kind !== 'row') {
+    throw invalid(
+      'Column projections are not supported in subscriptions; ' +
+        'Subscriptions must return a table type',
+    );
+  }
+  return present(typed.relations[typed.output.relation], 'relation of a filter').table.id;
 }
 
 function wrong(message: string, text: string): RowFilterError {

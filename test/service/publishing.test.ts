@@ -144,13 +144,6 @@ describe('what is not supported yet', () => {
     '{ scheduled: (): any => tick }, { id: t.u64().primaryKey().autoInc(), at: t.scheduleAt() }';
   const kinds: [string, RegExp, () => Promise<Program>][] = [
     [
-      'a view',
-      /view `all_people`: views are not supported yet/,
-      () =>
-        sketch(`export const v = db.view({ name: 'all_people', public: true },
-          t.array(person.rowType), (ctx) => [...ctx.db.person.iter()]);`),
-    ],
-    [
       'a procedure',
       /procedure `add_up`: procedures are not supported yet/,
       () => sketch('export const addUp = db.procedure(t.u64(), () => 1n);'),
@@ -164,11 +157,6 @@ describe('what is not supported yet', () => {
       'an HTTP handler',
       /HTTP handler `hello`: HTTP handlers are not supported yet/,
       () => sketch('export const hello = db.httpHandler((ctx: any) => ctx.nothing);'),
-    ],
-    [
-      'a row filter',
-      /filter `SELECT \* FROM person`: row-level security filters are not supported yet/,
-      () => sketch("export const f = db.clientVisibilityFilter.sql('SELECT * FROM person');"),
     ],
   ];
 
