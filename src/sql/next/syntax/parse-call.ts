@@ -44,7 +44,8 @@ export function parseCall(reader: TokenReader, start: number, callee: Callee): E
 }
 
 function parseArguments(reader: TokenReader, form: string): Arguments {
-  if (isQueryAhead(reader)) {
+  // `f(SELECT …)` is nobody's call, `f((SELECT …))` has a subquery for its argument.
+  if (isQueryAhead(reader) && !reader.isSymbol('(', 1)) {
     reader.skipBrackets();
     return { arguments: [], isForeign: true };
   }
