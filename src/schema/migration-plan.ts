@@ -22,8 +22,8 @@ export type MigrationPlan =
 
 /**
  * Compares two valid definitions. Tables and views are matched by full canonical name, so a renamed
- * one is one removed and one added. Reducers, procedures, handlers, pure types and default values of
- * existing columns are not compared: changing them needs no migration.
+ * one is one removed and one added. Reducers, procedures, handlers, pure types, default values of
+ * existing columns and the bodies of views are not compared: changing them needs no migration.
  */
 export function planMigration(old: ModuleDefinition, next: ModuleDefinition): MigrationPlan {
   const oldTables = byName(fullTablesOf(old));

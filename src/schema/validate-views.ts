@@ -75,7 +75,7 @@ function canonicalColumn({ raw, typespace }: Scope, view: RawView, column: strin
   return productAt(typespace.types[row.ref])?.elements[position ?? -1]?.name;
 }
 
-/** Statements read the rows of a view as those of a table, so the rules of columns hold for them. */
+/** Statements read the rows of a view like those of a table, so the rules of columns hold. */
 function validateColumns(scope: Scope, view: string, rowTypeRef: number): ViewColumnDefinition[] {
   const { raw, typespace, problems, types } = scope;
   const spelled = productAt(raw.typespace.types[rowTypeRef])?.elements ?? [];
