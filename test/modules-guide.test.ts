@@ -65,6 +65,16 @@ describe('the guide to modules', () => {
     expect(raw.reducers.length).toBeGreaterThan(0);
   });
 
+  it('says truly what the views of guilds give', async () => {
+    const guild = await RunningModule.of(path.join(folder, 'guild.ts'));
+    guild.linesOf('found', [1, 'Owls'], { sender: 7n });
+    expect(guild.view('myGuild', 7n).rows).toEqual([[[7n], 1, 10n]]);
+    expect(guild.view('myGuild', 8n).rows).toEqual([]);
+    expect(guild.view('guildSizes').rows).toEqual([[1, 1n]]);
+    const text = 'SELECT * FROM "guild" WHERE "guild"."open" = TRUE';
+    expect(guild.view('openGuilds').outcome).toMatchObject({ kind: 'sql', text });
+  });
+
   it('says truly what the seats do', async () => {
     const seats = await RunningModule.of(path.join(folder, 'seats.ts'));
     const [first, second] = seats.raw.reducers
