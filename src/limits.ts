@@ -12,6 +12,8 @@ export const limits = {
   rowBytesMax: 32 * mebibyte,
   /** One encoded argument list of a call. */
   argumentBytesMax: 32 * mebibyte,
+  /** One row of a computed system table; a page of the store has 26 bits for the length of a row. */
+  systemRowBytesMax: 2 ** 26 - 1,
   /** Nesting of a type, a value or a JSON text. */
   nestingDepthMax: 128,
   /** Elements without bytes (arrays of unit) in one encoded value: their count is all they cost. */
@@ -61,8 +63,8 @@ export const limits = {
   moduleSlowCountMax: 2 ** 22,
   /** Steps, at worst, of looking for a long text in another: the product of their lengths. */
   moduleSearchStepsMax: 2 ** 36,
-  /** One program as published. */
-  programBytesMax: 64 * mebibyte,
+  /** One program as published: a row of `st_module` holds it. */
+  programBytesMax: 64 * mebibyte - 4 * kibibyte,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
   /** One record of the commit log. */
@@ -141,6 +143,7 @@ export const limits = {
 
 assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
+assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');
 assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument must be parseable');
 assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,

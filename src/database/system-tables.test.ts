@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { moduleOf, named, reducer, ref, text, u32, u64 } from '../../test/schema/module-builder.ts';
+import { limits } from '../limits.ts';
 import { catalogOf } from '../schema/build-catalog.ts';
 import type { RawModule } from '../schema/raw-module.ts';
 import { computedTables, systemTableIds, systemTables } from '../schema/system-tables.ts';
@@ -71,14 +72,18 @@ function compareRows(a: Value, b: Value): number {
 }
 
 /** What the tables of one version tell, by name of the table. */
-function systemOf(module: RawModule, marks: () => SequenceMark[] = () => []) {
+function systemOf(
+  module: RawModule,
+  marks: () => SequenceMark[] = () => [],
+  program: Uint8Array = Uint8Array.of(1, 2, 3),
+) {
   const definition = validateModule(module);
   const catalog = catalogOf(definition);
   const schema = sqlSchemaOf(definition, catalog);
   const system = new SystemTables({
     databaseIdentity: 5n,
     ownerIdentity: 6n,
-    program: { kind: 'js', bytes: Uint8Array.of(1, 2, 3) },
+    program: { kind: 'js', bytes: program },
     programHash: `01${'00'.repeat(31)}`,
     schemaVersion: 7,
     definition,
@@ -279,6 +284,16 @@ describe('[sql 11] computed system tables', () => {
   it('st_module has one row: whose database, which program', () => {
     const { rows } = systemOf(raw);
     expect(rows('st_module')).toEqual([[5n, 6n, 1, 1n, Uint8Array.of(1, 2, 3), '7']]);
+  });
+
+  it('st_module holds a program of the largest size', () => {
+    const bytes = new Uint8Array(limits.programBytesMax);
+    bytes[bytes.length - 1] = 9;
+    const { rows } = systemOf(raw, () => [], bytes);
+    const [row] = rows('st_module') as Value[][];
+    const held = row?.[4] as Uint8Array;
+    expect(held.length).toBe(bytes.length);
+    expect(held[bytes.length - 1]).toBe(9);
   });
 
   it('st_scheduled names a schedule by the id of its table', () => {

@@ -1,4 +1,5 @@
-import { present } from '../assert.ts';
+import { assert, present } from '../assert.ts';
+import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { computedTables, firstUserId } from '../schema/system-tables.ts';
 import { Store } from '../store/store.ts';
@@ -54,6 +55,8 @@ function filledTable(spec: TableSpec, facts: SystemFacts): Table {
   const rowType: ProductType = { kind: 'product', elements: spec.columns };
   const rows = systemRowsOf(spec.name, facts);
   for (const row of rows) encoderOf(rowType)(writer, row);
+  const isFitting = rows.length > 1 || writer.length <= limits.systemRowBytesMax;
+  assert(isFitting, 'a system table has no row larger than a page can hold');
   store.loadRows(spec.id, { bytes: writer.view(), count: rows.length });
   return present(store.table(spec.id), 'table of a store');
 }
