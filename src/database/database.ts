@@ -77,11 +77,12 @@ export class Database {
     return this.#core.store.offset;
   }
 
-  /** Bytes that rows and indexes take. */
+  /** Bytes that rows and indexes take, those of views included. */
   memory(): { readonly rowBytes: number; readonly indexBytes: number } {
     const { tables, totalBytes } = this.#core.store.memory();
     const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
-    return { rowBytes, indexBytes: totalBytes - rowBytes };
+    const { bytes: viewBytes } = this.#core.views;
+    return { rowBytes: rowBytes + viewBytes, indexBytes: totalBytes - rowBytes };
   }
 
   /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
