@@ -12,7 +12,7 @@ export const limits = {
   rowBytesMax: 32 * mebibyte,
   /** One encoded argument list of a call. */
   argumentBytesMax: 32 * mebibyte,
-  /** One row of a computed system table; a page of the store has 26 bits for the length of a row. */
+  /** One row of a computed system table; pages have 26 bits for the length of a row. */
   systemRowBytesMax: 2 ** 26 - 1,
   /** Nesting of a type, a value or a JSON text. */
   nestingDepthMax: 128,
