@@ -85,6 +85,16 @@ describe('a module with views and filters', () => {
     });
   });
 
+  it('[interface §4.4] shows them to agents', async () => {
+    const params = { name: 'get_schema', arguments: {} };
+    const answer = await running.ask('POST', '/v1/database/guarded/mcp', {
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+      headers: { 'content-type': 'application/json' },
+    });
+    const { content } = JSON.parse(answer.text).result;
+    expect(JSON.parse(content[0].text)).toEqual(await schemaOf(9));
+  });
+
   it('[module-def 10.2] shows them in version 10 of its schema', async () => {
     const sections = Object.assign({}, ...(await schemaOf(10)).sections);
     expect(sections.Views).toContainEqual({
