@@ -151,8 +151,8 @@ function prepare(
 }
 
 /**
- * Has live views evaluated by the new program over the new tables. When one fails, the migration has
- * not happened. Clients that have to go take their views with them.
+ * Has live views evaluated by the new program over the new tables. When one fails, the migration
+ * has not happened. Clients that have to go take their views with them.
  */
 function replaceViews(
   core: DatabaseCore,

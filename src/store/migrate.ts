@@ -65,8 +65,8 @@ export class Migration {
   }
 
   /**
-   * Undoes `apply`: the store is as it was, its offset included. Nothing was written in between, and
-   * the migration is not used again.
+   * Undoes `apply`: the store is as it was, its offset included. Nothing was written in between,
+   * and the migration is not used again.
    */
   revert(): void {
     assert(!this.#state.isOpen, 'no migration inside a transaction');

@@ -4,8 +4,8 @@ import { fatalErrorText } from '../outcome.ts';
 export interface ViewFailure {
   readonly view: string;
   /**
-   * `refused`: the module threw `SenderError`. `crashed`: it threw anything else. `invalid`: what it
-   * returned cannot be the rows of the view.
+   * `refused`: the module threw `SenderError`. `crashed`: it threw anything else. `invalid`: what
+   * it returned cannot be the rows of the view.
    */
   readonly kind: 'refused' | 'crashed' | 'invalid';
   /** What a module threw by mistake is for its author alone; this is for every caller. */

@@ -116,8 +116,8 @@ export class ViewInstances {
   /**
    * Goes over to another program, for whose tables the store is ready. What a view returns may have
    * changed with its code, so every instance of a view that is still there, which is one with the
-   * same id, is evaluated again; the others are dropped, and with `dropsAll` so are all. `commit` or
-   * `rollback` follows. Returns why a view failed.
+   * same id, is evaluated again; the others are dropped, and with `dropsAll` so are all. `commit`
+   * or `rollback` follows. Returns why a view failed.
    */
   replaceProgram(program: ViewProgram, dropsAll: boolean): ViewFailure | undefined {
     assert(this.#open === undefined, 'one transaction at a time');

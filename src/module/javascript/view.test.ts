@@ -175,7 +175,7 @@ describe('what a view does to the database', () => {
     expect(outcome).toMatchObject({ reads });
   });
 
-  it('[ABI 11.3] is not recorded when it is refused: unknown ids and keys that are none', async () => {
+  it('[ABI 11.3] is not recorded when refused: unknown ids, keys that are none', async () => {
     const { outcome, messages } = await evaluate(`
       console.log(sys.scan(1), sys.row_count(7), sys.find(BY_ID, 3), sys.scan_point(BY_ID, 5));
       ${none}`);
