@@ -26,6 +26,8 @@ export const limits = {
   variantCountMax: 256,
   /** Columns of one table. */
   columnCountMax: 1024,
+  /** Filters of row-level security of one module. */
+  rowFilterCountMax: 1024,
   /** One page of the store; larger rows get a page of their own. */
   pageBytes: mebibyte,
   /** Calls waiting in one database before new ones are refused as overloaded. */

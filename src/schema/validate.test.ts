@@ -332,6 +332,18 @@ describe('functions', () => {
   });
 });
 
+describe('row-level security', () => {
+  it('has a bound', () => {
+    const rules = (count: number) => Array.from({ length: count }, (_, at) => `SELECT ${at}`);
+    const max = limits.rowFilterCountMax;
+    const raw = { ...personModule, rowLevelSecurity: rules(max) };
+    expect(validateModule(raw).rowLevelSecurity).toHaveLength(max);
+    expect(problemsOf({ ...raw, rowLevelSecurity: rules(max + 1) })).toEqual([
+      `the module has ${max + 1} RLS rules, more than ${max}`,
+    ]);
+  });
+});
+
 describe('views', () => {
   const row = { name: 'player', columns: { playerId: u32, name: text }, primaryKey: 'playerId' };
 

@@ -1,3 +1,4 @@
+import { limits } from '../limits.ts';
 import type { ModuleDefinition, TableDefinition } from './definition.ts';
 import { Problems } from './problems.ts';
 import type { RawModule } from './raw-module.ts';
@@ -42,9 +43,19 @@ function validateScope(scope: Scope): ModuleDefinition {
     views,
     httpHandlers: http.handlers,
     httpRoutes: http.routes,
-    rowLevelSecurity: raw.rowLevelSecurity,
+    rowLevelSecurity: validateRowFilters(scope),
     submodules: validateSubmodules(scope),
   };
+}
+
+/** What the texts say is checked against the tables of the database that is to have them. */
+function validateRowFilters({ raw, problems }: Scope): readonly string[] {
+  const { rowLevelSecurity } = raw;
+  const max = limits.rowFilterCountMax;
+  if (rowLevelSecurity.length > max) {
+    problems.report(`the module has ${rowLevelSecurity.length} RLS rules, more than ${max}`);
+  }
+  return rowLevelSecurity;
 }
 
 /** Each submodule is a world of its own: own types, own names, own policy. */
