@@ -55,11 +55,10 @@ export function parseNegation(reader: TokenReader): Expression {
   let count = 0;
   while (reader.takeWord('NOT')) count++;
   let operand = parsePredicate(reader);
-  const layers = count === 0 ? 0 : 2 - (count % 2);
-  for (let layer = 0; layer < layers; layer++) {
-    operand = { kind: 'not', operand, span: reader.spanSince(start) };
-  }
-  return operand;
+  if (count === 0) return operand;
+  const isOdd = count % 2 === 1;
+  if (!isOdd) operand = { kind: 'not', operand, span: reader.spanSince(start + count - 1) };
+  return { kind: 'not', operand, span: reader.spanSince(start) };
 }
 
 function parsePredicate(reader: TokenReader): Expression {

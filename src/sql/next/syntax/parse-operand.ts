@@ -17,7 +17,7 @@ export function parseOperand(reader: TokenReader): Expression {
     if (reader.takeSymbol('::')) {
       const typeName = parseTypeName(reader);
       operand = { kind: 'cast', operand, typeName, span: reader.spanSince(start) };
-    } else if (reader.isSymbol('.') && isBracket(reader.peek(-1))) {
+    } else if (reader.isSymbol('.') && hasFields(operand, reader.peek(-1))) {
       reader.advance();
       const name = reader.expectName();
       operand = { kind: 'field', operand, name, span: reader.spanSince(start) };
@@ -27,8 +27,8 @@ export function parseOperand(reader: TokenReader): Expression {
 }
 
 /** A field is taken of what stands in parentheses: behind a name the dot is part of it. */
-function isBracket({ kind, text }: Token): boolean {
-  return kind === 'symbol' && (text === ')' || text === ']');
+function hasFields(operand: Expression, { kind, text }: Token): boolean {
+  return operand.kind === 'field' || (kind === 'symbol' && (text === ')' || text === ']'));
 }
 
 /** Passes over `[…]`, `COLLATE …`, `AT TIME ZONE …`; false if none is here. */

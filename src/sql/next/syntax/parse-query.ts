@@ -43,10 +43,11 @@ export function parseQuery(reader: TokenReader): Query {
 /** A refused clause of a SELECT is shown with the query that the SELECT is. */
 function withWholeText(reader: TokenReader, start: number, body: QueryBody): QueryBody {
   if (body.kind === 'unsupported' && body.message.startsWith('Unsupported: ')) {
-    return unsupportedSince(reader, start);
+    return { ...body, message: unsupportedSince(reader, start).message };
   }
   if (body.kind !== 'select' || body.unsupported === undefined) return body;
-  return { ...body, unsupported: unsupportedSince(reader, start) };
+  const { message } = unsupportedSince(reader, start);
+  return { ...body, unsupported: { ...body.unsupported, message } };
 }
 
 /**

@@ -29,13 +29,11 @@ export function parseCast(reader: TokenReader): Expression {
   reader.expectSymbol('(');
   const operand = reader.nested(() => parseExpression(reader));
   reader.expectWord('AS');
-  const typeStart = reader.mark();
-  parseTypeName(reader);
+  let typeName = parseTypeName(reader);
   if (reader.takeSymbol('<')) {
-    reader.expectName();
+    typeName += `<${reader.expectName()}>`;
     reader.expectSymbol('>');
   }
-  const typeName = reader.textSince(typeStart);
   reader.expectSymbol(')');
   return { kind: 'cast', operand, typeName, span: reader.spanSince(start) };
 }

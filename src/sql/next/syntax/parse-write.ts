@@ -132,7 +132,8 @@ export function parseSet(reader: TokenReader): SetVariable | Unsupported {
   if (!reader.takeSymbol('=') && !reader.takeWord('TO')) {
     throw reader.expected('equals sign or TO');
   }
-  const value = parseConstant(reader, assignmentRefusal);
+  const constant = parseConstant(reader, assignmentRefusal);
+  const value = constant.kind === 'null' ? refusedLiteral('NULL', constant) : constant;
   if (!reader.isSymbol(',')) return { kind: 'set', variable, value, span: reader.spanSince(start) };
   reader.skipToEnd();
   return unsupportedSince(reader, start);
@@ -189,7 +190,7 @@ function parseConstant(reader: TokenReader, refusal: string): Expression {
   const start = reader.mark();
   const expression = parseExpression(reader);
   const isParenthesised = expression.span.from > start;
-  if (expression.kind === 'sender') return refusedSender(expression);
+  if (expression.kind === 'sender') return refusedLiteral(':sender', expression);
   if (!isParenthesised && (isConstant(expression) || isRefusedLiteral(expression))) {
     return expression;
   }
@@ -222,13 +223,13 @@ function parseAssigned(reader: TokenReader): Expression {
   const span = reader.spanSince(start);
   const isDefaultAlone = isDefault && span.to === start + 1;
   const refused = partOf(value, ['sender', 'subquery', 'exists', 'query']);
-  if (refused === 'sender') return refusedSender(value);
+  if (refused === 'sender') return refusedLiteral(':sender', value);
   if (refused === undefined && !isDefaultAlone) return value;
   return unsupported(`${assignmentRefusal}: ${reader.source.text(span)}`, span);
 }
 
-function refusedSender({ span }: Expression): Unsupported {
-  return unsupported('Unsupported literal expression: :sender', span);
+function refusedLiteral(literal: string, { span }: Expression): Unsupported {
+  return unsupported(`Unsupported literal expression: ${literal}`, span);
 }
 
 /** The first of `kinds` that a node in the tree has. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
+  partOf,
   refusalOf as refusal,
   treeOf,
   expressionOf as whereOf,
@@ -241,9 +242,7 @@ describe('words that need quoting', () => {
       fetch from group having ilike in intersect into is lateral like limit offset operator or order
       select similar sort top union view where with xor`.split(/\s+/);
     for (const word of notColumnAlias) {
-      if (word !== 'from') {
-        expect(aliasOf(`SELECT a ${word} FROM t`), word).toBeUndefined();
-      }
+      expect(aliasOf(`SELECT a ${word} FROM t`), word).not.toBe(word);
       expect(aliasOf(`SELECT a AS ${word} FROM t`), word).toBe(word);
     }
   });
