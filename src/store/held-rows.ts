@@ -3,17 +3,18 @@ import { limits } from '../limits.ts';
 import { RefQueue } from './ref-queue.ts';
 import {
   type RowHeap,
+  type Sight,
   slotCommitted,
   slotDeleted,
   slotHeld,
   slotHeldCount,
   slotStateCount,
 } from './row-heap.ts';
-import { noRow, pageShift, type RowRef } from './row-ref.ts';
+import { noRow, offsetMask, pageShift, type RowRef } from './row-ref.ts';
 
 /**
- * What one table keeps for its pins. A row that is there now is told by its page from one that was
- * there at a pinned moment; a row that was deleted since stays in its slot, in a queue:
+ * What one table keeps for its pins. A row that came after a pinned moment is told by its place from
+ * one that was there; a row that was deleted since stays in its slot, in a queue:
  *
  * ```
  *  deleted:   before A │ between A and B │ after B
@@ -94,6 +95,7 @@ export class HeldRows {
       pins: new Set([pin]),
       rowCount,
       pageEnd: this.heap.pageEnd,
+      tails: this.heap.tails(),
       boundary: boundaryOf(this.heap.pageEnd),
       start: this.#queue.end,
       bytesBefore: this.#queuedBytes,
@@ -152,8 +154,9 @@ export class HeldRows {
   }
 
   /** True when nothing came or went since the moment. */
-  #isStill({ start, pageEnd }: Moment): boolean {
-    return this.#queue.end === start && this.heap.pageEnd === pageEnd;
+  #isStill({ start, pageEnd, tails }: Moment): boolean {
+    const { heap } = this;
+    return this.#queue.end === start && heap.pageEnd === pageEnd && heap.areTails(tails);
   }
 
   /** Where the first moment begins that still has pins. */
@@ -196,20 +199,23 @@ export class HeldRows {
   }
 }
 
-/** When pins were taken. Changes nothing, and nothing changes it, but its pins. */
-export interface Moment {
+/** When pins were taken. Nothing changes it but its pins. */
+export interface Moment extends Sight {
   readonly pins: Set<Revocable>;
   readonly rowCount: number;
-  /** Its rows are in pages below this one, */
-  readonly pageEnd: number;
-  /** which is to say that their refs are below this one; */
+  /** The refs of its rows are smaller. */
   readonly boundary: number;
-  /** by state of the slot: 1 for those that it saw. */
-  readonly seen: Uint8Array;
   /** Position in the queue of the first row that was deleted since. */
   readonly start: number;
   /** Bytes that had gone into the queue before. */
   readonly bytesBefore: number;
+}
+
+/** True when the row came before the moment, whether it was still there or not. */
+export function isOlder(ref: RowRef, { boundary, tails }: Moment): boolean {
+  if (ref >= boundary) return false;
+  const tail = tails.get(ref >>> pageShift);
+  return tail === undefined || (ref & offsetMask) << 3 < tail;
 }
 
 /** A pin, for those who may have to take it away. */

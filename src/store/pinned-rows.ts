@@ -1,5 +1,5 @@
 import { assert } from '../assert.ts';
-import type { HeldRows, Moment, Revocable } from './held-rows.ts';
+import { type HeldRows, isOlder, type Moment, type Revocable } from './held-rows.ts';
 import { TreeIndex } from './index-tree.ts';
 import type { PinLedger } from './pin-ledger.ts';
 import { RefList } from './ref-list.ts';
@@ -26,8 +26,10 @@ export class PinnedRows implements TablePin, Revocable {
     this.#held = table.held;
     this.#ledger = table.pins;
     this.#moment = this.#held.pin(this, table.rowCount);
-    this.#ledger.add(this.#held);
     this.rowCount = this.#moment.rowCount;
+    this.#ledger.add(this.#held);
+    // Where pins have cost too much before, this one goes at once, while it costs nothing.
+    this.#ledger.keepWithin();
   }
 
   get heldBytes(): number {
@@ -43,13 +45,12 @@ export class PinnedRows implements TablePin, Revocable {
   }
 
   nextRow(ref: RowRef): RowRef {
-    const { pageEnd, seen } = this.#moment ?? this.#valid();
-    return this.#held.heap.nextSeen(ref, pageEnd, seen);
+    return this.#held.heap.nextSeen(ref, this.#moment ?? this.#valid());
   }
 
   has(ref: RowRef): boolean {
-    const { boundary, seen } = this.#moment ?? this.#valid();
-    return ref < boundary && seen[this.#held.heap.stateOf(ref)] === 1;
+    const moment = this.#moment ?? this.#valid();
+    return isOlder(ref, moment) && moment.seen[this.#held.heap.stateOf(ref)] === 1;
   }
 
   lookUp(index: Index, key: Uint8Array, keyLength: number): RowRefs {
@@ -59,8 +60,8 @@ export class PinnedRows implements TablePin, Revocable {
     assert(!table.changes.isTouched, 'a pin is read between transactions');
     const now = index.scanPoint(key, keyLength);
     const deleted = this.#deletedRows(index, moment);
-    if (deleted === undefined && areBelow(now, moment.boundary)) return now;
-    for (const ref of now) if (ref < moment.boundary) this.#found.push(ref);
+    if (deleted === undefined && areOlder(now, moment)) return now;
+    for (const ref of now) if (isOlder(ref, moment)) this.#found.push(ref);
     deleted?.collect(key, keyLength, this.#found);
     return this.#found.take();
   }
@@ -98,7 +99,7 @@ export class PinnedRows implements TablePin, Revocable {
       this.#deleted.set(index, deleted);
     }
     const before = deleted.bytes;
-    deleted.addUpTo(this.#held, moment.boundary);
+    deleted.addUpTo(this.#held, moment);
     this.#ledger.take(deleted.bytes - before);
     return deleted;
   }
@@ -116,13 +117,13 @@ class DeletedRows {
     this.#next = start;
   }
 
-  /** Adds what has come since; rows from `boundary` on are younger than the pin. */
-  addUpTo(held: HeldRows, boundary: number): void {
+  /** Adds what was deleted meanwhile, without rows that came after the moment. */
+  addUpTo(held: HeldRows, moment: Moment): void {
     const { end } = held;
     if (this.#next === end) return;
     for (; this.#next < end; this.#next++) {
       const ref = held.at(this.#next);
-      if (ref < boundary) this.#tree.add(ref);
+      if (isOlder(ref, moment)) this.#tree.add(ref);
     }
     this.bytes = this.#tree.bytes;
   }
@@ -132,9 +133,9 @@ class DeletedRows {
   }
 }
 
-function areBelow(refs: RowRefs, boundary: number): boolean {
+function areOlder(refs: RowRefs, moment: Moment): boolean {
   for (let at = 0; at < refs.length; at++) {
-    if ((refs[at] as number) >= boundary) return false;
+    if (!isOlder(refs[at] as number, moment)) return false;
   }
   return true;
 }

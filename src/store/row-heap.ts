@@ -18,9 +18,9 @@ import { sharedSlotBytesMax, sizeClassCount, sizeClassOf, slotBytesOf } from './
  * rows costs kilobytes and a large one wastes less than a page per class. A page whose last row
  * goes is given back. A page never moves: its bytes stay valid for as long as one row in it does.
  *
- * While the table is pinned (`held-rows.ts`), the pages of the pinned moment are *closed*: no row is
- * placed in them and their numbers are not given out again, so the number of its page tells whether
- * a row is older than the moment.
+ * While the table is pinned (`held-rows.ts`), the pages of the pinned moment are *closed*: rows are
+ * placed behind all others in them or not at all, and their numbers are not given out again, so its
+ * place tells whether a row is older than the moment.
  */
 export const headerBytes = 4;
 
@@ -47,7 +47,6 @@ export const slotHeldCount = slotStateCount - slotHeld;
 
 const lengthMask = (1 << 26) - 1;
 const firstPageBytes = 1024;
-const firstLatePageBytes = 16_384;
 
 assert(limits.rowBytesMax <= lengthMask, 'a row length must fit the header');
 
@@ -61,6 +60,8 @@ interface Page {
   fresh: number;
   /** First slot of the page's free list, 0 = none. */
   freeHead: RowRef;
+  /** The same while the page is closed: its free slots wait here. */
+  closedHead: RowRef;
   usedSlots: number;
   /** On the class's list of pages with free slots. */
   isListed: boolean;
@@ -92,8 +93,9 @@ export class RowHeap {
   /** Pages from this number on were added since there are closed ones. */
   #firstLate = Number.POSITIVE_INFINITY;
   #lateBytes = 0;
-  /** By size class: bytes of pages when pages were last closed. */
-  readonly #closedClassBytes = new Float64Array(sizeClassCount);
+  /** Free bytes that closing has cost before, and bytes in use when the pages were opened again. */
+  #debtBytes = 0;
+  #openedUsedBytes = 0;
   #allocatedBytes = 0;
   #usedBytes = 0;
   #sourceBytes = noBytes;
@@ -123,10 +125,12 @@ export class RowHeap {
   }
 
   /**
-   * Bytes that closed pages cost: what is free in them as far as new pages had to be added for it.
+   * Bytes that closing pages costs: what is free in them as far as new pages had to be added for
+   * it. Of what it has cost before, as much as rows take is passed over.
    */
   get closedBytes(): number {
-    return Math.min(this.#closedFreeBytes, this.#lateBytes);
+    const before = Math.max(0, this.#debtBytes - this.#usedBytes);
+    return Math.min(this.#closedFreeBytes, this.#lateBytes + before);
   }
 
   /**
@@ -193,12 +197,13 @@ export class RowHeap {
     this.#usedBytes -= page.slotBytes;
     page.usedSlots--;
     words[word] = 0;
+    if (number < this.#floor) {
+      this.#freeClosed(page, ref);
+      return;
+    }
     words[word + 1] = page.freeHead;
     page.freeHead = ref;
-    if (number < this.#floor) {
-      this.#closedFreeBytes += page.slotBytes;
-      if (page.usedSlots === 0) this.#drop(page);
-    } else if (page.sizeClass === ownPage) {
+    if (page.sizeClass === ownPage) {
       this.#drop(page);
     } else if (page !== this.#current[page.sizeClass]) {
       if (page.usedSlots === 0) this.#drop(page);
@@ -213,38 +218,56 @@ export class RowHeap {
 
   /** Closes all pages there are. */
   closePages(): void {
-    if (this.#floor === 0) this.#firstLate = this.pageEnd;
-    this.#floor = this.pageEnd;
-    this.#closedClassBytes.set(this.#classBytes);
-    for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) {
-      const page = this.#current[sizeClass];
-      this.#current[sizeClass] = undefined;
-      const roomy = this.#roomy[sizeClass] as Page[];
-      for (const listed of roomy) listed.isListed = false;
-      roomy.length = 0;
-      if (page !== undefined && page.usedSlots === 0) this.#drop(page);
+    if (this.#floor === 0) this.#beginClosed();
+    for (let number = Math.max(this.#floor, 1); number < this.pageEnd; number++) {
+      const page = this.#pages[number];
+      if (page === undefined) continue;
+      page.closedHead = page.freeHead;
+      page.freeHead = noRow;
+      page.isListed = false;
     }
+    this.#floor = this.pageEnd;
+    for (const roomy of this.#roomy) roomy.length = 0;
     for (const number of this.#freeNumbers) this.#closedNumbers.push(number);
     this.#freeNumbers.length = 0;
     this.#countClosed();
+  }
+
+  /** By page number: where in pages that still have room the next row will be. */
+  tails(): Map<number, number> {
+    const tails = new Map<number, number>();
+    for (const page of this.#current) {
+      if (page !== undefined && page.fresh < page.bytesEnd) tails.set(page.number, page.fresh);
+    }
+    return tails;
+  }
+
+  /** True when no row was placed in these pages since. */
+  areTails(tails: ReadonlyMap<number, number>): boolean {
+    for (const [number, fresh] of tails) {
+      if (this.#pages[number]?.fresh !== fresh) return false;
+    }
+    return true;
   }
 
   /** Opens the closed pages from number `floor` on; 0 opens all. */
   openPages(floor: number): void {
     const closedEnd = this.#floor;
     assert(floor <= closedEnd, 'pages are opened that were closed');
+    if (floor === 0) this.#endClosed();
     this.#floor = floor;
-    if (floor === 0) {
-      this.#firstLate = Number.POSITIVE_INFINITY;
-      this.#lateBytes = 0;
-    }
+    const roomy: Page[] = [];
     for (let number = Math.max(floor, 1); number < closedEnd; number++) {
       const page = this.#pages[number];
       if (page === undefined) continue;
-      if (page.freeHead !== noRow || page.fresh < page.bytesEnd) this.#list(page);
+      page.freeHead = page.closedHead;
+      page.closedHead = noRow;
+      const isFull = page.freeHead === noRow && page.fresh === page.bytesEnd;
+      if (!isFull && page !== this.#current[page.sizeClass]) roomy.push(page);
     }
-    const closed = this.#closedNumbers.splice(0);
-    for (const number of closed) {
+    // The fullest will be filled first, so that the others become empty and can be given back.
+    for (const page of roomy.sort((a, b) => a.usedSlots - b.usedSlots)) this.#list(page);
+    for (const number of this.#closedNumbers.splice(0)) {
       if (number < floor) this.#closedNumbers.push(number);
       else this.#freeNumbers.push(number);
     }
@@ -310,9 +333,10 @@ export class RowHeap {
   }
 
   /**
-   * The same for the rows in pages below `pageEnd` whose state is marked in `seen`, by state.
+   * The same for the rows in pages below `pageEnd`, and there before the tails, whose state is
+   * marked in `seen`.
    */
-  nextSeen(ref: RowRef, pageEnd: number, seen: Uint8Array): RowRef {
+  nextSeen(ref: RowRef, { pageEnd, tails, seen }: Sight): RowRef {
     let number = ref >>> pageShift;
     let from = ref === noRow ? -1 : (ref & offsetMask) << 3;
     for (; number < pageEnd; number++, from = -1) {
@@ -320,7 +344,8 @@ export class RowHeap {
       if (page === undefined) continue;
       const words = this.words[number] as Int32Array;
       const start = from < 0 ? 0 : from + page.slotBytes;
-      for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
+      const end = tails.get(number) ?? page.fresh;
+      for (let offset = start; offset < end; offset += page.slotBytes) {
         const state = (words[offset >> 2] as number) >>> stateShift;
         if (seen[state] === 1) return (number << pageShift) | (offset >> 3);
       }
@@ -389,25 +414,13 @@ export class RowHeap {
       return page;
     }
     const slotBytes = slotBytesOf(sizeClass);
-    const wanted = this.#wantedBytes(sizeClass);
+    const wanted = Math.max(firstPageBytes, this.#classBytes[sizeClass] as number);
     const bytes = Math.max(1, Math.floor(Math.min(wanted, limits.pageBytes) / slotBytes));
     const page = this.#addPage(sizeClass, slotBytes, bytes * slotBytes);
     if (page === undefined) return undefined;
     this.#classBytes[sizeClass] = (this.#classBytes[sizeClass] as number) + page.bytesEnd;
     this.#current[sizeClass] = page;
     return page;
-  }
-
-  /**
-   * Size of the next page: as much as there is. Pages may be closed again soon, so behind closed
-   * ones they begin small and grow with what is added behind.
-   */
-  #wantedBytes(sizeClass: number): number {
-    const there = this.#classBytes[sizeClass] as number;
-    const wanted = Math.max(firstPageBytes, there);
-    if (this.#floor === 0) return wanted;
-    const added = there - (this.#closedClassBytes[sizeClass] as number);
-    return Math.min(wanted, Math.max(firstLatePageBytes, added));
   }
 
   #allocateOwnPage(slotBytes: number): RowRef {
@@ -431,6 +444,7 @@ export class RowHeap {
       bytesEnd: bytes,
       fresh: 0,
       freeHead: noRow,
+      closedHead: noRow,
       usedSlots: 0,
       isListed: false,
       isDropped: false,
@@ -447,6 +461,29 @@ export class RowHeap {
   #list(page: Page): void {
     page.isListed = true;
     (this.#roomy[page.sizeClass] as Page[]).push(page);
+  }
+
+  #freeClosed(page: Page, ref: RowRef): void {
+    const words = this.words[page.number] as Int32Array;
+    words[((ref & offsetMask) << 1) + 1] = page.closedHead;
+    page.closedHead = ref;
+    this.#closedFreeBytes += page.slotBytes;
+    if (page.usedSlots === 0 && page !== this.#current[page.sizeClass]) this.#drop(page);
+  }
+
+  /** Rows that came since the pages were opened have used room that closing had cost. */
+  #beginClosed(): void {
+    const refilled = Math.max(0, this.#usedBytes - this.#openedUsedBytes);
+    const free = this.#allocatedBytes - this.#usedBytes;
+    this.#debtBytes = Math.min(free, Math.max(0, this.#debtBytes - refilled));
+    this.#firstLate = this.pageEnd;
+  }
+
+  #endClosed(): void {
+    this.#debtBytes = Math.min(this.#closedFreeBytes, this.#lateBytes + this.#debtBytes);
+    this.#openedUsedBytes = this.#usedBytes;
+    this.#firstLate = Number.POSITIVE_INFINITY;
+    this.#lateBytes = 0;
   }
 
   #countClosed(): void {
@@ -476,6 +513,16 @@ export class RowHeap {
       this.#classBytes[page.sizeClass] = classBytes - page.bytesEnd;
     }
   }
+}
+
+/** Which rows somebody sees who looks at an earlier moment. */
+export interface Sight {
+  /** Those in pages with smaller numbers, */
+  readonly pageEnd: number;
+  /** in these pages before this offset, */
+  readonly tails: ReadonlyMap<number, number>;
+  /** in slots in these states: by state, 1 for those that are seen. */
+  readonly seen: Uint8Array;
 }
 
 /** Where the row's bytes begin in its page. */
