@@ -22,20 +22,20 @@ export function filtersByTable(
   const filters = new Map<number, string[]>();
   const seen = new Set<string>();
   for (const text of texts) {
-    if (seen.has(text)) throw wrong('The RLS rule is defined twice', text);
+    if (seen.has(text)) throw wrong('An RLS rule is defined twice', text);
     seen.add(text);
     const id = returnedTable(text, schema);
     const table = schema.tables.find((other) => other.id === id);
+    if (table?.kind === 'view') {
+      const advice = 'Let the view itself decide which rows a caller sees.';
+      throw wrong(`Cannot define RLS rule on view: ${table.name}. ${advice}`, text);
+    }
     if (table?.access === 'private') {
       throw wrong(
         `Cannot define RLS rule on private table: ${table.name}. ` +
           'Please make table public if you wish to restrict access using RLS.',
         text,
       );
-    }
-    if (table?.kind === 'view') {
-      const advice = 'Let the view itself decide which rows a caller sees.';
-      throw wrong(`Cannot define RLS rule on view: ${table.name}. ${advice}`, text);
     }
     filters.set(id, [...(filters.get(id) ?? []), text]);
   }
@@ -65,5 +65,5 @@ function checkFilter(text: string, schema: SqlSchema): number {
 }
 
 function wrong(message: string, text: string): RowFilterError {
-  return new RowFilterError(`${message}, executing: \`${text}\``);
+  return new RowFilterError(`${message} (in the RLS rule \`${text}\`)`);
 }

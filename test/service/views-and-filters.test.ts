@@ -164,7 +164,7 @@ const wrongFilters: [string, string[], string][] = [
   [
     'written twice',
     ['SELECT * FROM pet', 'SELECT * FROM person', 'SELECT * FROM pet'],
-    'The RLS rule is defined twice',
+    'An RLS rule is defined twice',
   ],
   [
     'for a view',
@@ -185,7 +185,7 @@ describe('a filter', () => {
     const answer = await upload('failed', await filtered(filters, { more: view() }));
     expect(answer.status).toBe(500);
     expect(answer.text).toContain(text);
-    expect(answer.text).toContain(`, executing: \`${filters.at(-1)}\``);
+    expect(answer.text).toContain(` (in the RLS rule \`${filters.at(-1)}\`)`);
     expect(await isThere('failed')).toBe(false);
   });
 
