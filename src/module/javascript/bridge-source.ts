@@ -94,7 +94,7 @@ return Object.freeze({
   callReducer,
   callView,
   callAnonymousView,
-  viewResult: () => viewResult,
+  takeViewResult,
   settle: () => drain(reportRejection),
   message: () => message,
   stack: () => stack,
@@ -300,6 +300,13 @@ function evaluateView(hookName, args) {
     }
     viewResult = new Uint8Array(data).buffer;
   });
+}
+
+// It may be large: nothing here keeps it.
+function takeViewResult() {
+  const taken = viewResult;
+  viewResult = new ArrayBuffer(0);
+  return taken;
 }
 
 function guarded(run) {

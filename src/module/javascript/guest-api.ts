@@ -87,10 +87,10 @@ export interface GuestApi {
     timestampMicros: bigint,
     argumentLength: number,
   ): GuestStatus;
-  /** Evaluates a view of one caller; what it returned is then in `viewResult`. */
+  /** Evaluates a view of one caller; `takeViewResult` then gives what it returned, once. */
   callView(id: number, sender: bigint): GuestStatus;
   callAnonymousView(id: number): GuestStatus;
-  viewResult(): ArrayBuffer;
+  takeViewResult(): ArrayBuffer;
   /** Runs promise jobs until none is left and logs rejections that nobody handled. */
   settle(): void;
   /** Text of the last failure. */

@@ -180,7 +180,7 @@ class JavaScriptRunner implements ModuleRunner {
         sender === undefined ? guest.callAnonymousView(viewId) : guest.callView(viewId, sender);
       outcome =
         status === 0
-          ? readViewResult(new Uint8Array(guest.viewResult()), this.#calls.endView())
+          ? readViewResult(new Uint8Array(guest.takeViewResult()), this.#calls.endView())
           : this.#failure(status);
     } finally {
       this.#calls.end();

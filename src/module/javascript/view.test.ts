@@ -87,6 +87,24 @@ describe('the view hooks', () => {
     expect(await messageOf('return { data: new DataView(new ArrayBuffer(5)) };')).toContain(text);
   });
 
+  it('[ABI 3.4] that return tricks are taken at the bytes that are there', async () => {
+    const trap = 'Uncaught Error: do not look';
+    expect(await messageOf("return { get data() { throw new Error('do not look'); } };")).toBe(
+      trap,
+    );
+    expect(await messageOf('return { data: new Proxy(new Uint8Array(5), {}) };')).toContain('must');
+    const { outcome } = await evaluate(`
+      class Longer extends Uint8Array { get length() { return 1e9; } get byteLength() { return 1e9; } }
+      const data = new Longer([0, 1, 0, 0, 0, 9]);
+      Object.defineProperty(data, Symbol.iterator, { value: () => { throw new Error(); } });
+      let reads = 0;
+      return { get data() { reads += 1; return reads === 1 ? data : 'changed'; } };`);
+    expect(outcome).toMatchObject({ kind: 'rows', count: 1, rows: new Uint8Array([9]) });
+    expect(await messageOf('return { data: new Uint8Array(70 * 1024 * 1024) };')).toContain(
+      'more than 67108864',
+    );
+  });
+
   it('[ABI 3.4] that return half a header, or more than a text, fail', async () => {
     expect(await messageOf('return rows();')).toBe('the result of the view is cut short');
     expect(await messageOf('return rows(0, 1, 0);')).toBe('the result of the view is cut short');
