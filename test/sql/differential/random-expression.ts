@@ -49,8 +49,11 @@ function needsCast(kind: Kind): boolean {
 /** For a place where the other operand says the type. */
 export function randomOperand(scope: Scope, kind: Kind, depth: number): Expression {
   const { random } = scope;
-  if (random.chance(0.4)) return literal(kind, literalValue(kind, random));
-  return randomExpression(scope, kind, depth);
+  // Two columns that are durations cannot be compared.
+  const isLiteral = kind === 'duration' || random.chance(0.4);
+  return isLiteral
+    ? literal(kind, literalValue(kind, random))
+    : randomExpression(scope, kind, depth);
 }
 
 function ofKind(scope: Scope, kind: Kind, depth: number): Expression | undefined {
