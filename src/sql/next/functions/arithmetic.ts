@@ -25,6 +25,7 @@ import { kindName } from '../../../values/typespace.ts';
 import { invalid, type SqlFailure } from '../../failure.ts';
 import type { ArithmeticOperator } from '../syntax/ast.ts';
 import type { QueryValue } from './function.ts';
+import { checkTextLength } from './text-length.ts';
 import {
   isFloatType,
   isIntegerType,
@@ -81,7 +82,6 @@ export function negatedType(type: AlgebraicType): AlgebraicType | undefined {
 
 /** Whether the operator can refuse some operands, `right` being the type of the second. */
 export function arithmeticCanRaise(operator: ArithmeticOperator, right: AlgebraicType): boolean {
-  if (operator === '||') return false;
   return !isFloatType(right) || operator === '/' || operator === '%';
 }
 
@@ -364,6 +364,7 @@ function fitsI64(value: bigint): boolean {
 }
 
 function concatenateTexts(left: QueryValue, right: QueryValue): string {
+  checkTextLength((left as string).length + (right as string).length);
   return (left as string) + (right as string);
 }
 

@@ -15,6 +15,8 @@ export interface Overload {
   readonly optionalCount?: number;
   /** The last parameter may be repeated. */
   readonly isVariadic?: boolean;
+  /** The parameters are String, and arguments of all types are converted to it. */
+  readonly takesAnything?: boolean;
   readonly result: AlgebraicType;
   /** Null can come out although no argument is null. */
   readonly isNullable?: boolean;
@@ -51,7 +53,7 @@ export function alias(name: string, original: FunctionFamily): FunctionFamily {
 /** A function for exactly these parameters, for families that look at the types themselves. */
 export function resolved(
   name: string,
-  overload: Omit<Overload, 'optionalCount' | 'isVariadic'>,
+  overload: Omit<Overload, 'optionalCount' | 'isVariadic' | 'takesAnything'>,
 ): ResolvedFunction<ScalarFunction> {
   const { parameters, result, evaluate, isNullableFor } = overload;
   return {
@@ -72,14 +74,15 @@ function resolveOverload(
   overload: Overload,
   types: readonly (AlgebraicType | undefined)[],
 ): ResolvedFunction<ScalarFunction> | undefined {
-  const { optionalCount = 0, isVariadic = false } = overload;
+  const { optionalCount = 0, isVariadic = false, takesAnything = false } = overload;
   const countMax = isVariadic ? Number.POSITIVE_INFINITY : overload.parameters.length;
   if (types.length > countMax) return undefined;
   if (types.length < overload.parameters.length - optionalCount) return undefined;
   const parameters: AlgebraicType[] = [];
   for (const [at, type] of types.entries()) {
     const parameter = overload.parameters[Math.min(at, overload.parameters.length - 1)];
-    if (parameter === undefined || !isAccepted(type, parameter)) return undefined;
+    if (parameter === undefined) return undefined;
+    if (!takesAnything && !isAccepted(type, parameter)) return undefined;
     parameters.push(parameter);
   }
   return resolved(name, { ...overload, parameters });

@@ -1,11 +1,11 @@
 /** Functions over texts. Characters are Unicode code points, positions count from 1. */
-import { limits } from '../../../limits.ts';
 import { bytesType } from '../../../values/special-types.ts';
 import { utf8Length } from '../../../values/utf8.ts';
-import { invalid, overBudget } from '../../failure.ts';
+import { invalid } from '../../failure.ts';
 import { codePointIndex, codePointLength, codePointSlice, codePointsOf } from './code-points.ts';
 import { alias, type Evaluate, family } from './family.ts';
 import type { FunctionFamily, QueryValue } from './function.ts';
+import { checkTextLength, joinedText } from './text-length.ts';
 import { scalarTypes } from './value-kind.ts';
 
 const { string, i64, bool } = scalarTypes;
@@ -227,14 +227,6 @@ const replace = family(
   ],
 );
 
-function checkTextLength(length: bigint): void {
-  if (length <= limits.sqlTextCharactersMax) return;
-  throw overBudget(
-    `A text of ${length} characters is longer than the ${limits.sqlTextCharactersMax} ` +
-      'that a function may make',
-  );
-}
-
 const concat = family(
   'concat',
   ['concat(values any, …) → String'],
@@ -242,10 +234,12 @@ const concat = family(
     {
       parameters: [string],
       isVariadic: true,
+      takesAnything: true,
       result: string,
       isStrict: false,
       isNullableFor: () => false,
-      evaluate: (values) => values.filter((value) => value !== null).join(''),
+      canRaise: true,
+      evaluate: (values) => joinedText(textsOf(values), ''),
     },
   ],
 );
@@ -257,16 +251,21 @@ const concatWithSeparator = family(
     {
       parameters: [string, string],
       isVariadic: true,
+      takesAnything: true,
       result: string,
       isStrict: false,
       isNullableFor: ([isSeparatorNullable]) => isSeparatorNullable === true,
+      canRaise: true,
       evaluate: ([separator, ...values]) =>
-        separator === null
-          ? null
-          : values.filter((value) => value !== null).join(String(separator)),
+        separator === null ? null : joinedText(textsOf(values), separator as string),
     },
   ],
 );
+
+/** Nulls are passed over. */
+function textsOf(values: readonly QueryValue[]): string[] {
+  return values.filter((value) => typeof value === 'string');
+}
 
 const strpos = family(
   'strpos',

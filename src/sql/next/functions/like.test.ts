@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { checkedEscape, likeMatcher } from './like.ts';
+
+function like(text: string, pattern: string, character = '\\'): boolean {
+  return likeMatcher(pattern, { escape: character, ignoresCase: false })(text);
+}
+
+function ilike(text: string, pattern: string): boolean {
+  return likeMatcher(pattern, { escape: '\\', ignoresCase: true })(text);
+}
+
+describe('LIKE', () => {
+  it.each([
+    ['hello', 'hello', true],
+    ['hello', 'h%', true],
+    ['hello', '%o', true],
+    ['hello', '%ell%', true],
+    ['hello', 'h_llo', true],
+    ['hello', 'H%', false],
+    ['hello', '', false],
+    ['', '%', true],
+    ['', '', true],
+    ['', '_', false],
+    ['aba', 'ab%ba', false],
+    ['abba', 'ab%ba', true],
+    ['a😀b', 'a_b', true],
+    ['😀', '__', false],
+    ['50%', '50\\%', true],
+    ['50x', '50\\%', false],
+    ['a\\b', 'a\\\\b', true],
+    ['line\nbreak', 'line%', true],
+  ])('%s LIKE %s: %s', (text, pattern, expected) => {
+    expect(like(text, pattern)).toBe(expected);
+  });
+
+  it('the escape character can be another one, or none', () => {
+    expect(like('50%', '50!%', '!')).toBe(true);
+    expect(like('a\\b', 'a\\b', '!')).toBe(true);
+    expect(like('a\\b', 'a\\_', '')).toBe(true);
+    expect(() => checkedEscape('ab')).toThrow('ESCAPE takes one character or none');
+    expect(checkedEscape('😀')).toBe('😀');
+  });
+
+  it('a pattern that ends in its escape character is an error', () => {
+    expect(() => like('a', 'a\\')).toThrow('ends in its escape character');
+    expect(like('a\\', 'a\\\\')).toBe(true);
+  });
+
+  it('ILIKE looks past the case of letters, one by one', () => {
+    expect(ilike('HeLLo', 'hEllO')).toBe(true);
+    expect(ilike('ÀÉ', 'à%')).toBe(true);
+    expect(ilike('ΣΑΣ', 'σας')).toBe(true);
+    expect(ilike('straße', 'STRASSE')).toBe(false);
+    expect(ilike('İ', '_')).toBe(true);
+    expect(ilike('K', 'k')).toBe(true);
+  });
+
+  it('patterns that make other matchers try everything take no time', () => {
+    const text = `${'a'.repeat(20_000)}b`;
+    const begin = performance.now();
+    expect(like(text, `${'%a'.repeat(200)}%c`)).toBe(false);
+    expect(like(text, `${'%_a'.repeat(200)}%c`)).toBe(false);
+    expect(performance.now() - begin).toBeLessThan(1_000);
+  });
+});
