@@ -98,14 +98,14 @@ export const limits = {
   sqlResultBytesMax: 256 * mebibyte,
   /** Results of views, one for each caller that asked, kept in one database. */
   viewInstancesMax: 4_096,
-  /** Memory of those results, with their indexes. */
-  viewBytesMax: 256 * mebibyte,
+  /** Memory of those results, with their indexes and what is known of what they rest on. */
+  viewBytesMax: 128 * mebibyte,
   /** Bytes of encoded rows that one evaluation of a view may return. */
   viewResultBytesMax: 64 * mebibyte,
   /** Time for which the result of a view is kept fresh after its last use. */
   viewIdleMillisMax: 600_000,
   /** Keys that one evaluation of a view may look up before it counts as having read the table. */
-  viewKeysMax: 4_096,
+  viewKeysMax: 1_024,
   /** Bytes of one such key. */
   viewKeyBytesMax: 1_024,
   /** Wall-clock time that reads which have paused may go on in one turn, all of them together. */

@@ -13,6 +13,19 @@ export interface ReadSet {
   readonly keys: ReadonlyMap<number, ReadonlySet<string>>;
 }
 
+/** Memory of a read set and of being found by it, about. */
+export function readSetBytes({ tables, keys }: ReadSet): number {
+  let bytes = tables.size * entryBytes;
+  for (const texts of keys.values()) {
+    bytes += texts.size * entryBytes;
+    for (const text of texts) bytes += text.length;
+  }
+  return bytes;
+}
+
+/** A text or number in a set, and its place in a map to sets. */
+const entryBytes = 200;
+
 /** A key as a text, for sets: one character for each byte. */
 export function keyText(key: Uint8Array, length: number): string {
   let text = '';

@@ -9,7 +9,13 @@ import { Dependents } from './dependents.ts';
 import { evaluateView, invalidRows, type ViewSurroundings } from './evaluate-view.ts';
 import type { ServedView, ViewProgram } from './served-views.ts';
 import type { ViewFailure } from './view-failure.ts';
-import { instanceKey, newInstance, type ViewChange, type ViewInstance } from './view-instance.ts';
+import {
+  instanceBytes,
+  instanceKey,
+  newInstance,
+  type ViewChange,
+  type ViewInstance,
+} from './view-instance.ts';
 import { replaceRows } from './view-rows.ts';
 
 export interface ViewOptions extends ViewSurroundings {
@@ -214,7 +220,7 @@ export class ViewInstances {
     this.#dependents.remove(instance, instance.reads);
     this.#dependents.add(instance, reads);
     instance.reads = reads;
-    const bytes = instance.table.memory().totalBytes;
+    const bytes = instanceBytes(instance);
     this.#bytes += bytes - instance.bytes;
     instance.bytes = bytes;
   }
