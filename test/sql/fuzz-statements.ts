@@ -24,7 +24,7 @@ export function fuzzStatements(count: number, seed: number): FuzzResult {
   for (let at = 0; at < count; at++) {
     const isMade = random.chance(0.7);
     const made = isMade ? maker.statement() : random.pick(corpus);
-    const isMutated = random.chance(0.85);
+    const isMutated = random.chance(0.8);
     const sql = isMutated ? mutate(made, maker, random) : made;
     try {
       const parsed = parse(sql);
@@ -121,7 +121,7 @@ const fragments: readonly string[] = [
 
 function mutate(sql: string, maker: StatementMaker, random: Random): string {
   let text = sql;
-  for (let left = random.pick([1, 1, 2, 5]); left > 0; left--) {
+  for (let left = random.pick([1, 1, 1, 2, 4]); left > 0; left--) {
     text = random.chance(0.3) ? mutateText(text, random) : mutateTokens(text, maker, random);
   }
   return text;

@@ -11,9 +11,19 @@ export function parseTypeName(reader: TokenReader): string {
   reader.expectDottedName();
   if (keyword === 'DOUBLE') reader.takeWord('PRECISION');
   if (keyword === 'CHARACTER') reader.takeWord('VARYING');
-  if (reader.isSymbol('(')) reader.skipBrackets();
+  if (reader.isSymbol('(')) skipSizes(reader);
   if (keyword === 'TIMESTAMP' || keyword === 'TIME') skipTimeZone(reader);
   return reader.textSince(start);
+}
+
+/** `(10)`, `(10, 2)` */
+function skipSizes(reader: TokenReader): void {
+  reader.expectSymbol('(');
+  do {
+    if (reader.current.kind !== 'number') throw reader.expected('literal int');
+    reader.advance();
+  } while (reader.takeSymbol(','));
+  reader.expectSymbol(')');
 }
 
 function skipTimeZone(reader: TokenReader): void {

@@ -6,5 +6,5 @@ it('ends every mutated statement in a tree or a refusal, and reads what the gram
   expect(parsed + refused).toBe(4_000);
   // Mutations that are too wild would only ever test the first token.
   expect(parsed).toBeGreaterThan(1_000);
-  expect(whole).toBeGreaterThan(700);
+  expect(whole).toBeGreaterThan(600);
 });
