@@ -267,7 +267,7 @@ function subqueryCondition(scope: Scope, depth: number): Expression | undefined 
     return query && condition([`${not}EXISTS (`, query, ')'], { isNullable: false });
   }
   const kind = randomKind(scope);
-  if (isFraction(kind)) return undefined;
+  if (isFraction(kind) || kind === 'duration') return undefined;
   const operand = randomExpression(scope, kind, Math.min(depth - 1, 1));
   const query = scope.subqueries.column(scope, kind);
   return query && condition([operand, ` ${not}IN (`, query, ')'], { isNullable: true });
