@@ -116,6 +116,14 @@ export class Store {
     replaySequences(this.#state, sequences);
   }
 
+  /**
+   * Makes transactions of this store the ones that write `table`, which is in no catalog. Its pins
+   * share the bound of the others.
+   */
+  adopt(table: Table): void {
+    table.pins = this.#state.pins;
+  }
+
   /** Bytes that are kept for pins. */
   get heldBytes(): number {
     return this.#state.pins.heldBytes;

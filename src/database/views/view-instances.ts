@@ -188,6 +188,7 @@ export class ViewInstances {
     }
     this.#lastNumber += 1;
     const instance = newInstance(view, this.#lastNumber, sender, nowMicros);
+    this.#rows.adopt(instance.table);
     const open = this.#begin(undefined);
     const failure = this.#evaluate(instance, open, this.#program);
     if (failure !== undefined) {

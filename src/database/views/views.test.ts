@@ -136,6 +136,24 @@ describe('a write', () => {
   });
 });
 
+describe('a read that pauses', () => {
+  it('goes on with the rows that the view had, whatever it gives meanwhile', () => {
+    const table = database.table('everyone');
+    const pin = table.pin();
+    database.run('remove', 1);
+    database.run('put', 3, 0xa3n, 3, 3);
+    expect(database.rows('everyone')).toHaveLength(2);
+    const ids: (number | undefined)[] = [];
+    for (let ref = pin.nextRow(0); ref !== 0; ref = pin.nextRow(ref)) {
+      ids.push(table.pageOf(ref)[table.offsetOf(ref)]);
+    }
+    expect(ids.sort()).toEqual([1, 2]);
+    expect(pin.heldBytes).toBeGreaterThan(0);
+    pin.release();
+    expect(database.rows('everyone')).toEqual([second, [3, [0xa3n], 3, 3]]);
+  });
+});
+
 describe('a view that fails', () => {
   const generic = 'The instance encountered a fatal error.';
   const texts: readonly (readonly [number, string])[] = [
