@@ -83,7 +83,7 @@ const comparisonOperators: ReadonlyMap<string, ComparisonOperator> = new Map([
   ['>=', '>='],
 ]);
 
-/** `left`, which began at `start`, with the operator and the operand behind it, if they are here. */
+/** `left`, which began at `start`, with the operator and operand behind it, if they are here. */
 function parseComparison(
   reader: TokenReader,
   left: Expression,

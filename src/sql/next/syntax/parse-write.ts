@@ -162,7 +162,12 @@ const valuesTailWords = new Set('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION
 /** The rows of VALUES, a query, or the refusal of another source. */
 function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
   const start = reader.mark();
-  if (!reader.isWord('VALUES')) return { kind: 'query', query: parseQuery(reader) };
+  if (['SELECT', 'WITH'].some((word) => reader.isWord(word)) || reader.isSymbol('(')) {
+    return { kind: 'query', query: parseQuery(reader) };
+  }
+  if (!reader.isWord('VALUES')) {
+    throw reader.expected('SELECT, VALUES, or a subquery in the query body');
+  }
   if (!reader.isWord('ROW', 1)) {
     reader.advance();
     const rows: (readonly Expression[])[] = [];

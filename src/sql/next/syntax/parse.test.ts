@@ -289,12 +289,12 @@ describe('words that need quoting', () => {
 });
 
 const notColumn = `array_agg case cast ceil current_catalog current_date current_time
-  current_timestamp current_user exists extract false floor interval listagg localtime localtimestamp
-  not null overlay position safe_cast session_user substring trim true try_cast user`;
+  current_timestamp current_user exists extract false floor interval listagg localtime
+  localtimestamp not null overlay position safe_cast session_user substring trim true try_cast user`;
 
 const notAlias = `analyze as cluster cross distribute end except explain fetch full group having
-  inner intersect join lateral left limit natural offset on order outer partition pivot qualify right
-  select set sort top union using view where window with`;
+  inner intersect join lateral left limit natural offset on order outer partition pivot qualify
+  right select set sort top union using view where window with`;
 
 /** Whether the text parses, with the word as the name of a relation or a column, or as an alias. */
 function isName(sql: string, word: string): boolean {
