@@ -7,6 +7,10 @@ export type StatementError = ErrorParts &
     | { readonly code: 'sql.notAuthorized'; readonly message: string }
     | { readonly code: 'sql.invalid'; readonly message: string }
     | { readonly code: 'sql.overBudget'; readonly message: string }
+    /** A value of the request does not fit the place of its parameter. */
+    | { readonly code: 'sql.parameter'; readonly message: string }
+    /** `AS OF` some other moment than the present. */
+    | { readonly code: 'sql.noHistory'; readonly message: string }
   );
 
 /** What a door may show beside the message, whose text is fixed. */
@@ -46,15 +50,27 @@ function partsOf({ place, hint }: ErrorDetail): ErrorParts {
 }
 
 /** The same text whether `table` does not exist or may not be read: nobody can tell which. */
-export function noSuchTable(table: string): SqlFailure {
+export function noSuchTable(table: string, detail: ErrorDetail = {}): SqlFailure {
   const message = `no such table: \`${table}\`. If the table exists, it may be marked private.`;
-  return new SqlFailure({ code: 'sql.noTable', table, message });
+  return new SqlFailure({ code: 'sql.noTable', table, message, ...partsOf(detail) });
 }
 
 /** `identity` in 64 hex digits. */
 export function notAuthorized(identity: string): SqlFailure {
   const message = `Caller ${identity} is not authorized to run SQL DML statements`;
   return new SqlFailure({ code: 'sql.notAuthorized', message });
+}
+
+/** `AS OF` is read and refused: no rows of the past are kept. */
+export function noHistory(detail: ErrorDetail = {}): SqlFailure {
+  const message =
+    'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
+  return new SqlFailure({ code: 'sql.noHistory', message, ...partsOf(detail) });
+}
+
+/** A value of the request that does not fit the place of its parameter. */
+export function badParameter(message: string): SqlFailure {
+  return new SqlFailure({ code: 'sql.parameter', message });
 }
 
 export function overBudget(message: string): SqlFailure {

@@ -40,6 +40,8 @@ export interface ParameterSpec {
   /** The name behind `$` or `:`; `undefined` is the caller's identity (`:sender`). */
   readonly name: string | undefined;
   readonly type: AlgebraicType;
+  /** Null has no meaning in its place: it is stored in a column, or limits the rows. */
+  readonly refusesNull: boolean;
 }
 
 /** A type of values, and whether there may be none: SQL's NULL. */

@@ -1,0 +1,106 @@
+import { mapExpression, visitExpression } from '../plan/expression.ts';
+import type { Expression, Select, Span } from '../syntax/ast.ts';
+import type { TypedItem } from './check-select.ts';
+import { requireResolved } from './coerce-query.ts';
+import { type Aggregates, type Environment, refuse } from './context.ts';
+import { sameTyped } from './same-typed.ts';
+import { typeAlone } from './type-expression.ts';
+import type { OrderKey, TypedAggregate, TypedExpression, TypedGrouping } from './typed.ts';
+
+export function isGrouped(
+  { groupBy, having }: Pick<Select, 'groupBy' | 'having'>,
+  aggregates: Aggregates,
+): boolean {
+  return groupBy.length > 0 || having !== undefined || aggregates.size > 0;
+}
+
+/** An item by its position or name, or any expression without aggregates. */
+export function checkGroupingKeys(
+  groupBy: readonly Expression[],
+  items: readonly TypedItem[],
+  environment: Environment,
+): readonly TypedExpression[] {
+  const { aggregates } = environment;
+  return groupBy.map((expression) => {
+    const key =
+      itemAt(expression, items, 'GROUP BY', environment)?.expression ??
+      typeAlone(expression, environment);
+    requireResolved(key, expression, environment);
+    visitExpression(key, (inner) => {
+      if (typeof aggregates === 'string' || !aggregates.has(inner)) return;
+      throw refuse('Aggregate functions cannot stand in GROUP BY', expression.span, environment);
+    });
+    return key;
+  });
+}
+
+/** The item that an integer in GROUP BY or ORDER BY counts to, from 1. */
+export function itemAt<Item>(
+  expression: Expression,
+  items: readonly Item[],
+  clause: string,
+  environment: Environment,
+): Item | undefined {
+  if (expression.kind !== 'number' || !/^-?\d+$/.test(expression.text)) return undefined;
+  const item = items[Number(expression.text) - 1];
+  if (item !== undefined) return item;
+  const message = `${clause} ${expression.text} is not a position in the list of ${items.length}`;
+  throw refuse(message, expression.span, environment);
+}
+
+export interface GroupedParts {
+  readonly keys: readonly TypedExpression[];
+  readonly aggregates: Aggregates;
+  readonly items: readonly TypedItem[];
+  readonly having: TypedExpression | undefined;
+  readonly havingSpan: Span | undefined;
+  readonly order: readonly OrderKey[];
+  readonly span: Span;
+}
+
+/** Replaces keys and aggregates by their values; a column that is left over is an error. */
+export function applyGrouping(parts: GroupedParts, environment: Environment) {
+  const { keys, aggregates, span } = parts;
+  const firstValue = environment.statement.newValues(keys.length + aggregates.size);
+  const numbered = new Map([...aggregates.keys()].map((node, at) => [node, at]));
+  const ownSlots = new Set(environment.scope.relations.map(({ slot }) => slot));
+  const values = keys.map(({ type, isNullable }, at): TypedExpression => {
+    return { kind: 'value', value: firstValue + at, type, isNullable };
+  });
+  const columnKeys = new Map<string, TypedExpression>();
+  const otherKeys: (readonly [key: TypedExpression, value: TypedExpression])[] = [];
+  keys.forEach((key, at) => {
+    const value = values[at] as TypedExpression;
+    if (key.kind === 'column') columnKeys.set(`${key.slot}.${key.column}`, value);
+    else otherKeys.push([key, value]);
+  });
+  const group = (expression: TypedExpression, place: Span): TypedExpression =>
+    mapExpression(expression, (inner) => {
+      const aggregate = numbered.get(inner);
+      if (aggregate !== undefined && inner.kind === 'value') {
+        return { ...inner, value: firstValue + keys.length + aggregate };
+      }
+      if (inner.kind !== 'column') {
+        return otherKeys.find(([key]) => sameTyped(key, inner))?.[1];
+      }
+      const value = columnKeys.get(`${inner.slot}.${inner.column}`);
+      if (value !== undefined || !ownSlots.has(inner.slot)) return value;
+      const message = `\`${inner.name}\` must be in GROUP BY or inside an aggregate function`;
+      throw refuse(message, place, environment);
+    });
+  const grouping: TypedGrouping = {
+    keys,
+    aggregates: [...aggregates.values()] as readonly TypedAggregate[],
+    firstValue,
+  };
+  return {
+    grouping,
+    items: parts.items.map((item) => group(item.expression, item.span)),
+    having: parts.having && group(parts.having, parts.havingSpan ?? span),
+    order: parts.order.map((order): OrderKey => {
+      if (order.key.kind === 'output') return order;
+      const expression = group(order.key.expression, span);
+      return { ...order, key: { kind: 'expression', expression } };
+    }),
+  };
+}

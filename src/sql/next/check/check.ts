@@ -1,0 +1,101 @@
+import type { TableSpec } from '../../../schema/catalog.ts';
+import { identityToHex } from '../../../values/identity.ts';
+import { invalid, notAuthorized } from '../../failure.ts';
+import type { Statement } from '../syntax/ast.ts';
+import type { Parsed } from '../syntax/parse.ts';
+import { checkQuery } from './check-query.ts';
+import { checkSetVariable, checkShowVariable, variableTableName } from './check-variable.ts';
+import { checkDelete, checkInsert, checkUpdate } from './check-write.ts';
+import { requireSettled } from './coerce-query.ts';
+import { type CheckScope, type Environment, StatementContext } from './context.ts';
+import { requireFullSurface } from './full-surface.ts';
+import { emptyScope } from './scope.ts';
+import type { StatementParts, TypedRead, TypedStatement, TypedWrite } from './typed.ts';
+
+export type { CheckScope } from './context.ts';
+
+/**
+ * Gives every name and literal of a statement its meaning. What comes out depends on the schema, on
+ * the rights and on which parameters have values, not on who asks: `:sender` is a parameter.
+ *
+ * The order is part of the contract: first what is not in the dialect at all; then tables, and one
+ * that the caller may not read does not exist, whatever else is wrong; then names and types;
+ * whether the caller may write comes last. Throws `SqlFailure`.
+ */
+export function check({ statement, source }: Parsed, scope: CheckScope): TypedStatement {
+  requireFullSurface(statement, source, scope.parameterNames);
+  const context = new StatementContext(scope.schema, scope.rights);
+  const environment: Environment = {
+    statement: context,
+    source,
+    showsPlaces: true,
+    scope: emptyScope,
+    commonTables: undefined,
+    aggregates: 'this place',
+    aliases: undefined,
+    takesFields: true,
+    expanding: [],
+  };
+  return checkStatement(statement, environment, scope);
+}
+
+/** Whether it reads or writes; `parts` are those of the statement around it. */
+function checkStatement(
+  statement: Statement,
+  environment: Environment,
+  scope: CheckScope,
+): TypedStatement {
+  if (statement.kind === 'explain') {
+    const { isAnalyze } = statement;
+    const inner = checkPlain(statement.statement, environment, scope);
+    const { slotCount, valueCount, parameters, views } = inner;
+    const parts: StatementParts = { slotCount, valueCount, parameters, views };
+    return { ...parts, kind: 'explain', isAnalyze, statement: inner };
+  }
+  return checkPlain(statement, environment, scope);
+}
+
+function checkPlain(
+  statement: Exclude<Statement, { readonly kind: 'explain' }>,
+  environment: Environment,
+  scope: CheckScope,
+): TypedRead | TypedWrite {
+  const context = environment.statement;
+  switch (statement.kind) {
+    case 'query': {
+      const query = requireSettled(checkQuery(statement.query, environment), environment);
+      return { kind: 'read', query, ...context.finish() };
+    }
+    case 'show':
+      return {
+        kind: 'read',
+        query: checkShowVariable(statement, environment),
+        ...context.finish(),
+      };
+    case 'insert':
+      return authorized({ ...checkInsert(statement, environment), ...context.finish() }, scope);
+    case 'update':
+      return authorized({ ...checkUpdate(statement, environment), ...context.finish() }, scope);
+    case 'delete':
+      return authorized({ ...checkDelete(statement, environment), ...context.finish() }, scope);
+    case 'set':
+      return authorized(
+        { ...checkSetVariable(statement, environment), ...context.finish() },
+        scope,
+      );
+    default:
+      throw invalid(statement.message);
+  }
+}
+
+function authorized<Write extends TypedWrite>(write: Write, scope: CheckScope): Write {
+  requireWritable(write.table, scope);
+  return write;
+}
+
+function requireWritable(table: TableSpec, { rights, identity }: CheckScope): void {
+  if (!rights.writes) throw notAuthorized(identityToHex(identity));
+  if (table.kind === 'system' && table.name !== variableTableName) {
+    throw invalid(`Unsupported: SQL cannot change the system table \`${table.name}\``);
+  }
+}

@@ -1,0 +1,111 @@
+import { assert } from '../../../assert.ts';
+import type { AlgebraicType } from '../../../values/type.ts';
+import { promotedType } from '../functions/arithmetic.ts';
+import { operandsOf, visitQuery } from '../plan/expression.ts';
+import type { Expression } from '../syntax/ast.ts';
+import { type Environment, equalTypes, mismatch, stringType } from './context.ts';
+import { unwrapped } from './field.ts';
+import { infer, typeOpen, unresolvedParameter } from './type-expression.ts';
+import { fitsNumber, isOpen, ownType } from './type-literal.ts';
+import type { TypedExpression } from './typed.ts';
+
+/** The same value as a value of type `type`, to which there is a conversion. */
+export function converted(
+  operand: TypedExpression,
+  type: AlgebraicType,
+  environment: Environment,
+): TypedExpression {
+  if (equalTypes(operand.type, type, environment)) return operand;
+  return { kind: 'convert', operand, type, isNullable: operand.isNullable };
+}
+
+/** True for what a table holds as it is: such numbers are compared with their like only. */
+export function isStored(expression: TypedExpression, environment: Environment): boolean {
+  switch (expression.kind) {
+    case 'column':
+      return environment.statement.tableSlots.has(expression.slot);
+    case 'field':
+    case 'variant':
+      return isStored(expression.operand, environment);
+    default:
+      return false;
+  }
+}
+
+/**
+ * Gives all expressions one type, as the branches of a CASE have it: the type that they share, or
+ * the number type that holds them all. Literals, nulls and parameters follow the others.
+ */
+export function typeTogether(
+  expressions: readonly Expression[],
+  environment: Environment,
+): readonly TypedExpression[] {
+  const inferred = expressions.map((expression) => infer(expression, environment));
+  const typed = alike(inferred, environment);
+  let common = commonTypeOf(typed, expressions, environment);
+  for (const expression of expressions) {
+    if (!isOpen(expression) || expression.kind === 'null' || expression.kind === 'parameter') {
+      continue;
+    }
+    const own = ownType(expression);
+    if (common === undefined) common = own;
+    else if (!fitsNumber(expression, common)) common = promotedType(common, own) ?? common;
+  }
+  const type = common;
+  return expressions.map((expression, at) => {
+    const one = typed[at];
+    if (one !== undefined) return converted(one, type ?? one.type, environment);
+    assert(isOpen(expression), 'what has a type of its own was typed');
+    if (type === undefined && expression.kind === 'parameter') {
+      throw unresolvedParameter(expression.span, environment);
+    }
+    return typeOpen(expression, type ?? stringType, environment);
+  });
+}
+
+/** Options stay what they are among their like; beside other types it is their value that counts. */
+function alike(
+  inferred: readonly (TypedExpression | undefined)[],
+  environment: Environment,
+): readonly (TypedExpression | undefined)[] {
+  const [first, ...others] = inferred.filter((typed) => typed !== undefined);
+  if (first === undefined) return inferred;
+  if (others.every((typed) => equalTypes(typed.type, first.type, environment))) return inferred;
+  return inferred.map((typed) => typed && unwrapped(typed, environment));
+}
+
+function commonTypeOf(
+  typed: readonly (TypedExpression | undefined)[],
+  expressions: readonly Expression[],
+  environment: Environment,
+): AlgebraicType | undefined {
+  let common: AlgebraicType | undefined;
+  typed.forEach((one, at) => {
+    if (one === undefined) return;
+    if (common === undefined || equalTypes(common, one.type, environment)) {
+      common ??= one.type;
+      return;
+    }
+    const promoted = promotedType(common, one.type);
+    if (promoted === undefined) {
+      const { span } = expressions[at] as Expression;
+      throw mismatch(one.type, common, span, environment);
+    }
+    common = promoted;
+  });
+  return common;
+}
+
+/** How many expressions one stands for, counting shared ones at each place. */
+export function sizeOf(
+  expression: TypedExpression,
+  sizes: WeakMap<TypedExpression, number>,
+): number {
+  const known = sizes.get(expression);
+  if (known !== undefined) return known;
+  let size = 1;
+  for (const operand of operandsOf(expression)) size += sizeOf(operand, sizes);
+  if (expression.kind === 'subquery') visitQuery(expression.query, () => size++);
+  sizes.set(expression, size);
+  return size;
+}

@@ -1,0 +1,77 @@
+import type { TableSpec } from '../../../schema/catalog.ts';
+import { nearestNames } from '../../../schema/nearest-names.ts';
+import type { SqlSchema } from '../../schema.ts';
+
+/** On whose behalf a statement is checked. */
+export interface StatementCaller {
+  readonly identity: bigint;
+  readonly isOwner: boolean;
+}
+
+/**
+ * What a caller may do. A pure function of who they are, so that finer rights have a place to go.
+ */
+export interface Rights {
+  readonly readsPrivateTables: boolean;
+  readonly writes: boolean;
+  readonly exceedsRowLimit: boolean;
+  /** Filters of row-level security do not hold for them. */
+  readonly bypassesFilters: boolean;
+}
+
+export function rightsOf(caller: StatementCaller): Rights {
+  return caller.isOwner ? ownerRights : strangerRights;
+}
+
+/** One object each: what is cached for callers of the same rights is found by it. */
+export const ownerRights: Rights = {
+  readsPrivateTables: true,
+  writes: true,
+  exceedsRowLimit: true,
+  bypassesFilters: true,
+};
+const strangerRights: Rights = {
+  readsPrivateTables: false,
+  writes: false,
+  exceedsRowLimit: false,
+  bypassesFilters: false,
+};
+
+/**
+ * The table or view that `name` means to a caller with these rights: canonical names first, then
+ * those of the module's source. A table that the caller may not read takes no part in the search,
+ * so every name behaves as it would in a database without that table.
+ */
+export function visibleTable(
+  schema: SqlSchema,
+  rights: Rights,
+  name: string,
+): TableSpec | undefined {
+  let bySource: TableSpec | undefined;
+  for (const table of schema.tables) {
+    if (!isVisible(table, rights)) continue;
+    if (table.name === name) return table;
+    if (table.sourceName === name) bySource ??= table;
+  }
+  return bySource;
+}
+
+/** Names of the tables that the caller may read: the only ones that advice may mention. */
+export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly string[] {
+  return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
+}
+
+function isVisible(table: TableSpec, rights: Rights): boolean {
+  return table.access === 'public' || rights.readsPrivateTables;
+}
+
+/** Longer names were hardly mistyped, and comparing takes the product of the lengths. */
+const comparedLengthMax = 64;
+
+/** "Did you mean `users`?", if one of `names` is near to what was written. */
+export function nameHint(written: string, names: readonly string[]): string | undefined {
+  if (written.length > comparedLengthMax) return undefined;
+  const comparable = names.filter((name) => name.length <= comparedLengthMax && name !== written);
+  const [nearest] = nearestNames(written, comparable);
+  return nearest === undefined ? undefined : `Did you mean \`${nearest}\`?`;
+}
