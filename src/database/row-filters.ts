@@ -1,9 +1,6 @@
-import { present } from '../assert.ts';
-import { check } from '../sql/check/check.ts';
-import { invalid, SqlFailure } from '../sql/failure.ts';
+import { SqlFailure } from '../sql/failure.ts';
+import { checkFilter } from '../sql/next/check/check-published.ts';
 import type { SqlSchema } from '../sql/schema.ts';
-import { toDialect } from '../sql/syntax/dialect.ts';
-import { parse } from '../sql/syntax/parse.ts';
 
 /** A filter of row-level security that no database can have; `message` is for the publisher. */
 export class RowFilterError extends Error {
@@ -25,17 +22,9 @@ export function filtersByTable(
     if (seen.has(text)) throw wrong('An RLS rule is defined twice', text);
     seen.add(text);
     const id = returnedTable(text, schema);
-    const table = schema.tables.find((other) => other.id === id);
-    if (table?.kind === 'view') {
+    if (schema.views.has(id)) {
       const advice = 'Let the view itself decide which rows a caller sees.';
-      throw wrong(`Cannot define RLS rule on view: ${table.name}. ${advice}`, text);
-    }
-    if (table?.access === 'private') {
-      throw wrong(
-        `Cannot define RLS rule on private table: ${table.name}. ` +
-          'Please make table public if you wish to restrict access using RLS.',
-        text,
-      );
+      throw wrong(`Cannot define RLS rule on a view. ${advice}`, text);
     }
     filters.set(id, [...(filters.get(id) ?? []), text]);
   }
@@ -44,24 +33,12 @@ export function filtersByTable(
 
 function returnedTable(text: string, schema: SqlSchema): number {
   try {
-    return checkFilter(text, schema);
+    return checkFilter(text, schema).tableId;
   } catch (error) {
-    if (error instanceof SqlFailure) throw wrong(error.message, text);
-    throw error;
+    if (!(error instanceof SqlFailure)) throw error;
+    const { message, hint } = error.error;
+    throw wrong(hint === undefined ? message : `${message} ${hint}`, text);
   }
-}
-
-function checkFilter(text: string, schema: SqlSchema): number {
-  const catalog = { ...schema, views: [], nextId: 0 };
-  const typed = check(toDialect(parse(text)), catalog, { identity: 0n, isOwner: true });
-  if (typed.kind !== 'select') throw invalid('Unsupported: Non-SELECT queries');
-  if (typed.output.kind !== 'row') {
-    throw invalid(
-      'Column projections are not supported in subscriptions; ' +
-        'Subscriptions must return a table type',
-    );
-  }
-  return present(typed.relations[typed.output.relation], 'relation of a filter').table.id;
 }
 
 function wrong(message: string, text: string): RowFilterError {

@@ -77,13 +77,17 @@ describe('the schema of statements', () => {
 
   it.each([
     ['a private table', 'SELECT * FROM diary', 'Cannot define RLS rule on private table: diary. '],
-    ['a view', 'SELECT * FROM my_letters', 'Cannot define RLS rule on view: my_letters. '],
+    ['a view', 'SELECT * FROM my_letters', 'Cannot define RLS rule on a view. '],
     ['a table that is not there', 'SELECT * FROM letters', 'no such table: `letters`. '],
     ['two relations', 'SELECT * FROM letter JOIN diary', 'SELECT * is not supported for joins'],
     ['columns', 'SELECT id FROM letter', 'Column projections are not supported in subscriptions; '],
+    ['nothing', 'SELECT * FORM letter', 'sql parser error: '],
+    ['rows in an order', 'SELECT * FROM letter ORDER BY id', 'Unsupported: '],
+    ['rows that are written', 'DELETE FROM letter', 'Unsupported: Non-SELECT queries'],
     ['no condition', 'SELECT * FROM letter WHERE id', 'Unexpected type: '],
   ])('[sql 10.3] refuses a filter for %s', (_, sql, message) => {
-    const make = () => schemaOf({ views: [mine], rowLevelSecurity: [sql] });
+    const views = [{ ...mine, isPublic: true }];
+    const make = () => schemaOf({ views, rowLevelSecurity: [sql] });
     expect(make).toThrow(RowFilterError);
     expect(make).toThrow(message);
     expect(make).toThrow(` (in the RLS rule \`${sql}\`)`);

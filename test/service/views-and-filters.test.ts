@@ -169,8 +169,7 @@ const wrongFilters: [string, string[], string][] = [
   [
     'for a view',
     ['SELECT * FROM all_pets'],
-    'Cannot define RLS rule on view: all_pets. ' +
-      'Let the view itself decide which rows a caller sees.',
+    'Cannot define RLS rule on a view. Let the view itself decide which rows a caller sees.',
   ],
 ];
 
