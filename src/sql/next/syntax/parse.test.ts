@@ -290,7 +290,8 @@ describe('words that need quoting', () => {
 
 const notColumn = `array_agg case cast ceil current_catalog current_date current_time
   current_timestamp current_user exists extract false floor interval listagg localtime
-  localtimestamp not null overlay position safe_cast session_user substring trim true try_cast user`;
+  localtimestamp not null overlay position safe_cast session_user substring trim true try_cast
+  user`;
 
 const notAlias = `analyze as cluster cross distribute end except explain fetch full group having
   inner intersect join lateral left limit natural offset on order outer partition pivot qualify
