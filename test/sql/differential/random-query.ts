@@ -317,7 +317,9 @@ function joinCondition(wish: Wish, relations: readonly ScopeRelation[], rows: nu
   const earlier = atomsOf(relations.slice(0, -1), true);
   const added = atomsOf(relations.slice(-1), true);
   const scope: Scope = { ...scopeOf(wish, [...earlier, ...added], rows), mayRaise: false };
-  const pairs = earlier.flatMap((a) => added.flatMap((b) => (a.kind === b.kind && a.kind !== 'duration' ? [[a, b]] : [])));
+  const pairs = earlier.flatMap((a) =>
+    added.flatMap((b) => (a.kind === b.kind && a.kind !== 'duration' ? [[a, b]] : [])),
+  );
   const pair = pairs.length > 0 && random.chance(0.85) ? random.pick(pairs) : undefined;
   if (pair === undefined) return randomCondition(scope, 2);
   const [a, b] = random.chance(0.5) ? pair : pair.toReversed();

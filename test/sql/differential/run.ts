@@ -170,11 +170,17 @@ async function described(postgres: Postgres, { schema, statement }: Case): Promi
   const answer = answerText(await postgres.run(theirs, kinds));
   return [
     problem ?? 'the smallest case does not fail again',
-    ...schema.map(tableText),
-    `  ours:       ${ours}`,
-    `  PostgreSQL: ${theirs}`,
     ...answers,
     `  PostgreSQL: ${answer}`,
+    '  as a regression:',
+    '  {',
+    `    name: '',`,
+    `    tables: {${schema.map(tableText).join('')}\n    },`,
+    `    ours: ${JSON.stringify(ours)},`,
+    ...(ours === theirs ? [] : [`    postgres: ${JSON.stringify(theirs)},`]),
+    `    kinds: ${JSON.stringify(kinds)},`,
+    `    orderedBy: ${JSON.stringify(orderOf(statement))},`,
+    '  },',
   ].join('\n');
 }
 
@@ -182,8 +188,13 @@ function tableText({ name, columns, indexes, rows }: RandomTable): string {
   const types = columns.map(({ name: column, kind, isOption }) => {
     return `${column} ${kind}${isOption ? '?' : ''}`;
   });
-  const cells = rows.map((row) => `(${row.map(cellText).join(', ')})`);
-  return `  ${name}(${types.join(', ')}) [${indexes.join(' ')}]\n    ${cells.join(' ')}`;
+  const cells = rows.map((row) => `[${row.map(plainText).join(', ')}]`);
+  return `\n      '${name}(${types.join(', ')}) [${indexes.join(' ')}]': [${cells.join(', ')}],`;
+}
+
+function plainText(value: Plain): string {
+  if (typeof value === 'bigint') return `${value}n`;
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
 function answerText(answer: Answer): string {
