@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { moduleOf, named, ref, type TableSketch } from '../../test/schema/module-builder.ts';
-import { optionType, sum, unitType } from '../values/special-types.ts';
+import { optionType, product, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { catalogOf } from './build-catalog.ts';
 import type { Catalog } from './catalog.ts';
@@ -50,21 +50,39 @@ function zeroOf(type: AlgebraicType | undefined): Uint8Array {
   return type?.kind === 'sum' ? Uint8Array.of(1) : new Uint8Array(bytes);
 }
 
-/** Up to three tables. Draws that are no valid modules are left out: one index declared twice. */
+/** A view of rows of the first table, which always has a column `a`. */
+const viewSketch = fc
+  .record({
+    sourceName: fc.constantFrom('seen', 'aView', 'a_view'),
+    isAnonymous: fc.boolean(),
+    isPublic: fc.boolean(),
+    key: fc.constantFrom('a', undefined),
+  })
+  .map(({ key, ...parts }) => {
+    const returnType: AlgebraicType = { kind: 'array', element: ref(0) };
+    return { key, view: { ...parts, index: 0, params: product(), returnType } };
+  });
+
+/** Up to three tables and two views. Draws that are no valid modules are left out: one index declared twice. */
 const module = fc
   .tuple(
     fc
       .constantFrom(['t'], ['t', 'u'], ['u', 'someTable'])
       .chain((names) => fc.tuple(...names.map(sketch))),
     fc.integer({ min: 1, max: 3 }),
+    fc.array(viewSketch, { maxLength: 2 }),
   )
-  .map(([tables, variants]) => {
+  .map(([tables, variants, views]) => {
     const names = ['One', 'Two', 'Three'].slice(0, variants);
     const filler = Array.from({ length: enumRef - tables.length }, () => unitType);
     const choice = sum(...names.map((variant) => [variant, unitType] as const));
     return moduleOf(tables, {
       typespace: { types: [...filler, choice] },
       types: [named('Choice', enumRef)],
+      views: views.map(({ view }) => view),
+      viewPrimaryKeys: views.flatMap(({ key, view }) => {
+        return key === undefined ? [] : [{ viewName: view.sourceName, columns: [key] }];
+      }),
     });
   })
   .filter(isValid);
@@ -108,7 +126,9 @@ describe('a plan', () => {
           const kept = columnCount(before, table.id) ?? table.columns.length;
           expect(defaults.get(table.id)?.length ?? 0).toBe(table.columns.length - kept);
         }
-        const hasLess = before.tables.some(({ id }) => columnCount(after, id) === undefined);
+        const hasLess =
+          before.tables.some(({ id }) => columnCount(after, id) === undefined) ||
+          before.views.some(({ id }) => after.views.every((view) => view.id !== id));
         expect(plan.breaksClients).toBe(hasLess || defaults.size > 0);
         expect(plan.text.includes('!!! Warning')).toBe(plan.breaksClients);
       }),
