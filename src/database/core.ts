@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { Program } from './program.ts';
+import type { StartRead } from './read-execution.ts';
 import type { ViewInstances } from './views/view-instances.ts';
 
 /** What the work of one turn acts on. Only code that runs inside a turn may touch it. */
@@ -23,6 +24,7 @@ export interface DatabaseCore {
   /** Writes a line into the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   readonly views: ViewInstances;
+  readonly startRead: StartRead;
   /** Replaced by an update. */
   program: Program;
 }

@@ -6,7 +6,8 @@ import { CallQueue } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectClient, connectedClients, disconnectClient } from './lifecycle.ts';
-import { Refusal } from './outcome.ts';
+import { endedByUpdate, type LongReadOutcome, LongReads } from './long-reads.ts';
+import { Refusal, type SqlRequest } from './outcome.ts';
 import {
   descriptionOf,
   examineProgram,
@@ -37,7 +38,8 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
  *
  * ```
  *  submit ─▶ queue ─▶ turn: run each request ─▶ write records ─▶ hand over ─▶ sync ─▶ durable
- *                       ▲                                            │
+ *                       ▲    then a slice of                         │
+ *                       │    reads that paused                       │
  *                       └──────── the next turn runs meanwhile ◀─────┘
  * ```
  *
@@ -54,6 +56,7 @@ export class Database {
   readonly #core: DatabaseCore;
   readonly #around: DatabaseSurroundings;
   readonly #queue = new CallQueue<QueuedWork>();
+  readonly #longReads: LongReads;
   #state: 'serving' | 'closing' | 'ended' = 'serving';
   /** The loop that takes turns, while there is work. */
   #loop: Promise<void> | undefined;
@@ -67,6 +70,7 @@ export class Database {
   constructor(core: DatabaseCore, around: DatabaseSurroundings) {
     this.#core = core;
     this.#around = around;
+    this.#longReads = new LongReads(core.clock, (ticket) => this.#begin(ticket));
   }
 
   get description(): DatabaseDescription {
@@ -143,7 +147,7 @@ export class Database {
   /** Never rejects: what goes wrong ends the database. */
   async #takeTurns(): Promise<void> {
     try {
-      while (this.#queue.length > 0 && !this.#hasEnded()) {
+      while (this.#hasWork() && !this.#hasEnded()) {
         await this.#around.nextTurn();
         if (this.#hasEnded()) return;
         this.#turn();
@@ -153,46 +157,76 @@ export class Database {
     }
   }
 
+  #hasWork(): boolean {
+    return this.#queue.length > 0 || this.#longReads.count > 0;
+  }
+
   #turn(): void {
-    const { clock, store } = this.#core;
     const results: TurnResult[] = [];
-    const startedAt = clock.monotonicMillis();
     let last: number | undefined;
-    const runBatch = (): void => {
-      while (results.length < limits.callsPerTurnMax) {
-        const work = this.#queue.take();
-        if (work === undefined) return;
-        if (work.kind === 'request') last = work.ticketed.ticket;
-        results.push(this.#run(work));
-        if (work.kind === 'update') return;
-        if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) return;
-      }
+    const work = (): void => {
+      last = this.#runBatch(results);
+      this.#conclude(this.#longReads.goOn(), results);
+      this.#running = undefined;
     };
     const { runner } = this.#core.program;
-    if (runner.batch === undefined) runBatch();
-    else runner.batch(runBatch);
+    if (runner.batch === undefined) work();
+    else runner.batch(work);
+    const written = this.#writes;
     this.#write(last);
     this.#around.progress.resting();
-    this.#around.owner.handOver({ results, write: this.#writes, offset: store.offset });
+    if (results.length === 0 && this.#writes === written) return;
+    const { offset } = this.#core.store;
+    this.#around.owner.handOver({ results, write: this.#writes, offset });
     this.#startSync();
   }
 
-  #run(work: QueuedWork): TurnResult {
-    const ticket = work.kind === 'request' ? work.ticketed.ticket : work.ticket;
-    this.#running = ticket;
-    this.#around.progress.calling(ticket);
-    const reply = work.kind === 'request' ? this.#answer(work.ticketed) : this.#finishUpdate(work);
-    this.#running = undefined;
-    return { ticket, reply };
+  /** Runs what waits, adds the results, and returns the last ticket. */
+  #runBatch(results: TurnResult[]): number | undefined {
+    const { clock } = this.#core;
+    const startedAt = clock.monotonicMillis();
+    let last: number | undefined;
+    while (results.length < limits.callsPerTurnMax) {
+      const work = this.#queue.take();
+      if (work === undefined) break;
+      if (work.kind === 'request') last = work.ticketed.ticket;
+      this.#run(work, results);
+      if (work.kind === 'update') break;
+      if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) break;
+    }
+    return last;
   }
 
-  #answer({ request, acceptedMicros }: TicketedRequest): DatabaseReply {
+  #run(work: QueuedWork, results: TurnResult[]): void {
+    const ticket = work.kind === 'request' ? work.ticketed.ticket : work.ticket;
+    this.#begin(ticket);
+    const reply =
+      work.kind === 'request'
+        ? this.#answer(work.ticketed)
+        : this.#finishUpdate(work, (ended) => this.#conclude(ended, results));
+    this.#running = undefined;
+    if (reply !== undefined) results.push({ ticket, reply });
+  }
+
+  #begin(ticket: number): void {
+    this.#running = ticket;
+    this.#around.progress.calling(ticket);
+  }
+
+  #conclude(ended: readonly LongReadOutcome[], results: TurnResult[]): void {
+    for (const { ticket, outcome } of ended) {
+      results.push({ ticket, reply: { kind: 'queried', outcome } });
+    }
+  }
+
+  /** `undefined`: a read that has paused, and is answered in a later turn. */
+  #answer({ ticket, request, acceptedMicros }: TicketedRequest): DatabaseReply | undefined {
     const core = this.#core;
     switch (request.kind) {
       case 'call':
         return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
       case 'query':
-        return { kind: 'queried', outcome: runQuery(core, request.query, acceptedMicros) };
+        return this.#query(ticket, request.query, acceptedMicros);
       case 'connect':
         return this.#connect(request, acceptedMicros);
       case 'disconnect':
@@ -204,6 +238,12 @@ export class Database {
       default:
         return unreachable(request);
     }
+  }
+
+  #query(ticket: number, query: SqlRequest, acceptedMicros: bigint): DatabaseReply | undefined {
+    const begun = runQuery(this.#core, query, acceptedMicros);
+    const outcome = begun.kind === 'paused' ? this.#longReads.add(ticket, begun) : begun;
+    return outcome === undefined ? undefined : { kind: 'queried', outcome };
   }
 
   #connect({ caller, connectionId }: ConnectRequest, timestampMicros: bigint): DatabaseReply {
@@ -250,13 +290,21 @@ export class Database {
     return examineProgram(program, context, this.#around);
   }
 
-  #finishUpdate({ loaded, request, acceptedMicros }: PreparedUpdate): DatabaseReply {
+  #finishUpdate(
+    { ticket, loaded, request, acceptedMicros }: PreparedUpdate,
+    conclude: (ended: readonly LongReadOutcome[]) => void,
+  ): DatabaseReply {
+    const stopReads = (): void => {
+      conclude(this.#longReads.endAll(endedByUpdate));
+      this.#begin(ticket);
+    };
     try {
       const endsConnections = applyUpdate(this.#core, {
         loaded,
         permission: request.permission,
         timestampMicros: acceptedMicros,
         hash: this.#around.hash,
+        stopReads,
       });
       return { kind: 'updated', description: this.description, endsConnections };
     } catch (error) {
@@ -306,6 +354,7 @@ export class Database {
   #stop(error: unknown): void {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
+    this.#longReads.abandon();
     this.#core.log.abandon();
     this.#around.owner.stopped({ error, running: this.#running });
   }

@@ -28,6 +28,7 @@ import {
   programOf,
   reloadProgram,
 } from './program.ts';
+import { type StartRead, startRead } from './read-execution.ts';
 import { RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
@@ -44,6 +45,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly entropy: Entropy;
   /** Wall-clock time of one SQL statement, in milliseconds. */
   readonly statementMillisMax: number;
+  /** How reads are run, where not by the SQL room. */
+  readonly startRead?: StartRead;
   /** Takes lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   /** Told in full sentences what recovery cut off. */
@@ -182,6 +185,7 @@ function coreOf(
     program,
     connections,
     views: viewsOf(options, store, program),
+    startRead: options.startRead ?? startRead,
   };
 }
 

@@ -1,49 +1,71 @@
+import { limits } from '../limits.ts';
 import { timeBudget } from '../sql/budget.ts';
-import { invalid, SqlFailure } from '../sql/failure.ts';
-import { executeRead, executeWrite, type PreparedWrite, prepare } from '../sql/statement.ts';
+import { invalid } from '../sql/failure.ts';
+import { executeWrite, type PreparedWrite, prepare } from '../sql/statement.ts';
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlOutcome, SqlRequest } from './outcome.ts';
+import { PausedQuery, sqlErrorOf } from './paused-query.ts';
+import type { ReadExecution } from './read-execution.ts';
 import { enter, leave } from './run-call.ts';
 import { noBytes } from './run-reducer.ts';
 import { statementFailureText } from './views/view-failure.ts';
 
+type Ended =
+  | Omit<Extract<SqlOutcome, { kind: 'result' }>, 'micros'>
+  | Omit<Extract<SqlOutcome, { kind: 'failed' }>, 'micros'>;
 type SqlRows = Omit<Extract<SqlOutcome, { kind: 'result' }>, 'kind' | 'offset' | 'micros'>;
 
 /**
- * Runs one statement to its outcome, against the rows of the last commit. Like a call it is done
- * within a connection; a write is a transaction of its own. Synchronous.
+ * Runs one statement against the rows of the last commit: to its outcome, or, a read, until its
+ * first slice is over. Like a call it is done within a connection; a write is a transaction of its
+ * own. Synchronous.
  */
 export function runQuery(
   core: DatabaseCore,
   query: SqlRequest,
   acceptedMicros: bigint,
-): SqlOutcome {
+): SqlOutcome | PausedQuery {
+  const { clock } = core;
   const refusal = enter(core, query.caller, query.connection, acceptedMicros);
   if (refusal !== undefined) {
     return { kind: 'failed', error: { code: 'connection.refused', message: refusal }, micros: 0 };
   }
-  const startedAt = core.clock.monotonicMillis();
-  const micros = () => Math.round((core.clock.monotonicMillis() - startedAt) * 1000);
-  try {
-    const rows = runStatement(core, query, acceptedMicros);
-    return { kind: 'result', ...rows, offset: core.store.offset, micros: micros() };
-  } catch (error) {
-    if (!(error instanceof SqlFailure)) throw error;
-    return { kind: 'failed', error: error.error, micros: micros() };
-  } finally {
-    leave(core, query.caller, query.connection, acceptedMicros);
+  const startedAt = clock.monotonicMillis();
+  const millis = () => clock.monotonicMillis() - startedAt;
+  const outcome = begin(core, query, acceptedMicros);
+  if ('run' in outcome) {
+    const read = new PausedQuery(core, { query, acceptedMicros }, outcome, millis());
+    return read.resume() ?? read;
   }
+  const ended = { ...outcome, micros: Math.round(millis() * 1000) };
+  leave(core, query.caller, query.connection, acceptedMicros);
+  return ended;
 }
 
-function runStatement(core: DatabaseCore, query: SqlRequest, timestampMicros: bigint): SqlRows {
-  const { store, clock, statementMillisMax } = core;
-  const statement = prepare(query.sql, { store, caller: query.caller });
-  const budget = timeBudget(() => clock.monotonicMillis(), statementMillisMax);
-  if (statement.kind === 'write') {
-    return runWrite(core, statement, query, timestampMicros, budget);
+/** Starts a read, or runs a write. */
+function begin(
+  core: DatabaseCore,
+  query: SqlRequest,
+  timestampMicros: bigint,
+): ReadExecution | Ended {
+  const { store, clock, statementMillisMax: millisMax } = core;
+  const now = () => clock.monotonicMillis();
+  try {
+    const statement = prepare(query.sql, { store, caller: query.caller });
+    if (statement.kind === 'read') {
+      return core.startRead(statement, store, {
+        now,
+        millisMax,
+        sliceMillis: limits.readSliceMillisMax,
+      });
+    }
+    const budget = timeBudget(now, millisMax);
+    const rows = runWrite(core, statement, query, timestampMicros, budget);
+    return { kind: 'result', ...rows, offset: store.offset };
+  } catch (error) {
+    return { kind: 'failed', error: sqlErrorOf(error) };
   }
-  return { ...executeRead(statement, store, budget), inserted: 0, deleted: 0, updated: 0 };
 }
 
 function runWrite(

@@ -25,6 +25,8 @@ export interface ProgramUpdate {
   readonly permission: UpdatePermission;
   readonly timestampMicros: bigint;
   readonly hash: ProgramHash;
+  /** Called when the update is allowed, before it changes anything: what reads on has to stop. */
+  readonly stopReads: () => void;
 }
 
 /**
@@ -82,7 +84,7 @@ export function schemaChangeOf(
 }
 
 function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
-  const { loaded, permission, timestampMicros } = update;
+  const { loaded, permission, timestampMicros, stopReads } = update;
   const { store, log, program: old } = core;
   const plan = planMigration(old.definition, loaded.definition);
   if (plan.kind === 'manual') {
@@ -90,6 +92,7 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
     throw refusal('migration.refused', text);
   }
   checkPermission(core, permission, plan.breaksClients, update);
+  stopReads();
   const before = store.catalog;
   const catalog = catalogOf(loaded.definition, before);
   const sql = checkedSchema(core, loaded.definition, catalog);

@@ -94,7 +94,10 @@ export class CoreUnderTest {
   }
 
   sql(text: string, sender = ownerIdentity): SqlOutcome {
-    return runQuery(this.core, { ...this.#asked(sender), sql: text }, this.clock.nowMicros());
+    const query = { ...this.#asked(sender), sql: text };
+    const outcome = runQuery(this.core, query, this.clock.nowMicros());
+    if (outcome.kind === 'paused') throw new Error('the clock stands still, so nothing pauses');
+    return outcome;
   }
 
   /** The rows of a view for a caller, sorted by their text. Throws as a statement would. */
@@ -133,6 +136,7 @@ export class CoreUnderTest {
       },
       timestampMicros: this.clock.nowMicros(),
       hash: programHash,
+      stopReads: () => undefined,
     });
   }
 
