@@ -1,0 +1,29 @@
+import type { RowSink } from './compile-output.ts';
+
+/** One encoded row at a time, in a buffer that is used again for the next. */
+export class ByteSink implements RowSink {
+  bytes: Uint8Array = new Uint8Array(128);
+  length = 0;
+
+  /** Starts over. What was shown before is overwritten. */
+  reset(): void {
+    this.length = 0;
+  }
+
+  append(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    const at = this.length;
+    if (at + length > this.bytes.length) this.#grow(at + length);
+    const into = this.bytes;
+    if (length < 64) {
+      for (let index = 0; index < length; index++) into[at + index] = bytes[from + index] as number;
+    } else into.set(bytes.subarray(from, to), at);
+    this.length = at + length;
+  }
+
+  #grow(needed: number): void {
+    const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+}

@@ -1,0 +1,152 @@
+import { check } from '../../src/sql/next/check/check.ts';
+import type { TypedRead, TypedStatement } from '../../src/sql/next/check/typed.ts';
+import {
+  ownerRights,
+  rightsOf,
+  type StatementCaller,
+} from '../../src/sql/next/check/visibility.ts';
+import type { PlanOptions, ReadPlan } from '../../src/sql/next/plan/plan.ts';
+import { planStatement } from '../../src/sql/next/plan/plan-statement.ts';
+import { statisticsOf } from '../../src/sql/next/plan/statistics.ts';
+import { QueryBudget } from '../../src/sql/next/run/budget.ts';
+import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/next/run/execution.ts';
+import { encodeQueryValue } from '../../src/sql/next/run/value-codec.ts';
+import { parse } from '../../src/sql/next/syntax/parse.ts';
+import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
+import { Store } from '../../src/store/store.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
+import { decoderOf } from '../../src/values/decode.ts';
+import { encoderOf } from '../../src/values/encode.ts';
+import { identityType } from '../../src/values/special-types.ts';
+import type { ProductType } from '../../src/values/type.ts';
+import type { Value } from '../../src/values/value.ts';
+import { type SampleTable, sampleCatalog } from './sample-tables.ts';
+
+export interface LabOptions extends Partial<PlanOptions> {
+  readonly parameters?: Readonly<Record<string, Value>>;
+  readonly caller?: StatementCaller;
+  /** Pauses as often as it can. */
+  readonly isPausing?: boolean;
+  /** What happens in each pause. */
+  readonly duringPause?: () => void;
+  /** Memory it may take. */
+  readonly memoryBytesMax?: number;
+}
+
+export const labOwner: StatementCaller = { identity: 0xabn, isOwner: true };
+
+/** A store with rows, and each stage of a query to be looked at on its own. */
+export class QueryLab {
+  readonly store: Store;
+  readonly schema: SqlSchema;
+  readonly tables: SqlTables;
+  pauseCount = 0;
+
+  constructor(
+    tables: readonly SampleTable[],
+    filters: Readonly<Record<string, readonly string[]>> = {},
+  ) {
+    const catalog = sampleCatalog(...tables);
+    this.store = new Store(catalog);
+    const idOf = (name: string): number => this.store.tableByName(name)?.id ?? -1;
+    this.schema = {
+      tables: catalog.tables,
+      types: catalog.types,
+      views: new Map(),
+      filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
+    };
+    this.tables = {
+      table: (id) => {
+        const table = this.store.table(id);
+        if (table === undefined) throw new Error(`no table ${id}`);
+        return table;
+      },
+    };
+  }
+
+  /** Adds rows, each a list of the values of its columns. */
+  insert(name: string, rows: readonly (readonly Value[])[]): void {
+    const table = this.store.tableByName(name);
+    if (table === undefined) throw new Error(`no table ${name}`);
+    const encode = encoderOf(table.rowType, table.types);
+    const transaction = this.store.begin();
+    const writer = new BinaryWriter();
+    for (const row of rows) {
+      writer.reset();
+      encode(writer, row);
+      const code = transaction.insert(table, writer.finish(), writer.length);
+      if (code < 0) throw new Error(`insert: ${code}`);
+    }
+    transaction.commit();
+  }
+
+  check(sql: string, { parameters = {}, caller = labOwner }: LabOptions = {}): TypedStatement {
+    const rights = caller.isOwner ? ownerRights : rightsOf(caller);
+    const parameterNames = new Set(Object.keys(parameters));
+    const { schema } = this;
+    return check(parse(sql), { schema, rights, identity: caller.identity, parameterNames });
+  }
+
+  plan(sql: string, options: LabOptions = {}): ReadPlan {
+    const typed = this.check(sql, options);
+    if (typed.kind !== 'read') throw new Error(`not a read: ${sql}`);
+    return this.planTyped(typed, options);
+  }
+
+  planTyped(typed: TypedRead, { useIndexes = true, optimise = true }: LabOptions = {}): ReadPlan {
+    const statistics = statisticsOf(this.tables);
+    const { types } = this.schema;
+    return planStatement(typed, {
+      types: { types },
+      statistics,
+      options: { useIndexes, optimise },
+    });
+  }
+
+  read(sql: string, options: LabOptions = {}): ReadResult {
+    const plan = this.plan(sql, options);
+    const { types } = this.schema;
+    const compiled = compileRead(plan, { types });
+    const { isPausing = false, caller = labOwner, parameters = {} } = options;
+    const { memoryBytesMax = Number.POSITIVE_INFINITY } = options;
+    const sliceMillis = isPausing ? 0 : Number.POSITIVE_INFINITY;
+    const budget = new QueryBudget({
+      sliceMillis,
+      memoryBytesMax,
+      ...(isPausing ? { rowsPerCheck: 1 } : {}),
+    });
+    const execution = new ReadExecution(compiled, {
+      tables: this.tables,
+      budget,
+      nowMicros: 0n,
+      parameters: plan.parameters.map(({ name, type }) => {
+        if (name === undefined) return encodeQueryValue(identityType, caller.identity);
+        const writer = new BinaryWriter();
+        const value = parameters[name];
+        if (value === undefined) return undefined;
+        encoderOf(type, { types })(writer, value);
+        return writer.finish();
+      }),
+    });
+    try {
+      while (execution.run() === 'paused') {
+        this.pauseCount++;
+        options.duringPause?.();
+      }
+      return execution.result();
+    } finally {
+      execution.dispose();
+    }
+  }
+
+  rows(sql: string, options: LabOptions = {}): Value[] {
+    const { columns, rows, rowCount } = this.read(sql, options);
+    const rowType: ProductType = { kind: 'product', elements: columns };
+    const decode = decoderOf(rowType, { types: this.schema.types });
+    const reader = new BinaryReader(rows);
+    const values = Array.from({ length: rowCount }, () => decode(reader));
+    if (reader.remaining > 0) throw new Error('bytes left over after the rows');
+    return values;
+  }
+}
