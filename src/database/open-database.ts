@@ -191,12 +191,12 @@ function coreOf(
 
 function viewsOf(options: DatabaseOptions, store: Store, program: Program): ViewInstances {
   const { ownerIdentity: owner, clock, statementMillisMax, report, progress } = options;
-  const { runner, definition } = program;
+  const { runner, definition, sql } = program;
   return new ViewInstances({
     store,
     report,
     progress,
-    program: viewProgramOf(runner, definition, store.catalog),
+    program: viewProgramOf(runner, definition, sql),
     runQuery: viewQueryRunner({ store, owner, clock, statementMillisMax }),
   });
 }

@@ -17,7 +17,7 @@ import { migrationToken, type ProgramHash } from './program-hash.ts';
 import { RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
-import { viewProgramOf } from './views/served-views.ts';
+import { type ViewProgram, viewProgramOf } from './views/served-views.ts';
 import { updateFailureText } from './views/view-failure.ts';
 
 export interface ProgramUpdate {
@@ -99,7 +99,8 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   const schema = schemaChangeOf(loaded, catalog, before, plan.steps);
   const migration = prepare(core, catalog, addedDefaults(plan.steps, catalog));
   const offset = migration.apply();
-  replaceViews(core, loaded, migration, plan.breaksClients);
+  const views = viewProgramOf(loaded.runner, loaded.definition, sql);
+  replaceViews(core, views, migration, plan.breaksClients);
   log.appendSchema(offset, schema, undefined, inputsOf(core, timestampMicros));
   core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
@@ -159,12 +160,11 @@ function prepare(
  */
 function replaceViews(
   core: DatabaseCore,
-  { runner, definition }: LoadedProgram,
+  program: ViewProgram,
   migration: Migration,
   breaksClients: boolean,
 ): void {
-  const { store, views } = core;
-  const program = viewProgramOf(runner, definition, store.catalog);
+  const { views } = core;
   const failure = views.replaceProgram(program, breaksClients);
   if (failure === undefined) {
     views.commit();

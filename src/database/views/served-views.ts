@@ -1,10 +1,9 @@
 import { present } from '../../assert.ts';
 import type { ModuleRunner } from '../../module/runner.ts';
-import type { Catalog, TableSpec } from '../../schema/catalog.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import { scopesOf } from '../../schema/flatten.ts';
-import type { Typespace } from '../../values/type.ts';
-import { viewTable } from '../sql-schema.ts';
+import type { SqlSchema } from '../../sql/schema.ts';
 
 /** A view that the program can evaluate. */
 export interface ServedView {
@@ -16,7 +15,8 @@ export interface ServedView {
   readonly hookId: number;
   /** The shape of its rows. */
   readonly table: TableSpec;
-  readonly types: Typespace;
+  /** What its query may name. */
+  readonly schema: SqlSchema;
 }
 
 /** A program with its views, by their ids in the catalog. */
@@ -25,20 +25,22 @@ export interface ViewProgram {
   readonly views: ReadonlyMap<number, ServedView>;
 }
 
-/** `catalog` is the one that `definition` led to. */
+/** `schema` is the one that `definition` led to. */
 export function viewProgramOf(
   runner: ModuleRunner,
   definition: ModuleDefinition,
-  catalog: Catalog,
+  schema: SqlSchema,
 ): ViewProgram {
   const hookIds = hookIdsOf(definition);
-  const views = catalog.views.map((spec): [number, ServedView] => {
-    const { id, name, isAnonymous } = spec;
+  const views = new Map<number, ServedView>();
+  for (const table of schema.tables) {
+    const { id, name } = table;
+    const view = schema.views.get(id);
+    if (view === undefined) continue;
     const hookId = present(hookIds.get(name), `number of the view ${name}`);
-    const table = viewTable(spec);
-    return [id, { id, name, isAnonymous, hookId, table, types: catalog }];
-  });
-  return { runner, views: new Map(views) };
+    views.set(id, { id, name, isAnonymous: view.isAnonymous, hookId, table, schema });
+  }
+  return { runner, views };
 }
 
 /** Views are numbered through all modules, those with a sender and the anonymous ones apart. */

@@ -47,7 +47,7 @@ export function newInstance(
   sender: bigint | undefined,
   usedMicros: bigint,
 ): ViewInstance {
-  const table = new Table({ ...view.table, id: number }, view.types);
+  const table = new Table({ ...view.table, id: number }, { types: view.schema.types });
   const key = instanceKey(view.id, sender);
   const reads = { tables: new Set<number>(), keys: new Map() };
   return { key, number, viewId: view.id, sender, table, reads, usedMicros, bytes: 0 };

@@ -57,7 +57,7 @@ export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner 
 
 function typeFault(
   columns: readonly NamedType[],
-  { table, types }: ServedView,
+  { table, schema: types }: ServedView,
   queried: Typespace,
 ): string | undefined {
   const returned: AlgebraicType = { kind: 'product', elements: columns };

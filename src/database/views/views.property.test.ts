@@ -21,8 +21,8 @@ const anonymous = ['hero_one', 'everyone', 'totals', 'strong', 'exact', 'secrets
 
 /** What a fresh evaluation gives, put through a table of its own. */
 function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value[] {
-  const { store, program: served } = database.core;
-  const { views } = viewProgramOf(served.runner, served.definition, store.catalog);
+  const { program: served } = database.core;
+  const { views } = viewProgramOf(served.runner, served.definition, served.sql);
   const view = [...views.values()].find((candidate) => candidate.name === name);
   if (view === undefined) throw new Error(`there is no view ${name}`);
   const outcome = served.runner.callView?.({
@@ -31,7 +31,7 @@ function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value
     sender: view.isAnonymous ? undefined : sender,
   });
   if (outcome?.kind !== 'rows') throw new Error(`${name} gives no rows`);
-  const table = new Table(view.table, view.types);
+  const table = new Table(view.table, { types: view.schema.types });
   const transaction = new Store({ tables: [], views: [], types: [], nextId: 1 }).begin();
   expect(replaceRows(table, transaction, outcome)).toBeUndefined();
   return rowsIn(table);
