@@ -3,7 +3,7 @@ import type { AlgebraicType, SumType } from '../../../src/values/type.ts';
 import { typeText } from '../../../src/values/typespace.ts';
 import { uuidToText } from '../../../src/values/uuid.ts';
 import type { SumValue, Value } from '../../../src/values/value.ts';
-import { Engine, type EngineMode } from '../engine.ts';
+import { Engine, type EngineAnswer, type EngineMode } from '../engine.ts';
 import type { Answer, Cell } from './answer.ts';
 import { type Kind, typeOf } from './kinds.ts';
 import { type RandomSchema, sampleTableOf, storedValue } from './random-schema.ts';
@@ -31,9 +31,18 @@ export class Ours {
     }
   }
 
+  /** A bug must not end the search for the smallest case that shows it. */
+  #ask(sql: string): EngineAnswer {
+    try {
+      return this.#engine.run(sql);
+    } catch (error) {
+      return { kind: 'refused', message: crashText(error) };
+    }
+  }
+
   /** The answer in neutral form. Columns of another type than `kinds` says are an error. */
   run(sql: string, kinds: readonly Kind[]): Answer {
-    const answer = this.#engine.run(sql);
+    const answer = this.#ask(sql);
     if (answer.kind === 'refused') {
       return { kind: 'refused', reason: reasonOf(answer.message), message: answer.message };
     }
@@ -48,6 +57,11 @@ export class Ours {
       rows: rows.map((row) => row.map((value, at) => cellOf(columns[at]?.type, value))),
     };
   }
+}
+
+function crashText(error: unknown): string {
+  const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return `crashed: ${stack.split('\n').slice(0, 4).join(' ')}`;
 }
 
 function reasonOf(message: string): Extract<Answer, { kind: 'refused' }>['reason'] {

@@ -13,6 +13,8 @@ export interface DifferentialRun {
   readonly seed: number;
   readonly schemas: number;
   readonly statementsPerSchema: number;
+  /** The share of statements that write. */
+  readonly writes?: number;
 }
 
 export interface DifferentialReport {
@@ -37,7 +39,7 @@ export function emptyReport(): DifferentialReport {
  */
 export async function runDifferential(
   postgres: Postgres,
-  { seed, schemas, statementsPerSchema }: DifferentialRun,
+  { seed, schemas, statementsPerSchema, writes = 0.12 }: DifferentialRun,
   report: DifferentialReport = emptyReport(),
 ): Promise<DifferentialReport> {
   for (let at = 0; at < schemas; at++) {
@@ -45,7 +47,7 @@ export async function runDifferential(
     const trial = new Trial(postgres, randomSchema(random));
     await trial.load();
     for (let left = statementsPerSchema; left > 0; left--) {
-      const write = random.chance(0.12) ? randomWrite(trial.schema, random) : undefined;
+      const write = random.chance(writes) ? randomWrite(trial.schema, random) : undefined;
       const statement = write ?? randomQuery(trial.schema, random);
       const before = trial.schema;
       const problem = await trial.check(statement, report);
