@@ -137,6 +137,18 @@ export const limits = {
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */
   requestMillisMax: 300_000,
+  /** One message of a client over a WebSocket, put together from its frames. */
+  socketMessageBytesMax: 32 * mebibyte,
+  /** Names, texts, numbers and brackets in one message of a client that is JSON. */
+  socketTextPartsMax: 65_536,
+  /** Queries of one subscription. */
+  querySetQueriesMax: 4_096,
+  /** Messages that one frame of the server holds at most, and bytes beyond which it takes no more. */
+  serverFrameMessagesMax: 4_096,
+  serverFrameBytesTarget: 512 * kibibyte,
+  /** The same for a frame of the client. */
+  clientFrameMessagesMax: 4_096,
+  clientFrameBytesTarget: 256 * kibibyte,
   /** Connections that the service holds at once. */
   connectionsMax: 10_000,
   /** Time for accepted work to finish when the service stops. */
@@ -144,6 +156,10 @@ export const limits = {
 } as const;
 
 assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
+assert(
+  limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
+  'what our client packs must be let in',
+);
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
 assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');
 assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument must be parseable');

@@ -1,0 +1,144 @@
+/** What the codecs of all versions of messages are put together from. */
+import { type BinaryReader, DecodeError, tooManyElements } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+
+/**
+ * Stands in a message where rows would be encoded: bytes that were encoded once and are copied into
+ * the messages of all who get the same rows. Decoding never gives one.
+ */
+export interface EncodedRows {
+  readonly kind: 'encoded';
+  readonly bytes: Uint8Array;
+}
+
+/** One message of a sum of messages: how the interface names it, and what reads its fields. */
+export interface MessageArm<Message> {
+  readonly name: string;
+  readonly read: (reader: BinaryReader) => Message;
+}
+
+/** A message that is well formed and yet refused; its text is told to the other side as it is. */
+export class RefusedMessageError extends DecodeError {}
+
+/**
+ * Reads one message of the sum `sumName`, whose tags count `arms`. What follows it is left. Throws
+ * `DecodeError`, whose text says in which message and at which byte.
+ */
+export function readTagged<Message>(
+  reader: BinaryReader,
+  sumName: string,
+  arms: readonly MessageArm<Message>[],
+): Message {
+  const tag = reader.u8();
+  const arm = arms[tag];
+  if (arm === undefined) throw unknownTagOf(sumName, tag);
+  try {
+    return arm.read(reader);
+  } catch (error) {
+    if (!(error instanceof DecodeError) || error instanceof RefusedMessageError) throw error;
+    const place = `in ${arm.name} at byte ${reader.offset}`;
+    throw new DecodeError(`${error.message}, ${place}`, { cause: error });
+  }
+}
+
+export function unknownTagOf(sumName: string, tag: number): DecodeError {
+  return new DecodeError(`unknown tag 0x${tag.toString(16)} for sum type ${sumName}`);
+}
+
+/** The bytes that `write` writes, in a buffer of their own. */
+export function encodedBy(write: (writer: BinaryWriter) => void): Uint8Array {
+  const writer = new BinaryWriter();
+  write(writer);
+  return writer.finish();
+}
+
+/**
+ * Reads a count and that many items, each of at least `itemBytesMin` bytes: a count that what is
+ * left cannot hold fails at once.
+ */
+export function readList<Item>(
+  reader: BinaryReader,
+  itemBytesMin: number,
+  read: (reader: BinaryReader) => Item,
+): Item[] {
+  return readItems(reader, readCount(reader, itemBytesMin), read);
+}
+
+/** The queries of one subscription, at most `limits.querySetQueriesMax`. */
+export function readQueries(reader: BinaryReader): string[] {
+  const count = readCount(reader, 4);
+  checkQueryCount(count);
+  return readItems(reader, count, readString);
+}
+
+export function checkQueryCount(count: number): void {
+  if (count <= limits.querySetQueriesMax) return;
+  throw new DecodeError(`${count} queries exceed the ${limits.querySetQueriesMax} of one set`);
+}
+
+function readCount(reader: BinaryReader, itemBytesMin: number): number {
+  const count = reader.u32();
+  if (count * itemBytesMin > reader.remaining) throw tooManyElements(count);
+  return count;
+}
+
+function readItems<Item>(
+  reader: BinaryReader,
+  count: number,
+  read: (reader: BinaryReader) => Item,
+): Item[] {
+  const items: Item[] = [];
+  for (let index = 0; index < count; index += 1) items.push(read(reader));
+  return items;
+}
+
+export function writeList<Item>(
+  writer: BinaryWriter,
+  items: readonly Item[],
+  write: (writer: BinaryWriter, item: Item) => void,
+): void {
+  writer.u32(items.length);
+  for (const item of items) write(writer, item);
+}
+
+export function readOption<Item>(
+  reader: BinaryReader,
+  read: (reader: BinaryReader) => Item,
+): Item | undefined {
+  const tag = reader.u8();
+  if (tag > 1) throw unknownTagOf('option', tag);
+  return tag === 0 ? read(reader) : undefined;
+}
+
+export function writeOption<Item>(
+  writer: BinaryWriter,
+  item: Item | undefined,
+  write: (writer: BinaryWriter, item: Item) => void,
+): void {
+  writer.u8(item === undefined ? 1 : 0);
+  if (item !== undefined) write(writer, item);
+}
+
+/** A count and that many bytes, not copied: the result is a view of what is read from. */
+export function readView(reader: BinaryReader): Uint8Array {
+  const byteCount = reader.u32();
+  const at = reader.claim(byteCount, '[u8]');
+  const { buffer, byteOffset } = reader.source;
+  return new Uint8Array(buffer, byteOffset + at, byteCount);
+}
+
+export function readU32(reader: BinaryReader): number {
+  return reader.u32();
+}
+
+export function writeU32(writer: BinaryWriter, value: number): void {
+  writer.u32(value);
+}
+
+export function readString(reader: BinaryReader): string {
+  return reader.string();
+}
+
+export function writeString(writer: BinaryWriter, text: string): void {
+  writer.string(text);
+}

@@ -1,0 +1,237 @@
+/**
+ * Lists of encoded rows, as messages carry them: a hint where the rows lie, then their bytes without
+ * anything between.
+ *
+ * ```text
+ * 00 ‖ size: u16 ‖ count of bytes: u32 ‖ bytes                      every row has `size` bytes
+ * 01 ‖ count: u32 ‖ count × start: u64 ‖ count of bytes: u32 ‖ bytes     rows of several sizes
+ * ```
+ */
+import { assert } from '../assert.ts';
+import { type BinaryReader, DecodeError } from '../values/binary-reader.ts';
+import type { BinaryWriter } from '../values/binary-writer.ts';
+import { readView, unknownTagOf } from './message-parts.ts';
+
+/** Encoded rows, one after another in `data`, and where each of them lies. */
+export type RowList = FixedSizeRows | OffsetRows;
+
+export interface FixedSizeRows {
+  readonly kind: 'fixedSize';
+  /** Bytes of every row, 1 to 65,535; the length of `data` is a multiple of it. */
+  readonly rowBytes: number;
+  readonly data: Uint8Array;
+}
+
+export interface OffsetRows {
+  readonly kind: 'offsets';
+  /** Where each row starts in `data`, from 0 upwards; it ends where the next one starts. */
+  readonly starts: Uint32Array;
+  readonly data: Uint8Array;
+}
+
+export const emptyRowList: RowList = {
+  kind: 'offsets',
+  starts: new Uint32Array(0),
+  data: new Uint8Array(0),
+};
+
+/** The fewest bytes that a row list takes. */
+export const rowListBytesMin = 7;
+
+export function rowCountOf(list: RowList): number {
+  return list.kind === 'offsets' ? list.starts.length : list.data.length / list.rowBytes;
+}
+
+/** The rows, each a view of `list.data`. */
+export function* rowsOf(list: RowList): Generator<Uint8Array, void, void> {
+  const { data } = list;
+  const count = rowCountOf(list);
+  for (let index = 0, start = 0; index < count; index += 1) {
+    const end = rowEnd(list, index);
+    yield data.subarray(start, end);
+    start = end;
+  }
+}
+
+/** Calls `visit` with the bounds of each row in `list.data`; makes nothing per row. */
+export function forEachRow(list: RowList, visit: (start: number, end: number) => void): void {
+  const count = rowCountOf(list);
+  for (let index = 0, start = 0; index < count; index += 1) {
+    const end = rowEnd(list, index);
+    visit(start, end);
+    start = end;
+  }
+}
+
+function rowEnd(list: RowList, index: number): number {
+  if (list.kind === 'fixedSize') return (index + 1) * list.rowBytes;
+  return list.starts[index + 1] ?? list.data.length;
+}
+
+/**
+ * Collects rows where they lie and copies each of them once, when the list is written: nothing may
+ * change the rows in between.
+ */
+export class RowListBuilder {
+  #sources: Uint8Array[] = [];
+  #starts: number[] = [];
+  #ends: number[] = [];
+  #byteCount = 0;
+  /** Bytes of every row so far; `undefined` without rows and when they differ. */
+  #rowBytes: number | undefined;
+
+  get rowCount(): number {
+    return this.#sources.length;
+  }
+
+  /** Bytes of all rows. */
+  get byteCount(): number {
+    return this.#byteCount;
+  }
+
+  /** The row is `source[start, end)`. */
+  add(source: Uint8Array, start = 0, end: number = source.length): void {
+    const rowBytes = end - start;
+    if (this.#sources.length === 0) this.#rowBytes = rowBytes;
+    else if (rowBytes !== this.#rowBytes) this.#rowBytes = undefined;
+    this.#sources.push(source);
+    this.#starts.push(start);
+    this.#ends.push(end);
+    this.#byteCount += rowBytes;
+  }
+
+  writeTo(writer: BinaryWriter): void {
+    assert(this.#byteCount <= 0xffff_ffff, 'the rows of one list have a count of 32 bits');
+    const fixed = fixedRowBytes(this.#rowBytes);
+    if (fixed === undefined) this.#writeStarts(writer);
+    else writeFixedSize(writer, fixed);
+    writer.u32(this.#byteCount);
+    const at = writer.claim(this.#byteCount);
+    this.#copyTo(writer.source, at);
+  }
+
+  /** The list, with a copy of the rows. */
+  toRowList(): RowList {
+    const data = new Uint8Array(this.#byteCount);
+    this.#copyTo(data, 0);
+    const rowBytes = fixedRowBytes(this.#rowBytes);
+    if (rowBytes !== undefined) return { kind: 'fixedSize', rowBytes, data };
+    const starts = new Uint32Array(this.rowCount);
+    let start = 0;
+    for (let row = 0; row < starts.length; row += 1) {
+      starts[row] = start;
+      start += this.#rowLength(row);
+    }
+    return { kind: 'offsets', starts, data };
+  }
+
+  #copyTo(target: Uint8Array, targetStart: number): void {
+    let at = targetStart;
+    for (const [row, source] of this.#sources.entries()) {
+      target.set(source.subarray(this.#starts[row], this.#ends[row]), at);
+      at += this.#rowLength(row);
+    }
+  }
+
+  #writeStarts(writer: BinaryWriter): void {
+    const { rowCount } = this;
+    writer.u8(offsetsTag);
+    writer.u32(rowCount);
+    const at = writer.claim(8 * rowCount);
+    const view = writer.dataView;
+    let start = 0;
+    for (let row = 0; row < rowCount; row += 1) {
+      writeStart(view, at + 8 * row, start);
+      start += this.#rowLength(row);
+    }
+  }
+
+  #rowLength(row: number): number {
+    return (this.#ends[row] ?? 0) - (this.#starts[row] ?? 0);
+  }
+}
+
+/** The list of `rows`, which are copied. */
+export function rowListOf(rows: Iterable<Uint8Array>): RowList {
+  const builder = new RowListBuilder();
+  for (const row of rows) builder.add(row);
+  return builder.toRowList();
+}
+
+export function writeRowList(writer: BinaryWriter, list: RowList): void {
+  if (list.kind === 'fixedSize') {
+    writeFixedSize(writer, list.rowBytes);
+  } else {
+    const { starts } = list;
+    writer.u8(offsetsTag);
+    writer.u32(starts.length);
+    const at = writer.claim(8 * starts.length);
+    const view = writer.dataView;
+    for (const [row, start] of starts.entries()) writeStart(view, at + 8 * row, start);
+  }
+  writer.bytes(list.data);
+}
+
+/**
+ * Reads a row list, checked so that every row lies within its data. `data` is a view of what is
+ * read from.
+ */
+export function readRowList(reader: BinaryReader): RowList {
+  const tag = reader.u8();
+  if (tag === fixedSizeTag) return readFixedSize(reader);
+  if (tag === offsetsTag) return readOffsets(reader);
+  throw unknownTagOf('RowSizeHint', tag);
+}
+
+function readFixedSize(reader: BinaryReader): RowList {
+  const rowBytes = reader.u16();
+  if (rowBytes === 0) throw new DecodeError('a row list announces rows of 0 bytes');
+  const data = readView(reader);
+  if (data.length % rowBytes !== 0) {
+    throw new DecodeError(`${data.length} bytes are no whole number of rows of ${rowBytes}`);
+  }
+  return { kind: 'fixedSize', rowBytes, data };
+}
+
+function readOffsets(reader: BinaryReader): RowList {
+  const count = reader.u32();
+  const at = reader.claim(8 * count, 'row offsets');
+  const view = reader.dataView;
+  const starts = new Uint32Array(count);
+  let before = 0;
+  for (let row = 0; row < count; row += 1) {
+    const start = view.getUint32(at + 8 * row, true);
+    const isWide = view.getUint32(at + 8 * row + 4, true) !== 0;
+    if (isWide || start < before || (row === 0 && start !== 0)) {
+      throw new DecodeError(`row ${row} starts at a wrong offset`);
+    }
+    starts[row] = start;
+    before = start;
+  }
+  const data = readView(reader);
+  if (before > data.length || (count === 0 && data.length > 0)) {
+    throw new DecodeError(`${data.length} bytes of rows do not fit the offsets of the rows`);
+  }
+  return { kind: 'offsets', starts, data };
+}
+
+function writeFixedSize(writer: BinaryWriter, rowBytes: number): void {
+  writer.u8(fixedSizeTag);
+  writer.u16(rowBytes);
+}
+
+function writeStart(view: DataView, at: number, start: number): void {
+  view.setUint32(at, start, true);
+  view.setUint32(at + 4, 0, true);
+}
+
+/** `rowBytes` if it can be announced as the size of every row. */
+function fixedRowBytes(rowBytes: number | undefined): number | undefined {
+  const isFixed = rowBytes !== undefined && rowBytes > 0 && rowBytes <= fixedRowBytesMax;
+  return isFixed ? rowBytes : undefined;
+}
+
+const fixedSizeTag = 0;
+const offsetsTag = 1;
+/** The size is announced in 16 bits. */
+const fixedRowBytesMax = 0xffff;
