@@ -1,4 +1,5 @@
 /** What the codecs of all versions of messages are put together from. */
+import { limits } from '../limits.ts';
 import { type BinaryReader, DecodeError, tooManyElements } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 
