@@ -68,7 +68,7 @@ function examplesOf(room: string): Example[] {
 }
 
 describe('the examples in the comments of the module library', () => {
-  const examples = examplesOf('server');
+  const examples = [...examplesOf('declare'), ...examplesOf('server')];
 
   it('compile', async () => {
     expect(examples.length).toBeGreaterThan(90);

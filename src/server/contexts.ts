@@ -1,3 +1,4 @@
+import type { QueryBuilder } from '../declare/query-types.ts';
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
 import type { TimeDuration } from '../values/time-duration.ts';
@@ -6,7 +7,6 @@ import type { Uuid } from '../values/uuid.ts';
 import type { AuthCtx } from './auth.ts';
 import type { DbView, ReadonlyDbView } from './handles.ts';
 import type { RequestInit, SyncResponse } from './http-messages.ts';
-import type { QueryBuilder } from './query-types.ts';
 import type { Random } from './random.ts';
 
 /**

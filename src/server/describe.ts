@@ -1,3 +1,8 @@
+import { columnOf } from '../declare/builder.ts';
+import { columnsOf, resolved } from '../declare/composite.ts';
+import { indexSourceName, toPascalCase } from '../declare/names.ts';
+import { type DeclaredTable, isPrimaryKey } from '../declare/table.ts';
+import { TypeRegistry } from '../declare/type-registry.ts';
 import {
   emptyRawModule,
   type RawExplicitName,
@@ -12,13 +17,8 @@ import {
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, NamedType, ProductType } from '../values/type.ts';
-import { columnOf } from './builder.ts';
-import { columnsOf, resolved } from './composite.ts';
-import { indexSourceName, toPascalCase } from './names.ts';
 import { type AnyHandler, type Registration, registrationOf } from './registration.ts';
 import { routesOf } from './router.ts';
-import { type DeclaredTable, isPrimaryKey } from './table.ts';
-import { TypeRegistry } from './type-registry.ts';
 
 /** What a schema object hands to `describeModule`. */
 export interface SchemaParts {

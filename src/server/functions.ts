@@ -1,5 +1,8 @@
-import type { AnyBuilder, AnyType, inType, outType } from './builder.ts';
-import type { columnsType, elementType, RowBuilder, Unit } from './composite.ts';
+import type { AnyBuilder, AnyType, inType, outType } from '../declare/builder.ts';
+import type { columnsType, elementType, RowBuilder, Unit } from '../declare/composite.ts';
+import type { ArgsOf, Columns, RowInput, TraitsOf } from '../declare/infer.ts';
+import type { RowTypedQuery } from '../declare/query-types.ts';
+import type { AnyTable, TableSchema } from '../declare/table.ts';
 import type {
   AnonymousViewCtx,
   HandlerContext,
@@ -10,10 +13,7 @@ import type {
   ViewCtx,
 } from './contexts.ts';
 import type { Request, SyncResponse } from './http-messages.ts';
-import type { ArgsOf, Columns, RowInput, TraitsOf } from './infer.ts';
-import type { RowTypedQuery } from './query-types.ts';
 import type { ModuleExport } from './registration.ts';
-import type { AnyTable, TableSchema } from './table.ts';
 
 /** Parameters: types by name, or the columns of a row. */
 export type Params = Columns | RowBuilder<any>;

@@ -1,9 +1,9 @@
+import { type Bound, Range } from '../declare/range.ts';
+import type { TableIndex } from '../declare/table.ts';
 import { boundTags, errorCodes } from '../protocol/module-abi.ts';
 import type { BinaryWriter } from '../values/binary-writer.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { Bridge, Encode } from './bridge.ts';
-import { type Bound, Range } from './range.ts';
-import type { TableIndex } from './table.ts';
 import { checked, lazyEncoder, type Row, type TableAccess } from './table-handle.ts';
 
 /** The methods of one index: `find`, `delete`, `update` or `filter`, `delete`. */

@@ -4,14 +4,8 @@
  *
  * @module
  */
-export { ConnectionId } from '../values/connection-id.ts';
-export { Identity } from '../values/identity.ts';
-export { ScheduleAt } from '../values/schedule-at.ts';
-export { TimeDuration } from '../values/time-duration.ts';
-export { Timestamp } from '../values/timestamp.ts';
-export { Uuid } from '../values/uuid.ts';
-export type { AuthCtx, JwtClaims } from './auth.ts';
-export { ColumnBuilder, TypeBuilder } from './builder.ts';
+
+export { ColumnBuilder, TypeBuilder } from '../declare/builder.ts';
 export {
   ArrayBuilder,
   ByteArrayBuilder,
@@ -22,43 +16,15 @@ export {
   RowBuilder,
   SimpleSumBuilder,
   SumBuilder,
-} from './composite-builders.ts';
-export type {
-  AnonymousViewCtx,
-  HandlerContext,
-  InferSchema,
-  ProcedureCtx,
-  ReducerCtx,
-  TransactionCtx,
-  ViewCtx,
-} from './contexts.ts';
-export { errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
-export type {
-  HttpHandlerExport,
-  ProcedureExport,
-  Reducer,
-  ReducerExport,
-  ViewExport,
-} from './functions.ts';
-export type { DbView } from './handles.ts';
-export {
-  type BodyInit,
-  Headers,
-  type HeadersInit,
-  Request,
-  type RequestInit,
-  type ResponseInit,
-  SyncResponse,
-} from './http-messages.ts';
+} from '../declare/composite-builders.ts';
 export type {
   Infer,
   InferSpacetimeTypeOfRow,
   InferTypeOfParams,
   InferTypeOfRow,
   InferTypeOfTypeBuilder,
-} from './infer.ts';
-export type { ModuleConsole } from './module-globals.ts';
-export { toCamelCase } from './names.ts';
+} from '../declare/infer.ts';
+export { toCamelCase } from '../declare/names.ts';
 export {
   F32Builder,
   F32ColumnBuilder,
@@ -88,9 +54,16 @@ export {
   U128ColumnBuilder,
   U256Builder,
   U256ColumnBuilder,
-} from './number-builders.ts';
-export { isRowTypedQuery, isTypedQuery, makeQueryBuilder, toSql } from './query.ts';
-export { and, BooleanExpr, evaluateBooleanExpr, literal, not, or } from './query-expression.ts';
+} from '../declare/number-builders.ts';
+export { isRowTypedQuery, isTypedQuery, makeQueryBuilder, toSql } from '../declare/query.ts';
+export {
+  and,
+  BooleanExpr,
+  evaluateBooleanExpr,
+  literal,
+  not,
+  or,
+} from '../declare/query-expression.ts';
 export type {
   ColumnExpr,
   Query,
@@ -98,11 +71,8 @@ export type {
   RowExpr,
   RowTypedQuery,
   TableRef,
-} from './query-types.ts';
-export type { Random } from './random.ts';
-export { type Bound, Range } from './range.ts';
-export type { ModuleExport } from './registration.ts';
-export { Router } from './router.ts';
+} from '../declare/query-types.ts';
+export { type Bound, Range } from '../declare/range.ts';
 export {
   BoolBuilder,
   BoolColumnBuilder,
@@ -120,7 +90,45 @@ export {
   TimestampColumnBuilder,
   UuidBuilder,
   UuidColumnBuilder,
-} from './scalar-builders.ts';
+} from '../declare/scalar-builders.ts';
+export { t } from '../declare/t.ts';
+export { table } from '../declare/table.ts';
+export { ConnectionId } from '../values/connection-id.ts';
+export { Identity } from '../values/identity.ts';
+export { ScheduleAt } from '../values/schedule-at.ts';
+export { TimeDuration } from '../values/time-duration.ts';
+export { Timestamp } from '../values/timestamp.ts';
+export { Uuid } from '../values/uuid.ts';
+export type { AuthCtx, JwtClaims } from './auth.ts';
+export type {
+  AnonymousViewCtx,
+  HandlerContext,
+  InferSchema,
+  ProcedureCtx,
+  ReducerCtx,
+  TransactionCtx,
+  ViewCtx,
+} from './contexts.ts';
+export { errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
+export type {
+  HttpHandlerExport,
+  ProcedureExport,
+  Reducer,
+  ReducerExport,
+  ViewExport,
+} from './functions.ts';
+export type { DbView } from './handles.ts';
+export {
+  type BodyInit,
+  Headers,
+  type HeadersInit,
+  Request,
+  type RequestInit,
+  type ResponseInit,
+  SyncResponse,
+} from './http-messages.ts';
+export type { ModuleConsole } from './module-globals.ts';
+export type { Random } from './random.ts';
+export type { ModuleExport } from './registration.ts';
+export { Router } from './router.ts';
 export { CaseConversionPolicy, type ModuleSettings, schema } from './schema.ts';
-export { t } from './t.ts';
-export { table } from './table.ts';

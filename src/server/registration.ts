@@ -1,6 +1,6 @@
+import type { AnyType } from '../declare/builder.ts';
+import type { Columns } from '../declare/infer.ts';
 import type { Lifecycle } from '../schema/definition.ts';
-import type { AnyType } from './builder.ts';
-import type { Columns } from './infer.ts';
 import type { Router } from './router.ts';
 
 /**

@@ -1,9 +1,11 @@
+import { type AnyType, TypeBuilder } from '../declare/builder.ts';
+import { columnsOf, type UnitBuilder } from '../declare/composite.ts';
+import type { Columns } from '../declare/infer.ts';
+import { type AnyTable, DeclaredTable } from '../declare/table.ts';
 import { moduleHooksKey } from '../protocol/module-abi.ts';
 import type { Lifecycle } from '../schema/definition.ts';
 import type { RawModule } from '../schema/raw-module.ts';
 import type { Typespace } from '../values/type.ts';
-import { type AnyType, TypeBuilder } from './builder.ts';
-import { columnsOf, type UnitBuilder } from './composite.ts';
 import { describeModule, type SchemaParts } from './describe.ts';
 import type {
   AnonymousView,
@@ -24,7 +26,6 @@ import type {
   ViewOptions,
   ViewReturns,
 } from './functions.ts';
-import type { Columns } from './infer.ts';
 import { type ModuleHooks, startProgram } from './program.ts';
 import {
   type AnyHandler,
@@ -35,7 +36,6 @@ import {
 } from './registration.ts';
 import type { Router } from './router.ts';
 import type { Sys } from './sys.ts';
-import { type AnyTable, DeclaredTable } from './table.ts';
 
 /** Where the host finds the hooks of a module: on its default export, under this key. */
 const hooksKey: unique symbol = Symbol.for(moduleHooksKey);

@@ -1,11 +1,11 @@
+import { columnOf } from '../declare/builder.ts';
+import { indexSourceName } from '../declare/names.ts';
 import type { BinaryReader } from '../values/binary-reader.ts';
 import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import type { Bridge, Encode } from './bridge.ts';
-import { columnOf } from './builder.ts';
 import type { PlannedTable } from './describe.ts';
 import { makeIndexHandle } from './index-handle.ts';
-import { indexSourceName } from './names.ts';
 import { iterateRows, type RowIterator } from './row-iterator.ts';
 
 export type Row = Record<string, unknown>;

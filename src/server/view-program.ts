@@ -1,10 +1,10 @@
+import { isTypedQuery, queriesOver } from '../declare/query.ts';
 import { viewResultTags } from '../protocol/module-abi.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { Identity } from '../values/identity.ts';
 import type { Typespace } from '../values/type.ts';
 import type { Encode } from './bridge.ts';
 import type { ModulePlan, PlannedView } from './describe.ts';
-import { isTypedQuery, queriesOver } from './query.ts';
 import { lazyEncoder } from './table-handle.ts';
 
 /** What a view hook returns: a tag, then an array of rows, or the text of a query. */

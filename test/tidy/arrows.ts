@@ -19,7 +19,8 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   http: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
   mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
   service: ['values', 'auth', 'host', 'http', 'mcp', 'node'],
-  server: ['values', 'schema', 'protocol'],
+  declare: ['values', 'schema'],
+  server: ['values', 'schema', 'protocol', 'declare'],
   testing: [
     'values',
     'schema',
@@ -31,6 +32,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'auth',
     'host',
     'bundle',
+    'declare',
     'server',
   ],
   cli: ['values', 'schema', 'protocol', 'bundle', 'auth', 'service'],
@@ -49,7 +51,7 @@ export const engineRooms = [
 ];
 
 /** Rooms that run inside modules or browsers; they have no dependencies either. */
-export const guestRooms = ['server'];
+export const guestRooms = ['declare', 'server'];
 
 /** Rooms with a published `index.ts`, and the entry's name. */
 export const publishedRooms = ['service', 'server', 'values', 'testing'];
