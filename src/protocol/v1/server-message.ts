@@ -267,7 +267,7 @@ function writeStatus(writer: BinaryWriter, status: UpdateStatus<AnyUpdate>): voi
 function writeOneOffQueryResponse(writer: BinaryWriter, message: OneOffQueryResponse): void {
   writer.bytes(message.messageId);
   writeOption(writer, message.error, writeString);
-  writeList(writer, message.tables, (_, { table, rows }) => {
+  writeList(writer, message.tables, (_writer, { table, rows }) => {
     writer.string(table);
     writeRowList(writer, rows);
   });

@@ -1,0 +1,298 @@
+/**
+ * The messages of protocol v1 as JSON, one object in each text frame: `{"Variant":{fields}}`. Rows,
+ * arguments and returned values are strings that hold JSON themselves.
+ */
+import { unreachable } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import { DecodeError } from '../../values/binary-reader.ts';
+import { encodeValue } from '../../values/encode.ts';
+import { toHex } from '../../values/hex.ts';
+import { JsonError, parseJson, valueFromJson } from '../../values/json.ts';
+import { bytesType, product, sum } from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { readUtf8 } from '../../values/utf8.ts';
+import { type RowList, rowsOf } from '../row-list.ts';
+import { type ClientMessage, decodeClientMessage } from './client-message.ts';
+import type {
+  ProcedureResult,
+  QueryUpdate,
+  ServerMessage,
+  SubscriptionError,
+  TableUpdate,
+  TransactionUpdate,
+  UpdateStatus,
+} from './server-message.ts';
+
+/** The arguments of calls are JSON, which nobody has read yet. */
+export type TextClientMessage = ClientMessage<string>;
+
+/** The arguments of calls and the values of procedures are JSON. */
+export type TextServerMessage = ServerMessage<QueryUpdate | UpdateText, string>;
+
+/** Stands in a message where rows would be written: JSON that was written once for all who get it. */
+export interface UpdateText {
+  readonly kind: 'text';
+  readonly text: string;
+}
+
+/** The JSON of an encoded row of a table. */
+export type RowToJson = (table: string, row: Uint8Array) => string;
+
+/** The message that a text frame of a client holds. Throws `DecodeError`. */
+export function clientMessageFromText(text: string): TextClientMessage {
+  checkPartCount(text);
+  // A string is encoded like bytes, so that the binary form of the message can be read from here.
+  const message = decodeClientMessage(encodedMessage(text));
+  if (message.kind !== 'callReducer' && message.kind !== 'callProcedure') return message;
+  return { ...message, args: textOf(message.args) };
+}
+
+/**
+ * Refuses a text of so many parts that what is parsed from it would take far more memory than the
+ * text; a message has few, and strings inside it are one part each.
+ */
+function checkPartCount(text: string): void {
+  let count = 0;
+  let at = 0;
+  while (at < text.length) {
+    const character = text[at];
+    if (character === '"') at = stringEnd(text, at);
+    else if (character === ',' || character === ':' || character === '[' || character === '{') {
+      count += 1;
+    }
+    at += 1;
+  }
+  if (count > limits.socketTextPartsMax) {
+    throw new DecodeError(`the message has more than ${limits.socketTextPartsMax} parts`);
+  }
+}
+
+/** Where the string that starts at `start` has its last quote, or the end of the text. */
+function stringEnd(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
+  return at;
+}
+
+function encodedMessage(text: string): Uint8Array {
+  try {
+    return encodeValue(clientMessageType, valueFromJson(clientMessageType, parseJson(text)));
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    throw new DecodeError(error.message, { cause: error });
+  }
+}
+
+function textOf(bytes: Uint8Array): string {
+  const text = readUtf8(bytes, 0, bytes.length);
+  if (text === undefined) throw new DecodeError('invalid utf8');
+  return text;
+}
+
+const u8: AlgebraicType = { kind: 'u8' };
+const u32: AlgebraicType = { kind: 'u32' };
+const string: AlgebraicType = { kind: 'string' };
+const strings: AlgebraicType = { kind: 'array', element: string };
+const queryId = product(['id', u32]);
+
+const clientMessageType = sum(
+  [
+    'CallReducer',
+    product(['reducer', string], ['args', string], ['request_id', u32], ['flags', u8]),
+  ],
+  ['Subscribe', product(['query_strings', strings], ['request_id', u32])],
+  ['OneOffQuery', product(['message_id', bytesType], ['query_string', string])],
+  ['SubscribeSingle', product(['query', string], ['request_id', u32], ['query_id', queryId])],
+  [
+    'SubscribeMulti',
+    product(['query_strings', strings], ['request_id', u32], ['query_id', queryId]),
+  ],
+  ['Unsubscribe', product(['request_id', u32], ['query_id', queryId])],
+  ['UnsubscribeMulti', product(['request_id', u32], ['query_id', queryId])],
+  [
+    'CallProcedure',
+    product(['procedure', string], ['args', string], ['request_id', u32], ['flags', u8]),
+  ],
+);
+
+/** The text frame of a message. */
+export function serverMessageToText(message: TextServerMessage, rowToJson: RowToJson): string {
+  switch (message.kind) {
+    case 'initialSubscription':
+      return (
+        `{"InitialSubscription":{"database_update":${tablesText(message.tables, rowToJson)},` +
+        `"request_id":${message.requestId},${durationText(message.durationMicros)}}}`
+      );
+    case 'transactionUpdate':
+      return transactionUpdateText(message, rowToJson);
+    case 'transactionUpdateLight':
+      return (
+        `{"TransactionUpdateLight":{"request_id":${message.requestId},` +
+        `"update":${tablesText(message.tables, rowToJson)}}}`
+      );
+    case 'identityToken':
+      return (
+        `{"IdentityToken":{"identity":${identityText(message.identity)},` +
+        `"token":${JSON.stringify(message.token)},` +
+        `"connection_id":${connectionIdText(message.connectionId)}}}`
+      );
+    case 'oneOffQueryResponse': {
+      const tables = message.tables.map(
+        ({ table, rows }) =>
+          `{"table_name":${JSON.stringify(table)},"rows":${rowsText(table, rows, rowToJson)}}`,
+      );
+      const error = message.error === undefined ? undefined : JSON.stringify(message.error);
+      return (
+        `{"OneOffQueryResponse":{"message_id":"${toHex(message.messageId)}",` +
+        `"error":${optionText(error)},"tables":[${tables.join(',')}],` +
+        `${durationText(message.durationMicros)}}}`
+      );
+    }
+    case 'subscribeApplied':
+      return `{"SubscribeApplied":${singleAnswerText(message, rowToJson)}}`;
+    case 'unsubscribeApplied':
+      return `{"UnsubscribeApplied":${singleAnswerText(message, rowToJson)}}`;
+    case 'subscriptionError':
+      return subscriptionErrorText(message);
+    case 'subscribeMultiApplied':
+      return `{"SubscribeMultiApplied":${multiAnswerText(message, rowToJson)}}`;
+    case 'unsubscribeMultiApplied':
+      return `{"UnsubscribeMultiApplied":${multiAnswerText(message, rowToJson)}}`;
+    case 'procedureResult':
+      return procedureResultText(message);
+    default:
+      return unreachable(message);
+  }
+}
+
+/** The rows of one query of `table` that changed, as JSON, once for all who watch it. */
+export function queryUpdateText(table: string, update: QueryUpdate, rowToJson: RowToJson): string {
+  const deletes = rowsText(table, update.deletes, rowToJson);
+  return `{"deletes":${deletes},"inserts":${rowsText(table, update.inserts, rowToJson)}}`;
+}
+
+type TextTable = TableUpdate<QueryUpdate | UpdateText>;
+type TextOf<Kind extends TextServerMessage['kind']> = Extract<TextServerMessage, { kind: Kind }>;
+
+function transactionUpdateText(
+  message: TransactionUpdate<QueryUpdate | UpdateText, string>,
+  rowToJson: RowToJson,
+): string {
+  const { call } = message;
+  return (
+    `{"TransactionUpdate":{"status":${statusText(message.status, rowToJson)},` +
+    `${timestampText(message.timestamp)},` +
+    `"caller_identity":${identityText(message.callerIdentity)},` +
+    `"caller_connection_id":${connectionIdText(message.callerConnectionId)},` +
+    `"reducer_call":{"reducer_name":${JSON.stringify(call.reducer)},` +
+    `"reducer_id":${call.reducerId},"args":${JSON.stringify(call.args)},` +
+    `"request_id":${call.requestId}},"energy_quanta_used":{"quanta":${message.energyUsed}},` +
+    `${durationText(message.durationMicros)}}}`
+  );
+}
+
+function statusText(status: UpdateStatus<QueryUpdate | UpdateText>, rowToJson: RowToJson): string {
+  switch (status.kind) {
+    case 'committed':
+      return `{"Committed":${tablesText(status.tables, rowToJson)}}`;
+    case 'failed':
+      return `{"Failed":${JSON.stringify(status.message)}}`;
+    case 'outOfEnergy':
+      return '{"OutOfEnergy":[]}';
+    default:
+      return unreachable(status);
+  }
+}
+
+function singleAnswerText(
+  message: TextOf<'subscribeApplied' | 'unsubscribeApplied'>,
+  rowToJson: RowToJson,
+): string {
+  const { tableId, table } = message.rows;
+  return (
+    `{"request_id":${message.requestId},` +
+    `"total_host_execution_duration_micros":${message.durationMicros},` +
+    `"query_id":{"id":${message.queryId}},"rows":{"table_id":${tableId},` +
+    `"table_name":${JSON.stringify(table)},"table_rows":${tableText(message.rows, rowToJson)}}}`
+  );
+}
+
+function multiAnswerText(
+  message: TextOf<'subscribeMultiApplied' | 'unsubscribeMultiApplied'>,
+  rowToJson: RowToJson,
+): string {
+  return (
+    `{"request_id":${message.requestId},` +
+    `"total_host_execution_duration_micros":${message.durationMicros},` +
+    `"query_id":{"id":${message.queryId}},"update":${tablesText(message.tables, rowToJson)}}`
+  );
+}
+
+function subscriptionErrorText(message: SubscriptionError): string {
+  return (
+    '{"SubscriptionError":{' +
+    `"total_host_execution_duration_micros":${message.durationMicros},` +
+    `"request_id":${optionText(message.requestId)},"query_id":${optionText(message.queryId)},` +
+    `"table_id":${optionText(message.tableId)},"error":${JSON.stringify(message.error)}}}`
+  );
+}
+
+function procedureResultText(message: ProcedureResult<string>): string {
+  return (
+    `{"ProcedureResult":{"status":${procedureStatusText(message.status)},` +
+    `${timestampText(message.timestamp)},${durationText(message.durationMicros)},` +
+    `"request_id":${message.requestId}}}`
+  );
+}
+
+function procedureStatusText(status: ProcedureResult<string>['status']): string {
+  switch (status.kind) {
+    case 'returned':
+      return `{"Returned":${JSON.stringify(status.value)}}`;
+    case 'outOfEnergy':
+      return '{"OutOfEnergy":[]}';
+    case 'internalError':
+      return `{"InternalError":${JSON.stringify(status.message)}}`;
+    default:
+      return unreachable(status);
+  }
+}
+
+function tablesText(tables: readonly TextTable[], rowToJson: RowToJson): string {
+  return `{"tables":[${tables.map((table) => tableText(table, rowToJson)).join(',')}]}`;
+}
+
+function tableText({ tableId, table, rowCount, updates }: TextTable, rowToJson: RowToJson): string {
+  const texts = updates.map((update) =>
+    update.kind === 'text' ? update.text : queryUpdateText(table, update, rowToJson),
+  );
+  return (
+    `{"table_id":${tableId},"table_name":${JSON.stringify(table)},"num_rows":${rowCount},` +
+    `"updates":[${texts.join(',')}]}`
+  );
+}
+
+function rowsText(table: string, rows: RowList, rowToJson: RowToJson): string {
+  const texts = Array.from(rowsOf(rows), (row) => JSON.stringify(rowToJson(table, row)));
+  return `[${texts.join(',')}]`;
+}
+
+function identityText(identity: bigint): string {
+  return `{"__identity__":"0x${identity.toString(16)}"}`;
+}
+
+function connectionIdText(connectionId: bigint): string {
+  return `{"__connection_id__":${connectionId}}`;
+}
+
+function timestampText(micros: bigint): string {
+  return `"timestamp":{"__timestamp_micros_since_unix_epoch__":${micros}}`;
+}
+
+function durationText(micros: bigint): string {
+  return `"total_host_execution_duration":{"__time_duration_micros__":${micros}}`;
+}
+
+function optionText(json: string | number | undefined): string {
+  return json === undefined ? '{"none":[]}' : `{"some":${json}}`;
+}
