@@ -18,6 +18,7 @@ import { timeDurationType } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { invalid } from '../../failure.ts';
 import { integerOverflow } from './arithmetic.ts';
+import { hasRefs, setKeyOf } from './canonical.ts';
 import { orderOf } from './conditional.ts';
 import type { Accumulator, AggregateFunction, QueryValue, ResolvedFunction } from './function.ts';
 import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
@@ -39,19 +40,31 @@ export function findAggregate(
 ): ResolvedFunction<AggregateFunction> | undefined {
   const lowerName = name.toLowerCase();
   if (!isAggregateName(lowerName)) return undefined;
+  // Values of recursive types are counted, but not compared.
+  const isCompared = isDistinct || lowerName !== 'count';
+  if (isCompared && argument !== undefined && hasRefs(argument)) return undefined;
   const made = makerOf(lowerName as AggregateName, argument);
   if (made === undefined) return undefined;
   const { make, result } = made;
-  // Equal values change neither the least nor the greatest.
-  const isFiltering = isDistinct && lowerName !== 'min' && lowerName !== 'max';
   return {
     function: {
       name: lowerName as AggregateName,
       argument,
-      makeAccumulator: isFiltering ? () => new DistinctAccumulator(make()) : make,
+      makeAccumulator: isDistinct ? distinctMaker(lowerName, argument, make) : make,
     },
     result: { type: result, isNullable: lowerName !== 'count' },
   };
+}
+
+/** Equal values change neither the least nor the greatest. */
+function distinctMaker(
+  name: string,
+  argument: AlgebraicType | undefined,
+  make: () => Accumulator,
+): () => Accumulator {
+  if (argument === undefined || name === 'min' || name === 'max') return make;
+  const keyOf = setKeyOf(argument);
+  return () => new DistinctAccumulator(make(), keyOf);
 }
 
 interface Made {
@@ -282,14 +295,16 @@ class Extreme implements Accumulator {
 /** Passes every value on once. */
 class DistinctAccumulator implements Accumulator {
   readonly #inner: Accumulator;
+  readonly #keyOf: (value: QueryValue) => QueryValue;
   readonly #seen = new Set<QueryValue>();
 
-  constructor(inner: Accumulator) {
+  constructor(inner: Accumulator, keyOf: (value: QueryValue) => QueryValue) {
     this.#inner = inner;
+    this.#keyOf = keyOf;
   }
 
   add(value: QueryValue): void {
-    const key = setKeyOf(value);
+    const key = this.#keyOf(value);
     const before = this.#seen.size;
     this.#seen.add(key);
     if (this.#seen.size > before) this.#inner.add(value);
@@ -298,17 +313,6 @@ class DistinctAccumulator implements Accumulator {
   finish(): QueryValue {
     return this.#inner.finish();
   }
-}
-
-/**
- * A value that a `Set` tells apart exactly when SQL does: it takes zeros of both signs and all NaN
- * as one, as SQL does, but byte arrays by their identity.
- */
-export function setKeyOf(value: QueryValue): QueryValue {
-  if (!(value instanceof Uint8Array)) return value;
-  let key = '';
-  for (const byte of value) key += String.fromCharCode(byte);
-  return key;
 }
 
 assert(spillAbove + 2 ** 32 <= Number.MAX_SAFE_INTEGER, 'a sum is exact until it is spilled');
