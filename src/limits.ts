@@ -96,6 +96,8 @@ export const limits = {
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */
   sqlResultBytesMax: 256 * mebibyte,
+  /** Memory that one SQL statement may take beside its result: to sort, to group, to join. */
+  sqlMemoryBytesMax: 256 * mebibyte,
   /** Results of views, one for each caller that asked, kept in one database. */
   viewInstancesMax: 4_096,
   /** Memory of those results, with their indexes and what is known of what they rest on. */
