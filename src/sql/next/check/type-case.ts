@@ -43,7 +43,7 @@ function typeConditions(
     const pair =
       subject === undefined
         ? typePair(operand, when, span, environment)
-        : typeBeside(subject, when, span, environment);
+        : typeBeside(subject, when, environment);
     requireComparable('=', pair, span, environment);
     return comparison('=', pair);
   });

@@ -51,7 +51,7 @@ export function typeBetween(
     const pair =
       typedOperand === undefined
         ? typePair(operand, bound, span, environment)
-        : typeBeside(typedOperand, bound, span, environment);
+        : typeBeside(typedOperand, bound, environment);
     requireComparable(operator, pair, span, environment);
     return comparison(operator, pair);
   });
@@ -74,7 +74,7 @@ export function typeIn(
   let type = leader.type;
   const typedValues = among.map((value) => {
     if (leader.isNullable && value.kind === 'null') return typeOpen(value, type, environment);
-    const [, typed] = typeBeside(leader, value, span, environment);
+    const [, typed] = typeBeside(leader, value, environment);
     type = promotedType(type, typed.type) ?? type;
     return typed;
   });
@@ -105,7 +105,7 @@ export function typePair(
   const isRightLeading = typeStrength(right) > typeStrength(left);
   const leader = infer(isRightLeading ? right : left, environment);
   if (leader === undefined) throw unresolvable([left, right], span, environment);
-  const pair = typeBeside(leader, isRightLeading ? left : right, span, environment);
+  const pair = typeBeside(leader, isRightLeading ? left : right, environment);
   return isRightLeading ? [pair[1], pair[0]] : pair;
 }
 
@@ -116,7 +116,6 @@ export function typePair(
 export function typeBeside(
   leader: TypedExpression,
   other: Expression,
-  _span: Span,
   environment: Environment,
 ): Pair {
   const isStrict = isStored(leader, environment);

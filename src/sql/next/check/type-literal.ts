@@ -6,6 +6,7 @@ import { isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
 import { encodeLiteralText } from './literal.ts';
+import { noneBytes } from './option-bytes.ts';
 import type { TypedConstant } from './typed.ts';
 
 /** What has no type of its own and takes that of its place. */
@@ -91,7 +92,7 @@ export function typeNull(type: AlgebraicType, { statement }: Environment): Typed
 }
 
 export function noneOf(type: AlgebraicType): TypedConstant {
-  return constant(type, Uint8Array.of(1));
+  return constant(type, noneBytes);
 }
 
 export function constant(type: AlgebraicType, bytes: Uint8Array): TypedConstant {
