@@ -152,3 +152,12 @@ export function field(
 ): TypedExpression {
   return { kind: 'field', operand, element, type, isNullable: operand.isNullable };
 }
+
+export interface Branch {
+  readonly when: TypedExpression;
+  readonly then: TypedExpression;
+}
+
+export function branch(when: TypedExpression, then: TypedExpression): Branch {
+  return { when, then };
+}
