@@ -33,9 +33,9 @@ export function bytesTestOf(
     case 'i64':
       return longTest(kind === 'i64', operator, value);
     case 'f32':
-      return floatTest(readF32, operator, value);
+      return shortFloatTest(operator, value);
     case 'f64':
-      return floatTest(readF64, operator, value);
+      return longFloatTest(operator, value);
     case 'string':
     case 'u128':
     case 'i128':
@@ -103,20 +103,29 @@ function longTest(isSigned: boolean, operator: ComparisonOperator, value: Uint8A
   };
 }
 
-function floatTest(
-  read: (bytes: Uint8Array, at: number) => number,
-  operator: ComparisonOperator,
-  value: Uint8Array,
-): BytesTest {
-  const constant = read(value, 0);
+/** A NaN is greater than every number. */
+function shortFloatTest(operator: ComparisonOperator, value: Uint8Array): BytesTest {
+  const constant = readF32(value, 0);
   const [ifLess, ifEqual, ifGreater] = outcomesOf(operator);
   if (Number.isNaN(constant)) {
-    return (bytes, at) => (Number.isNaN(read(bytes, at)) ? ifEqual : ifLess);
+    return (bytes, at) => (Number.isNaN(readF32(bytes, at)) ? ifEqual : ifLess);
   }
   return (bytes, at) => {
-    const field = read(bytes, at);
+    const field = readF32(bytes, at);
     if (field < constant) return ifLess;
-    // A NaN is greater than every number.
+    return field === constant ? ifEqual : ifGreater;
+  };
+}
+
+function longFloatTest(operator: ComparisonOperator, value: Uint8Array): BytesTest {
+  const constant = readF64(value, 0);
+  const [ifLess, ifEqual, ifGreater] = outcomesOf(operator);
+  if (Number.isNaN(constant)) {
+    return (bytes, at) => (Number.isNaN(readF64(bytes, at)) ? ifEqual : ifLess);
+  }
+  return (bytes, at) => {
+    const field = readF64(bytes, at);
+    if (field < constant) return ifLess;
     return field === constant ? ifEqual : ifGreater;
   };
 }

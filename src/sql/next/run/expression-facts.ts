@@ -1,7 +1,9 @@
 /** What can be said about a typed expression without running it. */
 import { unreachable } from '../../../assert.ts';
+import type { AlgebraicType } from '../../../values/type.ts';
 import type { TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
 import { arithmeticCanRaise, negationCanRaise } from '../functions/arithmetic.ts';
+import { hasRefs } from '../functions/canonical.ts';
 import { conversionOf } from '../functions/convert.ts';
 
 /**
@@ -96,7 +98,7 @@ function raisesItself(expression: TypedExpression): boolean {
     case 'negate':
       return negationCanRaise(expression.type);
     case 'convert':
-      return conversionOf(expression.operand.type, expression.type)?.canRaise === true;
+      return convertCanRaise(expression.operand.type, expression.type);
     case 'call':
       return expression.function.canRaise;
     case 'like':
@@ -106,6 +108,12 @@ function raisesItself(expression: TypedExpression): boolean {
     default:
       return false;
   }
+}
+
+/** Recursive types become a text or an Option, which always works. */
+function convertCanRaise(from: AlgebraicType, to: AlgebraicType): boolean {
+  if (hasRefs(from) || hasRefs(to)) return false;
+  return conversionOf(from, to)?.canRaise === true;
 }
 
 /** Errors inside a correlated subquery say something about the outer row, too. */
