@@ -102,10 +102,17 @@ export interface SourcePlan {
   readonly access: Access;
   /** All must hold; in the order in which they are asked. */
   readonly conditions: readonly TypedExpression[];
-  /** What to tell nobody: a filter of row-level security decides about these rows. */
-  readonly isSecured: boolean;
+  readonly secrecy: Secrecy;
   readonly estimate: Estimate;
 }
+
+/** What the numbers of a step would tell of rows that the caller may not see. */
+export type Secrecy =
+  | 'none'
+  /** A filter of row-level security sifts its rows: what comes out is no secret. */
+  | 'rows'
+  /** A filter spans it and other relations: what comes out of it alone is a secret. */
+  | 'all';
 
 export type Access =
   | { readonly kind: 'scan' }

@@ -253,7 +253,7 @@ export class Planner {
       from: { kind: 'rows', rows, isKept: false },
       access: { kind: 'scan' },
       conditions: [],
-      isSecured: false,
+      secrecy: 'none',
       estimate,
     };
     return sorted(input, keys, { items, columns, query });

@@ -128,7 +128,7 @@ export class PlanCompiler {
         return (state) => new Limit(state, input(state), bounds);
       }
       case 'count': {
-        const number = this.#numberOf(plan.table);
+        const number = this.numberOf(plan.table);
         return (state) => new TableCount(state, number);
       }
       default:
@@ -265,7 +265,7 @@ export class PlanCompiler {
   }
 
   #tableSource({ access, conditions, slot }: SourcePlan, table: TableSpec): Maker<Tuples> {
-    const number = this.#numberOf(table);
+    const number = this.numberOf(table);
     const { context } = this;
     const { shape } = context.layoutOf(slot);
     const sieve = compileSieve(conditions, slot, { shape, context });
@@ -328,7 +328,7 @@ export class PlanCompiler {
     const input = this.tuples(plan);
     const { slot, from } = plan;
     if (from.kind === 'table') {
-      const number = this.#numberOf(from.table);
+      const number = this.numberOf(from.table);
       return (state) => new KeptRefs(state, input(state), state.table(number), slot);
     }
     const { shape } = this.context.layoutOf(slot);
@@ -343,10 +343,11 @@ export class PlanCompiler {
 
   #tableNumberOf(slot: number): number | undefined {
     const plan = present(this.#plan.slots[slot], 'a slot of the plan');
-    return plan.kind === 'table' ? this.#numberOf(plan.table) : undefined;
+    return plan.kind === 'table' ? this.numberOf(plan.table) : undefined;
   }
 
-  #numberOf(table: TableSpec): number {
+  /** The position of a table among those of the plan. */
+  numberOf(table: TableSpec): number {
     const number = this.tables.findIndex(({ id }) => id === table.id);
     assert(number >= 0, 'a plan lists its tables');
     return number;
