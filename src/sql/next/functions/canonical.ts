@@ -53,7 +53,7 @@ export function setKeyOf(
   };
 }
 
-/** Refs are followed where there is a typespace, and are themselves asked about where there is none. */
+/** Refs are followed where there is a typespace; where there is none, they are asked about. */
 function contains(
   type: AlgebraicType,
   typespace: Typespace | undefined,
