@@ -7,6 +7,7 @@ import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
+import { sizeOf } from './size-of.ts';
 import type {
   ParameterSpec,
   StatementParts,
@@ -47,6 +48,7 @@ export class StatementContext {
   #slotCount = 0;
   #valueCount = 0;
   #commonTableCount = 0;
+  #repeatedCount = 0;
 
   constructor(schema: SqlSchema, rights: Rights) {
     this.schema = schema;
@@ -101,13 +103,13 @@ export class StatementContext {
   }
 
   /**
-   * Bounds what stands for more than was written: `size` is that of an expression which occurs
-   * `times` times. Without this, nested BETWEENs would double at each level.
+   * Bounds what stands for more than was written: an expression that occurs `times` times. Without
+   * this, nested BETWEENs would double at each level.
    */
-  requireRepeatable(expression: TypedExpression, times: number, sizeOf: SizeOf): void {
-    const size = sizeOf(expression, this.#sizes) * times;
-    if (size <= limits.sqlExpressionsMax) return;
-    throw invalid('The statement is too large: BETWEEN or CASE repeats a large expression');
+  noteRepetition(expression: TypedExpression, times: number): void {
+    this.#repeatedCount += sizeOf(expression, this.#sizes) * times;
+    if (this.#repeatedCount <= limits.sqlExpressionsMax) return;
+    throw invalid('The statement is too large: BETWEEN or CASE repeats large expressions');
   }
 
   finish(): StatementParts {
@@ -136,8 +138,6 @@ export class StatementContext {
     return this.#parameters.push({ name, type, refusesNull }) - 1;
   }
 }
-
-export type SizeOf = (e: TypedExpression, sizes: WeakMap<TypedExpression, number>) => number;
 
 const unknownType: AlgebraicType = { kind: 'string' };
 

@@ -1,3 +1,4 @@
+import { limits } from '../../../limits.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { typeText } from '../../../values/typespace.ts';
 import { findAggregate } from '../functions/aggregates.ts';
@@ -154,6 +155,10 @@ function typeAggregate(name: string, call: Call, environment: Environment): Type
     isDistinct: call.isDistinct,
     ...result,
   };
+  if (aggregates.size >= limits.columnCountMax) {
+    const message = `A query has at most ${limits.columnCountMax} aggregates`;
+    throw refuse(message, call.span, environment);
+  }
   return known(aggregate, aggregates) ?? added(aggregate, aggregates);
 }
 

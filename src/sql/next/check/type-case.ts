@@ -4,7 +4,7 @@ import { boolType } from './context.ts';
 import { comparison, requireComparable, typeBeside, typePair } from './type-comparison.ts';
 import { infer, typeAs, typeCondition } from './type-expression.ts';
 import type { TypedExpression } from './typed.ts';
-import { sizeOf, typeTogether } from './unify.ts';
+import { typeTogether } from './unify.ts';
 
 type Case = Extract<Expression, { readonly kind: 'case' }>;
 
@@ -37,7 +37,7 @@ function typeConditions(
   }
   const subject = infer(operand, environment);
   if (subject !== undefined) {
-    environment.statement.requireRepeatable(subject, branches.length, sizeOf);
+    environment.statement.noteRepetition(subject, branches.length);
   }
   return branches.map(({ when }) => {
     const pair =

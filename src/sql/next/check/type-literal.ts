@@ -11,8 +11,10 @@ import type { TypedConstant } from './typed.ts';
 
 /** What has no type of its own and takes that of its place. */
 export type OpenExpression =
-  | Exclude<Literal, { readonly kind: 'boolean' }>
+  | OpenLiteral
   | Extract<Expression, { readonly kind: 'null' | 'parameter' }>;
+
+export type OpenLiteral = Exclude<Literal, { readonly kind: 'boolean' }>;
 
 export function isOpen(expression: Expression): expression is OpenExpression {
   switch (expression.kind) {
@@ -67,7 +69,7 @@ export function fitsNumber(expression: Expression, type: AlgebraicType): boolean
 }
 
 /** The type of a literal that nothing else gives one. */
-export function ownType(literal: Exclude<Literal, { readonly kind: 'boolean' }>): AlgebraicType {
+export function ownType(literal: OpenLiteral): AlgebraicType {
   switch (literal.kind) {
     case 'string':
       return stringType;
