@@ -88,6 +88,8 @@ export const limits = {
   /** Prepared SQL statements that a database keeps, and the longest text of one. */
   sqlCachedStatementsMax: 512,
   sqlCachedTextLengthMax: 4_096,
+  /** Wall-clock time of a part of an SQL statement that cannot pause: a subquery for one row. */
+  sqlStallMillisMax: 250,
   /** Values that one SQL statement may be given for its parameters. */
   sqlParametersMax: 1_024,
   /** Characters of a text that a function of SQL makes. */
@@ -111,7 +113,7 @@ export const limits = {
   /** Bytes of one such key. */
   viewKeyBytesMax: 1_024,
   /** Wall-clock time that reads which have paused may go on in one turn, all of them together. */
-  readSliceMillisMax: 10,
+  readSliceMillisMax: 5,
   /** Reads of one database that have paused and go on between the turns; each keeps its tables. */
   longReadsMax: 8,
   /** Memory that is kept for paused reads because rows that they see were deleted meanwhile. */
