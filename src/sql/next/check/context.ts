@@ -8,6 +8,7 @@ import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
 import { sizeOf } from './size-of.ts';
+import { Structures } from './structures.ts';
 import type {
   ParameterSpec,
   StatementParts,
@@ -41,6 +42,8 @@ export class StatementContext {
   readonly openItems = new Map<TypedExpression, OpenItem>();
   /** Slots of tables: only columns of these are strict about comparing numbers. */
   readonly tableSlots = new Set<number>();
+  /** Finds what is written twice. */
+  readonly structures = new Structures();
   readonly #parameters: ParameterSpec[] = [];
   readonly #unresolved: UnresolvedParameter[] = [];
   readonly #views = new Set<number>();
