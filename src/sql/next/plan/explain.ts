@@ -63,13 +63,16 @@ class Explainer {
   readonly #options: ExplainOptions;
   readonly #scope: TextScope;
   readonly #names = new Map<number, string>();
+  /** How many stand-ins of filtered tables the present step is inside of. */
+  #secretDepth = 0;
 
   constructor(plan: Plan, options: ExplainOptions) {
     this.#plan = plan;
     this.#options = options;
-    for (const [slot, { kind, ...rest }] of plan.slots.entries()) {
-      if (kind === 'table' && 'table' in rest) this.#names.set(slot, rest.table.name);
-    }
+    // Slots of queries that were opened up are not filled by anything.
+    plan.slots.forEach((slotPlan, slot) => {
+      if (slotPlan.kind === 'table') this.#names.set(slot, slotPlan.table.name);
+    });
     this.#scope = {
       types: options.types,
       nameOf: (slot) => this.#names.get(slot) ?? `relation ${slot}`,
@@ -208,7 +211,10 @@ class Explainer {
       }
       case 'rows':
         this.line(depth, `rows of ${name}${rest}`);
+        // Inside, rows are counted before all filters have sifted them.
+        if (plan.secrecy !== 'none') this.#secretDepth++;
         this.rows(from.rows, depth + 1);
+        if (plan.secrecy !== 'none') this.#secretDepth--;
         return;
       case 'common':
         this.line(depth, `rows of ${name}, common table ${from.number + 1}${rest}`);
@@ -249,6 +255,7 @@ class Explainer {
   /** Estimate and measurements, as far as they are no secret. */
   #numbers(plan: RowsPlan | TuplesPlan, secrecy: SourcePlan['secrecy']): string {
     const { hidesNumbers, measurements } = this.#options;
+    if (hidesNumbers && this.#secretDepth > 0) return '';
     const parts: string[] = [];
     if (!hidesNumbers || secrecy === 'none')
       parts.push(`about ${roundText(plan.estimate.rows)} rows`);
