@@ -93,7 +93,11 @@ export const limits = {
   /** Values that one SQL statement may be given for its parameters. */
   sqlParametersMax: 1_024,
   /** Characters of a text that a function of SQL makes. */
-  sqlTextCharactersMax: 2 ** 25,
+  sqlTextCharactersMax: 2 ** 23,
+  /** Work on one row, counted in rows: what cannot be interrupted ends there. */
+  sqlRowWorkMax: 2 ** 20,
+  /** Steps, at worst, of matching one text with `_`: the product of text and pattern. */
+  sqlMatchStepsMax: 2 ** 28,
   /** Rows that one SQL statement may return. */
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */

@@ -178,6 +178,14 @@ export function itemsNow(table: Table): string[] {
   return items.sort();
 }
 
+export interface ScanOptions {
+  readonly onSlice?: () => void;
+  /** True: the result has no rows. */
+  readonly onlyLooks?: boolean;
+  /** How often it goes over the table. */
+  readonly passes?: number;
+}
+
 /**
  * Reads all rows of `item`, whatever the statement says, and pauses when its slice is over. It pins
  * the table when it pauses first, as every read does.
@@ -185,28 +193,31 @@ export function itemsNow(table: Table): string[] {
 export class PausingScan implements ReadExecution {
   readonly #table: Table;
   readonly #times: ReadTimes;
-  readonly #onSlice: () => void;
+  readonly #options: ScanOptions;
   #pin: TablePin | undefined;
   #ref: RowRef = noRow;
   #bytes = new Uint8Array(1 << 16);
   #length = 0;
   #rowCount = 0;
+  #passesLeft: number;
 
-  constructor(store: Store, times: ReadTimes, onSlice: () => void) {
+  constructor(store: Store, times: ReadTimes, options: ScanOptions = {}) {
     this.#table = present(store.tableByName('item'), 'item');
     this.#times = times;
-    this.#onSlice = onSlice;
+    this.#options = options;
+    this.#passesLeft = options.passes ?? 1;
   }
 
   run(): 'done' | 'paused' {
-    this.#onSlice();
+    this.#options.onSlice?.();
     this.#pin?.requireValid();
     const rows = this.#pin ?? this.#table;
     const end = this.#times.now() + this.#times.sliceMillis;
     for (let left = 1_024; ; left--) {
       this.#ref = rows.nextRow(this.#ref);
-      if (this.#ref === noRow) return 'done';
-      this.#append(this.#ref);
+      if (this.#ref === noRow && --this.#passesLeft === 0) return 'done';
+      if (this.#ref === noRow) continue;
+      if (this.#options.onlyLooks !== true) this.#append(this.#ref);
       if (left > 0) continue;
       left = 1_024;
       if (this.#times.now() < end) continue;
