@@ -47,11 +47,17 @@ export function setKeyOf(
   if (scalarOfKind(valueKindOf(type, typespace)) !== undefined) return (value) => value;
   const canonical = canonicalOf(type, typespace);
   return (value) => {
-    let key = '';
-    for (const byte of canonical(value) as Uint8Array) key += String.fromCharCode(byte);
-    return key;
+    const bytes = canonical(value) as Uint8Array;
+    const parts: string[] = [];
+    for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+      parts.push(String.fromCharCode(...bytes.subarray(at, at + bytesAtOnce)));
+    }
+    return parts.join('');
   };
 }
+
+/** A call takes a limited number of arguments. */
+const bytesAtOnce = 4_096;
 
 /** Refs are followed where there is a typespace; where there is none, they are asked about. */
 function contains(

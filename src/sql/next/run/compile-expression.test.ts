@@ -275,6 +275,45 @@ describe('expressions', () => {
   });
 });
 
+describe('work with long values', () => {
+  const text = slots.column(0, 1);
+  const frameWith = (length: number): Frame => {
+    const row = table.with(1, 'x'.repeat(length));
+    return { ...slots.frame([row, derived, other]), ticks: 1_000 };
+  };
+  const contains: TypedExpression = {
+    kind: 'like',
+    operand: text,
+    pattern: constant(string, '%y%'),
+    escape: undefined,
+    ignoresCase: false,
+    type: bool,
+    isNullable: false,
+  };
+
+  it.each([
+    ['reading it', text],
+    ['a function of it', call('upper', text)],
+    ['joining it', arithmetic(text, '||', text)],
+    ['LIKE', contains],
+  ])('counts as rows: %s', (_name, expression) => {
+    const long = frameWith(100 * 512);
+    compileExpression(expression, slots.context)(long);
+    expect(long.ticks).toBeLessThanOrEqual(900);
+    const short = frameWith(10);
+    compileExpression(expression, slots.context)(short);
+    expect(short.ticks).toBe(1_000);
+  });
+
+  it('has an end within one row', () => {
+    const long = call('repeat', constant(string, 'x'), constant(i64, 8_000_000n));
+    const again = Array.from({ length: 80 }, () => compare(long, '=', constant(string, '')));
+    const frame = { ...slots.frame(rows), ticks: 1_000 };
+    const condition = compileCondition(chain('or', ...again), slots.context);
+    expect(() => condition(frame)).toThrow('One row takes more work');
+  });
+});
+
 function outputRow(
   items: readonly TypedExpression[],
   nullable: readonly boolean[],

@@ -5,6 +5,7 @@ import type { TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts'
 import { arithmeticCanRaise, negationCanRaise } from '../functions/arithmetic.ts';
 import { hasRefs } from '../functions/canonical.ts';
 import { conversionOf } from '../functions/convert.ts';
+import { decodeQueryValue } from './value-codec.ts';
 
 /**
  * Whether evaluating the expression can throw `SqlFailure` for some rows: overflow, division by
@@ -102,12 +103,19 @@ function raisesItself(expression: TypedExpression): boolean {
     case 'call':
       return expression.function.canRaise;
     case 'like':
-      return expression.pattern.kind !== 'constant';
+      return likeCanRaise(expression);
     case 'subquery':
       return expression.mode === 'scalar' || queryCanRaise(expression.query);
     default:
       return false;
   }
+}
+
+/** A pattern that is not known yet may end in its escape; `_` can take too long. */
+function likeCanRaise({ pattern }: Extract<TypedExpression, { kind: 'like' }>): boolean {
+  if (pattern.kind !== 'constant') return true;
+  const text = decodeQueryValue(pattern.type, pattern.bytes);
+  return typeof text === 'string' && text.includes('_');
 }
 
 /** Recursive types become a text or an Option, which always works. */
