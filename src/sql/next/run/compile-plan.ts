@@ -29,6 +29,7 @@ import { HashJoin, KeptJoin, LoopJoin } from './joins.ts';
 import { KeptRefs, KeptRows, type KeptTuples } from './kept-tuples.ts';
 import type { Measurements } from './measure.ts';
 import type { Operator, Rows, Tuples } from './operator.ts';
+import { compileRowKey, type RowKey } from './row-key.ts';
 import {
   DerivedSource,
   Distinct,
@@ -118,7 +119,8 @@ export class PlanCompiler {
         return this.#sort(plan);
       case 'distinct': {
         const input = this.rows(plan.input);
-        return (state) => new Distinct(state, input(state));
+        const keyOf = this.#rowKey(plan.columns);
+        return (state) => new Distinct(state, input(state), keyOf);
       }
       case 'set':
         return this.#setOperation(plan);
@@ -140,12 +142,17 @@ export class PlanCompiler {
     const left = this.rows(plan.left);
     const right = this.rows(plan.right);
     const { operator, isAll } = plan;
+    const keyOf = this.#rowKey(plan.columns);
     if (operator === 'union') {
       if (isAll) return (state) => new Concatenation(left(state), right(state));
-      return (state) => new Distinct(state, new Concatenation(left(state), right(state)));
+      return (state) => new Distinct(state, new Concatenation(left(state), right(state)), keyOf);
     }
-    const options = { isExcept: operator === 'except', isAll };
+    const options = { isExcept: operator === 'except', isAll, keyOf };
     return (state) => new SetDifference(state, left(state), right(state), options);
+  }
+
+  #rowKey(columns: readonly OutputColumn[]): RowKey {
+    return compileRowKey(columns, layoutOfRows(columns, this.context.types), this.context);
   }
 
   #sort(plan: SortPlan): Maker<Rows> {
