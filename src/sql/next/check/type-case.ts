@@ -32,9 +32,6 @@ function typeConditions(
   environment: Environment,
 ): readonly TypedExpression[] {
   if (operand === undefined) return branches.map(({ when }) => typeCondition(when, environment));
-  if (operand.kind === 'boolean') {
-    return branches.map(({ when }) => typeAs(when, boolType, environment));
-  }
   const subject = infer(operand, environment);
   if (subject !== undefined) {
     environment.statement.noteRepetition(subject, branches.length);
