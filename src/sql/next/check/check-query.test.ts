@@ -113,7 +113,8 @@ describe('NULL', () => {
     );
     expect(
       columns(
-        'SELECT t.a, s.x, o.opt FROM t LEFT JOIN s ON t.id = s.id LEFT JOIN opaque AS o ON o.id = t.id',
+        'SELECT t.a, s.x, o.opt FROM t LEFT JOIN s ON t.id = s.id ' +
+          'LEFT JOIN opaque AS o ON o.id = t.id',
       ),
     ).toBe('a U32, x I32?, opt U32?');
     expect(
@@ -123,7 +124,8 @@ describe('NULL', () => {
     expect(columns('SELECT CASE WHEN a = 1 THEN x END AS c FROM t')).toBe('c I32?');
     expect(
       columns(
-        'SELECT CASE WHEN a = 1 THEN opt ELSE NULL END AS c FROM (SELECT id AS a, opt FROM opaque) AS o',
+        'SELECT CASE WHEN a = 1 THEN opt ELSE NULL END AS c ' +
+          'FROM (SELECT id AS a, opt FROM opaque) AS o',
       ),
     ).toBe('c (some: U32 | none: ())');
     expect(columns('SELECT CASE WHEN id = 1 THEN opt ELSE 7 END AS c FROM opaque')).toBe('c U32?');
@@ -277,7 +279,7 @@ describe('subqueries', () => {
       'SELECT a FROM t WHERE id IN (SELECT name FROM t)': mismatch('String', 'U32'),
       'SELECT a FROM t WHERE id IN (SELECT 5)': 'ok',
       'SELECT a FROM t AS q WHERE EXISTS (SELECT 1 FROM t WHERE t.id = q.a AND x = 1)': 'ok',
-      'SELECT q.a FROM (SELECT a FROM t) AS q JOIN (SELECT id FROM s WHERE s.id = q.a) AS r ON TRUE':
+      'SELECT q.a FROM (SELECT a FROM t) AS q JOIN (SELECT id FROM s WHERE id = q.a) AS r ON TRUE':
         '`q` is not in scope',
     });
   });

@@ -178,7 +178,8 @@ describe('visibility', () => {
   });
 
   it('[sql 3.6] only the owner writes, and hears so after names and types', () => {
-    const denied = `Caller ${sampleIdentity.toString(16)} is not authorized to run SQL DML statements`;
+    const caller = sampleIdentity.toString(16);
+    const denied = `Caller ${caller} is not authorized to run SQL DML statements`;
     refused(
       {
         'DELETE FROM t': denied,

@@ -62,8 +62,8 @@ export class StatementContext {
   newSlot(): number {
     if (this.#slotCount >= limits.sqlRelationsMax) {
       throw invalid(
-        `The statement has more than ${limits.sqlRelationsMax} relations, those of its subqueries ` +
-          'and row filters included',
+        `The statement has more than ${limits.sqlRelationsMax} relations, those of its ` +
+          'subqueries and row filters included',
       );
     }
     return this.#slotCount++;

@@ -26,8 +26,8 @@ interface Occurrence {
 
 /**
  * Puts together one fragment: the relations of a query in the subscription dialect and those of the
- * filters that hold for them, side by side. For each table with several filters `choices` says which
- * one this fragment is about.
+ * filters that hold for them, side by side. For each table with several filters `choices` says
+ * which one this fragment is about.
  */
 export class FragmentBuilder {
   readonly #statement: StatementContext;

@@ -106,10 +106,11 @@ describe('row-level security', () => {
     ]);
   });
 
-  it('[sql 10.3] other tables in a filter have their own; the table itself is read as it is', () => {
+  it('[sql 10.3] other tables in a filter have filters of their own, the table itself has none', () => {
     const filters = {
       doc: [
-        'SELECT d.* FROM doc AS d JOIN doc AS e ON d.id = e.folder JOIN folder AS f ON f.id = d.folder',
+        'SELECT d.* FROM doc AS d JOIN doc AS e ON d.id = e.folder ' +
+          'JOIN folder AS f ON f.id = d.folder',
       ],
       folder: ['SELECT * FROM folder WHERE owner = :sender'],
     };
@@ -187,7 +188,8 @@ describe('row-level security', () => {
         return [
           name,
           [
-            `SELECT ${name}.* FROM ${name} JOIN ${next} AS a ON a.id = ${name}.id JOIN ${next} AS b ON b.id = ${name}.id`,
+            `SELECT c.* FROM ${name} AS c JOIN ${next} AS a ON a.id = c.id ` +
+              `JOIN ${next} AS b ON b.id = c.id`,
           ],
         ];
       }),

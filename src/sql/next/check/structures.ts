@@ -1,6 +1,6 @@
 /**
- * Numbers structures: two expressions have the same number exactly if they compute the same, part by
- * part. Finding an expression among many then costs one look-up, whatever their size.
+ * Numbers structures: two expressions have the same number exactly if they compute the same, part
+ * by part. Finding an expression among many then costs one look-up, whatever their size.
  *
  * Functions are told apart by the names and parameters beside them, since each call makes its own.
  */
