@@ -53,4 +53,19 @@ describe('the watchdog', () => {
     expect(cause).toBe('budget');
     expect(performance.now() - startedAt).toBeLessThan(callMillisMax * 20);
   });
+
+  it('gives a read that pauses the time of a call for each slice', async () => {
+    const board = new Board();
+    let isKilled = false;
+    void watch(board).then(() => {
+      isKilled = true;
+    });
+    const end = performance.now() + callMillisMax * 4;
+    while (performance.now() < end) {
+      board.calling(3);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      board.resting();
+    }
+    expect(isKilled).toBe(false);
+  });
 });
