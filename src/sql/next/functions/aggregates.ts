@@ -18,7 +18,7 @@ import { timeDurationType } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { invalid } from '../../failure.ts';
 import { integerOverflow } from './arithmetic.ts';
-import { hasRefs, setKeyOf } from './canonical.ts';
+import { hasRefs } from './canonical.ts';
 import { orderOf } from './conditional.ts';
 import type { Accumulator, AggregateFunction, QueryValue, ResolvedFunction } from './function.ts';
 import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
@@ -32,7 +32,10 @@ export function isAggregateName(name: string): boolean {
   return names.has(name.toLowerCase());
 }
 
-/** `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if there is no such one. */
+/**
+ * `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if there is no such one. With
+ * DISTINCT the accumulator is the same: whoever adds to it leaves out what was added before.
+ */
 export function findAggregate(
   name: string,
   argument: AlgebraicType | undefined,
@@ -50,21 +53,10 @@ export function findAggregate(
     function: {
       name: lowerName as AggregateName,
       argument,
-      makeAccumulator: isDistinct ? distinctMaker(lowerName, argument, make) : make,
+      makeAccumulator: make,
     },
     result: { type: result, isNullable: lowerName !== 'count' },
   };
-}
-
-/** Equal values change neither the least nor the greatest. */
-function distinctMaker(
-  name: string,
-  argument: AlgebraicType | undefined,
-  make: () => Accumulator,
-): () => Accumulator {
-  if (argument === undefined || name === 'min' || name === 'max') return make;
-  const keyOf = setKeyOf(argument);
-  return () => new DistinctAccumulator(make(), keyOf);
 }
 
 interface Made {
@@ -289,29 +281,6 @@ class Extreme implements Accumulator {
 
   finish(): QueryValue {
     return this.#best;
-  }
-}
-
-/** Passes every value on once. */
-class DistinctAccumulator implements Accumulator {
-  readonly #inner: Accumulator;
-  readonly #keyOf: (value: QueryValue) => QueryValue;
-  readonly #seen = new Set<QueryValue>();
-
-  constructor(inner: Accumulator, keyOf: (value: QueryValue) => QueryValue) {
-    this.#inner = inner;
-    this.#keyOf = keyOf;
-  }
-
-  add(value: QueryValue): void {
-    const key = this.#keyOf(value);
-    const before = this.#seen.size;
-    this.#seen.add(key);
-    if (this.#seen.size > before) this.#inner.add(value);
-  }
-
-  finish(): QueryValue {
-    return this.#inner.finish();
   }
 }
 

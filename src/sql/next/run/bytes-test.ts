@@ -37,6 +37,9 @@ export function bytesTestOf(
     case 'f64':
       return longFloatTest(operator, value);
     case 'string':
+      if (operator === '=') return sameText(value, true);
+      if (operator === '<>') return sameText(value, false);
+      break;
     case 'u128':
     case 'i128':
     case 'u256':
@@ -136,6 +139,19 @@ function sameBytes(value: Uint8Array, ifEqual: boolean): BytesTest {
   return (bytes, at) => {
     // Where a count comes first, bytes of another length differ before they end.
     for (let index = 0; index < length; index++) {
+      if (bytes[at + index] !== value[index]) return !ifEqual;
+    }
+    return ifEqual;
+  };
+}
+
+/** From the end: texts of one column differ there more often than at the start. */
+function sameText(value: Uint8Array, ifEqual: boolean): BytesTest {
+  const count = readI32(value, 0);
+  const last = value.length - 1;
+  return (bytes, at) => {
+    if (readI32(bytes, at) !== count) return !ifEqual;
+    for (let index = last; index >= 4; index--) {
       if (bytes[at + index] !== value[index]) return !ifEqual;
     }
     return ifEqual;
