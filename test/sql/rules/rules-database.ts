@@ -90,8 +90,13 @@ export class RulesDatabase {
 
   /** The rows in an order of their own: that of their texts. */
   async bag(sql: string, who: Who = 'owner'): Promise<readonly (readonly unknown[])[]> {
-    const text = (row: readonly unknown[]) => JSON.stringify(row);
-    return [...(await this.rows(sql, who))].sort((a, b) => (text(a) < text(b) ? -1 : 1));
+    return inOrder(await this.rows(sql, who));
+  }
+
+  /** The rows as JSON in an order of their own, or the text of the refusal. */
+  async answer(sql: string, who: Who = 'owner'): Promise<string> {
+    const { status, text } = await this.ask(sql, who);
+    return status === 200 ? JSON.stringify(inOrder(JSON.parse(text)[0].rows)) : text;
   }
 
   async columns(sql: string, who: Who = 'owner'): Promise<unknown[]> {
@@ -143,6 +148,11 @@ async function schemaOf(made: Uint8Array): Promise<SqlSchema> {
   const { runner } = await loadDescribed(made);
   const definition = validateModule(decodeRawModule(runner.describe()));
   return sqlSchemaOf(definition, catalogOf(definition));
+}
+
+function inOrder(rows: readonly (readonly unknown[])[]): readonly (readonly unknown[])[] {
+  const text = (row: readonly unknown[]) => JSON.stringify(row);
+  return [...rows].sort((a, b) => (text(a) < text(b) ? -1 : 1));
 }
 
 export const noTable = (table: string): string =>
