@@ -133,9 +133,10 @@ describe('NULL', () => {
 
   it('[sql 5.2] an option is not compared as a whole, but asked for its value', () => {
     const option = '(some: U32 | none: ())';
+    const incomparable = `Invalid binary operator \`=\` for type \`${option}\``;
     refused({
       'SELECT * FROM opaque WHERE opt = 5': badLiteral('5', option),
-      'SELECT * FROM opaque WHERE opt = opt': `Invalid binary operator \`=\` for type \`${option}\``,
+      'SELECT * FROM opaque WHERE opt = opt': incomparable,
       'SELECT * FROM opaque WHERE opt.some = 5': 'ok',
       'SELECT * FROM opaque WHERE opt IS DISTINCT FROM 5 OR opt IS NOT DISTINCT FROM NULL': 'ok',
       'SELECT * FROM opaque WHERE opt IS DISTINCT FROM id AND id IS DISTINCT FROM opt': 'ok',
@@ -328,6 +329,19 @@ describe('set operations', () => {
       'SELECT a FROM t INTERSECT SELECT name FROM t': mismatch('String', 'U32'),
       "SELECT a FROM t UNION SELECT 'x' FROM t": mismatch('String', 'U32'),
       '(SELECT a FROM t ORDER BY x LIMIT 1) UNION ALL SELECT a FROM t': 'ok',
+    });
+  });
+});
+
+describe('CASE', () => {
+  it('compares its operand with each value, a boolean too', () => {
+    const { items } = block('SELECT CASE FALSE WHEN flag THEN 1 WHEN a = 1 THEN 2 END AS v FROM t');
+    const branches = [{ when: { operator: '=' } }, { when: { operator: '=' } }];
+    expect(items).toMatchObject([{ kind: 'case', branches }]);
+    refused({
+      'SELECT CASE a WHEN x THEN 1 END AS v FROM t': mismatch('I32', 'U32'),
+      'SELECT CASE 1 WHEN 2 THEN 3 END AS v FROM t': 'Cannot resolve type for literal expression',
+      "SELECT CASE WHEN flag THEN 1 ELSE 'x' END AS v FROM t": badLiteral('x', 'I64'),
     });
   });
 });

@@ -106,7 +106,7 @@ describe('row-level security', () => {
     ]);
   });
 
-  it('[sql 10.3] other tables in a filter have filters of their own, the table itself has none', () => {
+  it('[sql 10.3] other tables in a filter have their own, the table itself has none', () => {
     const filters = {
       doc: [
         'SELECT d.* FROM doc AS d JOIN doc AS e ON d.id = e.folder ' +

@@ -1,8 +1,7 @@
 import type { Expression } from '../syntax/ast.ts';
 import type { Environment } from './context.ts';
-import { boolType } from './context.ts';
 import { comparison, requireComparable, typeBeside, typePair } from './type-comparison.ts';
-import { infer, typeAs, typeCondition } from './type-expression.ts';
+import { infer, typeCondition } from './type-expression.ts';
 import type { TypedExpression } from './typed.ts';
 import { typeTogether } from './unify.ts';
 

@@ -24,7 +24,7 @@ export function comparison(operator: ComparisonOperator, [left, right]: Pair): T
   return { kind: 'comparison', operator, left, right, type: boolType, isNullable };
 }
 
-/** `IS [NOT] DISTINCT FROM`: it knows NULL as a value, so Options are compared by what they hold. */
+/** `IS [NOT] DISTINCT FROM`: NULL is a value to it, so Options are compared by what they hold. */
 export function typeDistinct(
   expression: Extract<Expression, { readonly kind: 'isDistinct' }>,
   environment: Environment,

@@ -19,7 +19,7 @@ export interface StoredIn {
   readonly type: AlgebraicType;
 }
 
-/** Types what is written for a column: the result has exactly the column's type, and is not null. */
+/** Types what is written for a column: the result has the column's type, and is not null. */
 export function typeStored(
   value: Expression,
   column: StoredIn,

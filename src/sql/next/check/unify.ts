@@ -65,7 +65,7 @@ function isLiteral(expression: Expression): expression is OpenLiteral {
   return isOpen(expression) && expression.kind !== 'null' && expression.kind !== 'parameter';
 }
 
-/** Options stay what they are among their like; beside other types it is their value that counts. */
+/** Options stay what they are among their like; beside other types their value counts. */
 function alike(
   inferred: readonly (TypedExpression | undefined)[],
   hasLiteral: boolean,
