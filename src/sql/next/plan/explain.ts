@@ -306,6 +306,8 @@ function howOften({ kind }: SubqueryPlan): string {
       return 'asked for each row';
     case 'keyed':
       return 'keys collected once';
+    case 'grouped':
+      return 'groups collected once';
     default:
       return unreachable(kind);
   }

@@ -260,6 +260,23 @@ export type SubqueryPlan =
       readonly rows: RowsPlan;
       readonly columns: readonly OutputColumn[];
       readonly keys: readonly TypedExpression[];
+    }
+  /**
+   * A scalar aggregate that hangs on the outer row by equality only: all inner rows are grouped
+   * once, and the value of the group that has the keys of the outer row is looked up.
+   */
+  | {
+      readonly kind: 'grouped';
+      /** The keys of the groups. */
+      readonly rows: RowsPlan;
+      readonly keys: readonly TypedExpression[];
+      /** The answer for a group. */
+      readonly value: TypedExpression;
+      /** Gives the answer where there is no group. */
+      readonly absent: RowsPlan;
+      /** Should a group raise an error: maybe no outer row asks for it. */
+      readonly each: RowsPlan;
+      readonly column: OutputColumn | undefined;
     };
 
 export interface PlanOptions {

@@ -12,7 +12,7 @@ import { ExecutionState } from './execution-state.ts';
 import type { Measurements } from './measure.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
 import { ResultRows } from './result-rows.ts';
-import type { CompiledStageLike } from './subqueries.ts';
+import type { Stage } from './stages.ts';
 
 export interface ReadResult {
   readonly columns: readonly NamedType[];
@@ -28,7 +28,7 @@ export interface CompiledRead {
   readonly plan: ReadPlan;
   readonly types: Typespace;
   readonly columns: readonly NamedType[];
-  readonly stages: readonly CompiledStageLike[];
+  readonly stages: readonly Stage[];
   readonly make: Maker<Rows>;
 }
 
