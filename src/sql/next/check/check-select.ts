@@ -135,7 +135,8 @@ function wholeRow(
       throw refuse(`\`${item.relation}\` is not in scope`, item.span, environment, hint);
     }
   } else if (second !== undefined) {
-    throw refuse('SELECT * is not supported for joins', item.span, environment);
+    const hint = `Write \`${first?.name}.*\`, or name the columns`;
+    throw refuse('SELECT * is not supported for joins', item.span, environment, hint);
   }
   if (relation === undefined) throw refuse('A FROM clause is required', item.span, environment);
   return columnsOfRelation(relation, environment).map((column) => {

@@ -94,15 +94,11 @@ export class StatementContext {
 
   /** A parameter whose place says nothing about its type; some other place of it may. */
   unresolvedParameter(name: string, error: SqlFailure): TypedParameter {
-    const node = { kind: 'parameter', parameter: -1, type: unknownType, isNullable: true } as const;
+    // Numbers of their own below zero keep two of them apart until then.
+    const parameter = -1 - this.#unresolved.length;
+    const node = { kind: 'parameter', parameter, type: unknownType, isNullable: true } as const;
     this.#unresolved.push({ node, name, error });
     return node;
-  }
-
-  /** The parameter got its type from elsewhere: its first node is gone from the statement. */
-  forgetUnresolved(node: TypedExpression): void {
-    const at = this.#unresolved.findIndex((unresolved) => unresolved.node === node);
-    if (at !== -1) this.#unresolved.splice(at, 1);
   }
 
   /**

@@ -210,4 +210,22 @@ describe('errors', () => {
     expect(hint('SELECT * FROM secret', 'stranger')).toBe(undefined);
     expect(hint('SELECT * FROM t WHERE nothing_like_it = 1')).toBe(undefined);
   });
+
+  it('say what to write instead', () => {
+    const hint = (sql: string) => errorOf(() => run(sql))?.hint;
+    expect(hint('SELECT COUNT(*) FROM t')).toBe('Give it a name: COUNT(*) AS name');
+    expect(hint('SELECT * FROM t JOIN s ON t.id = s.id')).toBe('Write `t.*`, or name the columns');
+    expect(hint('SELECT t.id FROM t JOIN s ON (t.id = s.id)')).toBe(
+      'Write the condition without parentheses',
+    );
+    expect(hint('SELECT id FROM t WHERE id = x')).toBe(
+      'Write CAST(column AS type) on one side to compare numbers of two types',
+    );
+    expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
+      "Write a length of time as INTERVAL '1 day 2 hours'",
+    );
+    expect(hint('SELECT * FROM opaque WHERE opt = 5')).toBe(
+      'A column of this type may have no value: compare what it holds, as in `column.some`',
+    );
+  });
 });

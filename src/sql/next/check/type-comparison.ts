@@ -164,7 +164,14 @@ function pairOf(
   const isBothStored = isStored(leader, environment) && isStored(other, environment);
   const pair = isBothStored ? undefined : promoted(leader, other, environment);
   if (pair !== undefined) return pair;
-  throw mismatch(other.type, leader.type, span, environment);
+  const hint = isBothStored && areNumbers(leader, other) ? castHint : undefined;
+  throw mismatch(other.type, leader.type, span, environment, hint);
+}
+
+const castHint = 'Write CAST(column AS type) on one side to compare numbers of two types';
+
+function areNumbers(left: TypedExpression, right: TypedExpression): boolean {
+  return promotedType(left.type, right.type) !== undefined;
 }
 
 /** Two times that are apart are computed, so they can be compared unless both are columns. */
