@@ -2,8 +2,8 @@
  * LIKE: `%` stands for any text, `_` for one character (a code point), and the escape character
  * takes both their meaning. A pattern is cut at its `%` into pieces. The first piece stands at the
  * start of a text, the last one at its end, and each one between is taken where it is found first:
- * finding it later can never help the rest. So the cost is that of the text and the pattern, and for
- * pieces with `_` at most the product of both lengths, which has a limit.
+ * finding it later can never help the rest. So the cost is that of text and pattern, and for pieces
+ * with `_` at most the product of both lengths, which has a limit.
  */
 import { limits } from '../../../limits.ts';
 import { invalid, overBudget, type SqlFailure } from '../../failure.ts';

@@ -10,8 +10,8 @@ import { placeOf } from './place.ts';
 export interface CompiledAggregate {
   readonly makeAccumulator: () => Accumulator;
   /**
-   * Adds what the aggregate is about for where the frame stands; nulls are left out. Repeated values
-   * are not: for DISTINCT the caller looks at each value before it adds it.
+   * Adds what the aggregate is about for where the frame stands; nulls are left out. Repeated
+   * values are not: for DISTINCT the caller looks at each value before it adds it.
    */
   readonly add: (frame: Frame, accumulator: Accumulator) => void;
 }
