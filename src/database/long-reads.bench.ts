@@ -21,7 +21,7 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
   const [whole, slices] = [await beside(rowCount, 'whole'), await beside(rowCount, 'slices')];
   return [
     {
-      name: `longest call beside a read of ${passes} x ${rowCount} rows, which runs in one go as baseline`,
+      name: `longest call beside a read of ${passes} x ${rowCount} rows, in one go as baseline`,
       unit: 'ms',
       value: slices.longest,
       baseline: whole.longest,

@@ -44,7 +44,7 @@ async function paused(slices: readonly number[], count = 1): Promise<void> {
 }
 
 describe('a long read', () => {
-  it('lets calls through after a slice, and answers with the rows of its first moment', async () => {
+  it('lets calls through after a slice, and answers as of its first moment', async () => {
     const { items, slices } = await openPausing(300_000);
     const before = itemsNow(items.table);
     const { offset } = items.database;

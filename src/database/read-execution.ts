@@ -9,7 +9,7 @@ import {
 } from '../sql/next/statement.ts';
 import type { Store } from '../store/store.ts';
 
-/** A read under way. It sees the rows of the moment at which it was started, however long it takes. */
+/** A read under way. It sees the rows of the moment at which it began, however long it takes. */
 export interface ReadExecution {
   /**
    * Runs until the read is over or its slice is. Throws `SqlFailure`, or `PinRevokedError` when

@@ -13,8 +13,8 @@ import {
 import { noRow, offsetMask, pageShift, type RowRef } from './row-ref.ts';
 
 /**
- * What one table keeps for its pins. A row that came after a pinned moment is told by its place from
- * one that was there; a row that was deleted since stays in its slot, in a queue:
+ * What one table keeps for its pins. A row that came after a pinned moment is told by its place
+ * from one that was there; a row that was deleted since stays in its slot, in a queue:
  *
  * ```
  *  deleted:   before A │ between A and B │ after B
