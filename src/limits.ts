@@ -88,14 +88,22 @@ export const limits = {
   /** Prepared SQL statements that a database keeps, and the longest text of one. */
   sqlCachedStatementsMax: 512,
   sqlCachedTextLengthMax: 4_096,
+  /** Wall-clock time of a part of an SQL statement that cannot pause: a subquery for one row. */
+  sqlStallMillisMax: 250,
   /** Values that one SQL statement may be given for its parameters. */
   sqlParametersMax: 1_024,
   /** Characters of a text that a function of SQL makes. */
-  sqlTextCharactersMax: 2 ** 25,
+  sqlTextCharactersMax: 2 ** 23,
+  /** Work on one row, counted in rows: what cannot be interrupted ends there. */
+  sqlRowWorkMax: 2 ** 20,
+  /** Steps, at worst, of matching one text with `_`: the product of text and pattern. */
+  sqlMatchStepsMax: 2 ** 28,
   /** Rows that one SQL statement may return. */
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */
   sqlResultBytesMax: 256 * mebibyte,
+  /** Memory that one SQL statement may take beside its result: to sort, to group, to join. */
+  sqlMemoryBytesMax: 256 * mebibyte,
   /** Results of views, one for each caller that asked, kept in one database. */
   viewInstancesMax: 4_096,
   /** Memory of those results, with their indexes and what is known of what they rest on. */
@@ -109,7 +117,7 @@ export const limits = {
   /** Bytes of one such key. */
   viewKeyBytesMax: 1_024,
   /** Wall-clock time that reads which have paused may go on in one turn, all of them together. */
-  readSliceMillisMax: 10,
+  readSliceMillisMax: 5,
   /** Reads of one database that have paused and go on between the turns; each keeps its tables. */
   longReadsMax: 8,
   /** Memory that is kept for paused reads because rows that they see were deleted meanwhile. */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { functionNames } from '../src/sql/next/functions/library.ts';
 import { openTestDatabase, QueryFailed, type TestDatabase } from '../src/testing/test-database.ts';
 
 /** One statement of the guide. */
@@ -46,6 +47,11 @@ describe('the guide to SQL, on the chat example', () => {
       else await expect(db.query(sql)).rejects.toThrow(message);
     });
   }
+
+  it('names every function', () => {
+    const named = new Set([...guide.matchAll(/`([a-z0-9_]+)(?:\(\))?`/g)].map(([, name]) => name));
+    expect(functionNames().filter((name) => !named.has(name))).toEqual([]);
+  });
 
   it('[sql §10.1] shows the private table to the owner alone', async () => {
     const as = db.identity('ada');

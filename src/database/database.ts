@@ -158,7 +158,8 @@ export class Database {
   }
 
   #hasWork(): boolean {
-    return this.#queue.length > 0 || this.#longReads.count > 0;
+    const isLoose = this.#state === 'serving' && this.#core.store.hasLoose;
+    return this.#queue.length > 0 || this.#longReads.count > 0 || isLoose;
   }
 
   #turn(): void {
@@ -167,6 +168,7 @@ export class Database {
     const work = (): void => {
       last = this.#runBatch(results);
       this.#conclude(this.#longReads.goOn(), results);
+      this.#core.store.freeLoose();
       this.#running = undefined;
     };
     const { runner } = this.#core.program;

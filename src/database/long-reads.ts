@@ -19,6 +19,8 @@ export class LongReads {
   readonly #begin: (ticket: number) => void;
   /** The one whose turn it is comes first. */
   #reads: LongRead[] = [];
+  /** A read had its first slice in the present turn. */
+  #hasBegun = false;
 
   /** `begin` is told which read goes on, before it does. */
   constructor(clock: Clock, begin: (ticket: number) => void) {
@@ -34,11 +36,21 @@ export class LongReads {
   add(ticket: number, query: PausedQuery): SqlOutcome | undefined {
     if (this.#reads.length >= limits.longReadsMax) return query.end(tooMany);
     this.#reads.push({ ticket, query });
+    this.#hasBegun = true;
     return undefined;
   }
 
-  /** Lets reads go on for one slice and returns those that are over now. */
+  /**
+   * Lets reads go on for one slice and returns those that are over now. A turn in which a read has
+   * begun has had its slice.
+   */
   goOn(): LongReadOutcome[] {
+    const hadSlice = this.#hasBegun;
+    this.#hasBegun = false;
+    return hadSlice ? [] : this.#takeSlice();
+  }
+
+  #takeSlice(): LongReadOutcome[] {
     const outcomes: LongReadOutcome[] = [];
     const end = this.#clock.monotonicMillis() + limits.readSliceMillisMax;
     for (let left = this.#reads.length; left > 0; left--) {

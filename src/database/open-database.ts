@@ -190,14 +190,14 @@ function coreOf(
 }
 
 function viewsOf(options: DatabaseOptions, store: Store, program: Program): ViewInstances {
-  const { ownerIdentity: owner, clock, statementMillisMax, report, progress } = options;
+  const { clock, statementMillisMax, report, progress } = options;
   const { runner, definition, sql } = program;
   return new ViewInstances({
     store,
     report,
     progress,
     program: viewProgramOf(runner, definition, sql),
-    runQuery: viewQueryRunner({ store, owner, clock, statementMillisMax }),
+    runQuery: viewQueryRunner({ store, clock, statementMillisMax }),
   });
 }
 

@@ -11,6 +11,7 @@ import { DecodeError } from '../values/binary-reader.ts';
 import { validatorOf } from '../values/layout.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 import { hashHex, type ProgramHash } from './program-hash.ts';
 import type { Progress } from './progress.ts';
 import { SystemTables } from './system-tables.ts';
@@ -61,6 +62,7 @@ export interface Program extends LoadedProgram {
   /** What statements may name while it serves. */
   readonly sql: SqlSchema;
   readonly systemTables: SystemTables;
+  readonly statements: PreparedStatements;
 }
 
 /** Where and since when a program serves. */
@@ -159,6 +161,7 @@ export function programOf(loaded: LoadedProgram, place: ProgramPlace): Program {
     },
     sql: place.sql,
     systemTables: systemTablesOf(loaded, place),
+    statements: new PreparedStatements(place.sql),
   };
 }
 

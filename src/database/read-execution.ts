@@ -1,9 +1,15 @@
-import { timeBudget } from '../sql/budget.ts';
-import type { ReadResult } from '../sql/run/execute-read.ts';
-import { executeRead, type PreparedRead } from '../sql/statement.ts';
+import { limits } from '../limits.ts';
+import { QueryBudget } from '../sql/next/run/budget.ts';
+import type { ReadResult } from '../sql/next/run/execution.ts';
+import {
+  type PreparedExplain,
+  type PreparedRead,
+  type StatementRequest,
+  startRead as startStatement,
+} from '../sql/next/statement.ts';
 import type { Store } from '../store/store.ts';
 
-/** A read under way. It sees the rows of the moment at which it was started, however long it takes. */
+/** A read under way. It sees the rows of the moment at which it began, however long it takes. */
 export interface ReadExecution {
   /**
    * Runs until the read is over or its slice is. Throws `SqlFailure`, or `PinRevokedError` when
@@ -25,23 +31,25 @@ export interface ReadTimes {
   readonly sliceMillis: number;
 }
 
-export type StartRead = (read: PreparedRead, store: Store, times: ReadTimes) => ReadExecution;
+/** What a read is given beside its times. */
+export type ReadRequest = Omit<StatementRequest, 'budget'>;
 
-/** Reads that run to their end in one go. */
-export const startRead: StartRead = (read, store, { now, millisMax }) => {
-  const budget = timeBudget(now, millisMax);
-  let result: ReadResult | undefined;
-  return {
-    run() {
-      result = executeRead(read, store, budget);
-      return 'done';
-    },
-    result() {
-      if (result === undefined) throw new Error('a read has a result once it has run');
-      return result;
-    },
-    dispose() {
-      result = undefined;
-    },
-  };
+export type StartRead = (
+  read: PreparedRead | PreparedExplain,
+  store: Store,
+  times: ReadTimes,
+  request: ReadRequest,
+) => ReadExecution;
+
+export const startRead: StartRead = (read, _store, times, request) => {
+  return startStatement(read, { ...request, budget: budgetOf(times) });
 };
+
+/** `sliceMillis` is for reads; a write runs in one go. */
+export function budgetOf(times: Pick<ReadTimes, 'now' | 'millisMax'> & Partial<ReadTimes>) {
+  return new QueryBudget({
+    ...times,
+    memoryBytesMax: limits.sqlMemoryBytesMax,
+    stallMillisMax: limits.sqlStallMillisMax,
+  });
+}

@@ -1,14 +1,20 @@
 import { limits } from '../limits.ts';
-import { timeBudget } from '../sql/budget.ts';
 import { invalid } from '../sql/failure.ts';
-import { executeWrite, type PreparedWrite, prepare } from '../sql/statement.ts';
+import {
+  executeWrite,
+  isWrite,
+  type PreparedExplainedWrite,
+  type PreparedWrite,
+  type StatementRequest,
+} from '../sql/next/statement.ts';
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
-import type { SqlOutcome, SqlRequest } from './outcome.ts';
+import type { SqlOutcome, SqlParameters, SqlRequest } from './outcome.ts';
 import { PausedQuery, sqlErrorOf } from './paused-query.ts';
-import type { ReadExecution } from './read-execution.ts';
+import { budgetOf, type ReadExecution } from './read-execution.ts';
 import { enter, leave } from './run-call.ts';
 import { noBytes } from './run-reducer.ts';
+import { CallerTables } from './views/caller-tables.ts';
 import { statementFailureText } from './views/view-failure.ts';
 
 type Ended =
@@ -49,36 +55,42 @@ function begin(
   query: SqlRequest,
   timestampMicros: bigint,
 ): ReadExecution | Ended {
-  const { store, clock, statementMillisMax: millisMax } = core;
+  const { store, clock, views, program, statementMillisMax: millisMax } = core;
+  const { caller, parameters = noParameters } = query;
+  const { systemTables } = program;
   const now = () => clock.monotonicMillis();
+  const tables = new CallerTables({ store, systemTables, views }, caller.identity, timestampMicros);
   try {
-    const statement = prepare(query.sql, { store, caller: query.caller });
-    if (statement.kind === 'read') {
-      return core.startRead(statement, store, {
-        now,
-        millisMax,
-        sliceMillis: limits.readSliceMillisMax,
-      });
+    const statement = program.statements.get(query, tables);
+    const request = { tables, caller, parameters, nowMicros: timestampMicros };
+    if (isWrite(statement)) {
+      const write = { statement, request: { ...request, budget: budgetOf({ now, millisMax }) } };
+      return { kind: 'result', ...runWrite(core, query, write), offset: store.offset };
     }
-    const budget = timeBudget(now, millisMax);
-    const rows = runWrite(core, statement, query, timestampMicros, budget);
-    return { kind: 'result', ...rows, offset: store.offset };
+    const times = { now, millisMax, sliceMillis: limits.readSliceMillisMax };
+    return core.startRead(statement, store, times, request);
   } catch (error) {
     return { kind: 'failed', error: sqlErrorOf(error) };
   }
 }
 
+const noParameters: SqlParameters = new Map();
+
+interface Write {
+  readonly statement: PreparedWrite | PreparedExplainedWrite;
+  readonly request: StatementRequest;
+}
+
 function runWrite(
   core: DatabaseCore,
-  statement: PreparedWrite,
   { caller, connection, sql }: SqlRequest,
-  timestampMicros: bigint,
-  budget: ReturnType<typeof timeBudget>,
+  { statement, request }: Write,
 ): SqlRows {
   const transaction = core.store.begin();
+  const timestampMicros = request.nowMicros;
   let isDone = false;
   try {
-    const counts = executeWrite(statement, transaction, budget);
+    const { returned, ...counts } = executeWrite(statement, request, transaction);
     const failure = core.views.refresh(transaction, timestampMicros, false);
     if (failure !== undefined) throw invalid(statementFailureText(failure));
     isDone = true;
@@ -91,7 +103,7 @@ function runWrite(
       args: new TextEncoder().encode(sql),
     });
     core.views.commit();
-    return { ...counts, columns: [], types: emptyTypespace, rows: noBytes, rowCount: 0 };
+    return { ...counts, ...(returned ?? noRows) };
   } finally {
     if (!isDone) {
       core.views.rollback();
@@ -99,3 +111,5 @@ function runWrite(
     }
   }
 }
+
+const noRows = { columns: [], types: emptyTypespace, rows: noBytes, rowCount: 0 };

@@ -48,6 +48,17 @@ describe('pending requests, when an actor ends', () => {
     expect(tickets(pending)).toEqual([3, 5, 6]);
   });
 
+  it('of which one ran, a long read, are told what ended it', async () => {
+    const pending = new PendingRequests(new TestClock());
+    const settled = Promise.allSettled([query, query].map((each) => pending.add(each, false)));
+    expect(tickets(pending)).toEqual([1, 2]);
+    pending.actorEnded(endOf({ running: 1, reached: () => true }));
+    expect(await settled).toMatchObject([
+      { value: { outcome: { error: { code: 'sql.overBudget', message: 'over' } } } },
+      { reason: { body: { code: 'database.lost' } } },
+    ]);
+  });
+
   it('that saw three actors end are not submitted again', async () => {
     const pending = new PendingRequests(new TestClock());
     const outcome = pending.add(ask, false).catch((error: unknown) => error);

@@ -106,8 +106,9 @@ export class PendingRequests {
     if (!pending.wasSubmitted) return false;
     const { ticket, request } = pending.ticketed;
     if (request.kind === 'update') pending.reject(lostUpdate());
-    else if (end.reached(ticket)) pending.reject(lostRequest());
+    // First, because the records of a long read's beginning were written long ago.
     else if (ticket === end.running) settleRunning(pending, end);
+    else if (end.reached(ticket)) pending.reject(lostRequest());
     else {
       pending.deaths += 1;
       if (pending.deaths < deathsMax) return false;

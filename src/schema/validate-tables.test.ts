@@ -391,12 +391,12 @@ describe('schedules', () => {
     [
       'a function without the row',
       { reducers: [reducer('runJob', { job: u32 })] },
-      'Scheduled reducer runJob expected to have type (&0), but has type (job: U32)',
+      'Scheduled reducer runJob expected to have type (0: &0), but has type (job: U32)',
     ],
     [
       'a function with more than the row',
       { reducers: [reducer('runJob', { job: ref(0), x: u8 })] },
-      'Scheduled reducer runJob expected to have type (&0), but has type (job: &0, x: U8)',
+      'Scheduled reducer runJob expected to have type (0: &0), but has type (job: &0, x: U8)',
     ],
     [
       'two schedules',

@@ -13,8 +13,8 @@ import {
 import { noRow, offsetMask, pageShift, type RowRef } from './row-ref.ts';
 
 /**
- * What one table keeps for its pins. A row that came after a pinned moment is told by its place from
- * one that was there; a row that was deleted since stays in its slot, in a queue:
+ * What one table keeps for its pins. A row that came after a pinned moment is told by its place
+ * from one that was there; a row that was deleted since stays in its slot, in a queue:
  *
  * ```
  *  deleted:   before A │ between A and B │ after B
@@ -120,7 +120,6 @@ export class HeldRows {
       this.heap.openPages(newest?.pageEnd ?? 0);
     }
     this.hasLoose = this.#queue.start < this.#looseEnd();
-    this.freeLoose(looseRowsAtOnce);
   }
 
   /** Takes a row out that is not visible any more: frees it, or keeps it for the pins. */
@@ -136,15 +135,16 @@ export class HeldRows {
     if (this.hasLoose) this.freeLoose(2);
   }
 
-  /** Frees up to so many of the rows that no pin sees any more. */
-  freeLoose(countMax: number): void {
-    if (!this.hasLoose) return;
+  /** Frees rows that no pin sees any more, up to so many, and returns how many it could free. */
+  freeLoose(countMax: number): number {
+    const { start } = this.#queue;
     const end = this.#looseEnd();
-    for (let left = countMax; left > 0 && this.#queue.start < end; left--) {
+    while (this.#queue.start < end && this.#queue.start - start < countMax) {
       this.heap.free(this.#queue.take());
     }
     this.#endParts();
     this.hasLoose = this.#queue.start < end;
+    return this.#queue.start - start;
   }
 
   /** Revokes all pins and frees everything. */
@@ -228,9 +228,6 @@ interface Part {
   readonly state: number;
   readonly start: number;
 }
-
-/** Freed at once when pins go: half a millisecond or so. */
-const looseRowsAtOnce = 16_384;
 
 /** The first ref of a page. Not a shift: the result may exceed 31 bits. */
 function boundaryOf(page: number): number {

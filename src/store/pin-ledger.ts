@@ -6,6 +6,8 @@ export class PinLedger {
   readonly #bytesMax: number;
   /** How many pins each table has. */
   readonly #pinned = new Map<HeldRows, number>();
+  /** Where rows wait to be freed. */
+  readonly #loose = new Set<HeldRows>();
   /** Bytes beside the rows: what pins have made to look rows up. */
   #besideBytes = 0;
 
@@ -28,6 +30,29 @@ export class PinLedger {
     const count = this.#pinned.get(held) ?? 0;
     if (count > 1) this.#pinned.set(held, count - 1);
     else this.#pinned.delete(held);
+    if (held.hasLoose) this.#loose.add(held);
+    this.freeLoose();
+  }
+
+  /** Rows wait to be freed. */
+  get hasLoose(): boolean {
+    return this.#loose.size > 0;
+  }
+
+  /** Frees some of the rows that no pin sees any more, which takes half a millisecond or so. */
+  freeLoose(): void {
+    let left = looseRowsAtOnce;
+    for (const held of this.#loose) {
+      left -= held.freeLoose(left);
+      if (!held.hasLoose) this.#loose.delete(held);
+      if (left === 0) return;
+    }
+  }
+
+  /** After a commit. */
+  settle(): void {
+    this.keepWithin();
+    if (this.hasLoose) this.freeLoose();
   }
 
   /** Counts bytes that a pin takes, or gives back, beside the rows. */
@@ -54,3 +79,5 @@ export class PinLedger {
     return largest;
   }
 }
+
+const looseRowsAtOnce = 8_192;

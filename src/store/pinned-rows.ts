@@ -70,10 +70,10 @@ export class PinnedRows implements TablePin, Revocable {
     const moment = this.#moment;
     if (moment === undefined) return;
     this.#moment = undefined;
-    this.#ledger.remove(this.#held);
     for (const { bytes } of this.#deleted.values()) this.#ledger.take(-bytes);
     this.#deleted.clear();
     this.#held.unpin(this, moment);
+    this.#ledger.remove(this.#held);
   }
 
   revoke(reason: string): void {

@@ -18,8 +18,8 @@ import { keyOf, type Transaction } from './transaction.ts';
  * replays what the first one commits. Whatever happens, each pin must show the copy of the rows
  * that was taken beside it, by scan and by every index.
  */
-const runCount = 60;
-const transactionsPerRun = 60;
+const runCount = 40;
+const transactionsPerRun = 50;
 
 describe('pins against copies of the rows', () => {
   for (let seed = 1; seed <= runCount; seed++) {

@@ -205,7 +205,7 @@ describe('what is held', () => {
       });
     const pins: TablePin[] = [table.pin()];
     let revoked = 0;
-    for (let step = 0; step < 3_000; step++) {
+    for (let step = 0; step < 2_000; step++) {
       churn(step);
       pins.push(table.pin());
       if (pins.length <= 3) continue;
@@ -217,11 +217,16 @@ describe('what is held', () => {
     expect(revoked).toBeGreaterThan(0);
     for (const pin of pins) pin.release();
     // Without pins what was lost comes back by itself, and pins are welcome again.
-    for (let step = 0; step < 3_000; step++) churn(step);
-    const pin = table.pin();
-    churn(0);
-    expect(pin.isValid).toBe(true);
-    pin.release();
+    let isWelcome = false;
+    for (let step = 0; step < 10_000 && !isWelcome; step++) {
+      churn(step);
+      if (step % 500 !== 0) continue;
+      const pin = table.pin();
+      churn(step);
+      isWelcome = pin.isValid;
+      pin.release();
+    }
+    expect(isWelcome).toBe(true);
   });
 
   it('goes when a write needs the room', () => {
@@ -257,16 +262,16 @@ describe('what is held', () => {
 });
 
 describe('a heap that was pinned', () => {
-  for (let seed = 1; seed <= 4; seed++) {
+  for (let seed = 1; seed <= 2; seed++) {
     it(`fills the same pages as one that was not, seed ${seed}`, () => {
-      const [subject, twin] = [filled(30_000), filled(30_000)];
+      const [subject, twin] = [filled(15_000), filled(15_000)];
       const [one, other] = [new Random(seed), new Random(seed)];
       const random = new Random(seed + 100);
       let readers: Reader[] = [];
       for (let round = 0; round < 40; round++) {
         change(subject, one);
         change(twin, other);
-        for (const reader of readers) reader.readOn(random.below(8_000));
+        for (const reader of readers) reader.readOn(random.below(4_000));
         if (readers.length < 5 && random.chance(0.4)) readers.push(new Reader(subject.table));
         readers = readers.filter((reader) => !reader.isOver());
       }
@@ -291,9 +296,9 @@ describe('a heap that was pinned', () => {
 /** A few thousand changes in one transaction, some of which are rolled back. */
 function change({ store, table }: ReturnType<typeof filled>, random: Random): void {
   const transaction = store.begin();
-  const end = random.pick([1, 100, 3_000]);
+  const end = random.pick([1, 100, 1_500]);
   for (let step = 0; step < end; step++) {
-    const id = random.below(30_000);
+    const id = random.below(15_000);
     const text = `${textOf(random.below(10))}${'!'.repeat(random.pick([0, 0, 20]))}`;
     if (update(transaction, indexOf(table, 0), id, text) === noSuchRow) {
       insert(transaction, table, id, text);

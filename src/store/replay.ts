@@ -19,7 +19,7 @@ export function replayChange(state: StoreState, change: ChangeSet): void {
   }
   for (const table of change.tables) replayTable(state, table);
   replaySequences(state, change.sequences);
-  state.pins.keepWithin();
+  state.pins.settle();
 }
 
 /** Continues sequences after recorded values. Sequences that were dropped since are passed over. */

@@ -227,7 +227,7 @@ export class RowHeap {
       page.isListed = false;
     }
     this.#floor = this.pageEnd;
-    for (const roomy of this.#roomy) roomy.length = 0;
+    for (const roomy of this.#roomy) if (roomy.length > 0) roomy.length = 0;
     for (const number of this.#freeNumbers) this.#closedNumbers.push(number);
     this.#freeNumbers.length = 0;
     this.#countClosed();

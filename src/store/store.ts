@@ -129,6 +129,19 @@ export class Store {
     return this.#state.pins.heldBytes;
   }
 
+  /** True while rows that were kept for pins wait to be freed. */
+  get hasLoose(): boolean {
+    return this.#state.pins.hasLoose;
+  }
+
+  /**
+   * Frees some of them, which takes half a millisecond or so. Commits do it as well; this is for a
+   * store that nobody writes to.
+   */
+  freeLoose(): void {
+    this.#state.pins.freeLoose();
+  }
+
   /**
    * Builds what another catalog needs, aside. Throws `MigrationError` when the data stands against
    * it; nothing is changed before `apply`, which cannot fail. Nothing may be written in between.

@@ -404,7 +404,6 @@ export class TableChanges {
     this.#steps.clear();
     if (this.#cleared.length > 0) this.#cleared.length = 0;
     this.#graveyard.clear();
-    if (this.#held.hasLoose) this.#held.freeLoose(looseRowsPerCommit);
     this.#insertCount = 0;
     this.#insertBytes = 0;
     this.#deleteCount = 0;
@@ -427,6 +426,3 @@ const clearedStep = -1;
 
 /** Up to so many rows are cleared one by one: new indexes would cost more. */
 const singlyClearedMax = 64;
-
-/** A fraction of a millisecond of work. */
-const looseRowsPerCommit = 1_024;

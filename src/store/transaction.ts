@@ -139,7 +139,7 @@ export class Transaction {
       else if (changes.hasNetChange) tables.push(changes.commit(spec.id, arena));
       else changes.commitNothing(arena);
     }
-    this.#state.pins.keepWithin();
+    this.#state.pins.settle();
     if (tables.length > 1) tables.sort((a, b) => a.tableId - b.tableId);
     return tables;
   }

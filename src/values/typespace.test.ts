@@ -116,7 +116,7 @@ describe('[values 7] texts of types', () => {
     [unitType, '()'],
     [neverType, '(|)'],
     [ref(3), '&3'],
-    [{ kind: 'product', elements: [{ name: undefined, type: u8 }] }, '(U8)'],
+    [{ kind: 'product', elements: [{ name: undefined, type: u8 }] }, '(0: U8)'],
   ];
   for (const [type, text] of texts) {
     it(text, () => expect(typeText(type)).toBe(text));

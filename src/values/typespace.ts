@@ -188,8 +188,9 @@ export function typesEqual(
 
 /**
  * The type as people read it: `U32`, `Array<U8>`, `(id: U32, name: String)`,
- * `(some: U32 | none: ())`, `()` for unit, `(|)` for never. A ref reads `&3`, unless a typespace is
- * given; then its target is written in full, and only a recursive ref stays `&3`.
+ * `(some: U32 | none: ())`, `()` for unit, `(|)` for never. An element without a name
+ * has its position: `(0: U8)`. A ref reads `&3`, unless a typespace is given; then its target is
+ * written in full, and only a recursive ref stays `&3`.
  *
  * @example
  * ```ts
@@ -204,7 +205,7 @@ export function typeText(type: AlgebraicType, typespace?: Typespace): string {
       case 'ref':
         return refText(current.ref);
       case 'product':
-        return `(${current.elements.map(namedText).join(', ')})`;
+        return `(${current.elements.map(elementText).join(', ')})`;
       case 'sum':
         if (current.variants.length === 0) return '(|)';
         return `(${current.variants.map(namedText).join(' | ')})`;
@@ -214,6 +215,8 @@ export function typeText(type: AlgebraicType, typespace?: Typespace): string {
         return kindName(current.kind);
     }
   };
+  const elementText = ({ name, type: part }: NamedType, at: number): string =>
+    `${name ?? at}: ${text(part)}`;
   const namedText = (item: NamedType): string =>
     item.name === undefined ? text(item.type) : `${item.name}: ${text(item.type)}`;
   const refText = (ref: number): string => {

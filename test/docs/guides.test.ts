@@ -13,6 +13,10 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
   'README.md': {},
   'docs/guide/first-app.md': {},
   'docs/guide/agents.md': {},
+  'docs/guide/sql.md': {
+    isServed: true,
+    before: 'reducerdb publish my-db --module-path examples/chat',
+  },
   'docs/guide/operating.md': {},
   'docs/guide/testing.md': {},
   'examples/chat/README.md': { isServed: true },
@@ -26,7 +30,6 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
 /** Guides of another kind of block, and the tests that run them. */
 const otherwise: Readonly<Record<string, string>> = {
   'docs/guide/modules.md': 'test/modules-guide.test.ts',
-  'docs/guide/sql.md': 'test/sql-guide.test.ts',
 };
 
 /** These build and test the project itself: whoever runs this test has done so. */
@@ -68,7 +71,7 @@ describe.skipIf(!hasTools).each(Object.entries(documents))('%s', (document, gran
     expect((await desk.leave()).filter((code) => code !== 0)).toEqual([]);
   });
 
-  for (const block of blocksOf(read(document))) {
+  for (const block of withoutSql(blocksOf(read(document)))) {
     const work = workOf(block);
     if (work === undefined) continue;
     it(`line ${block.line}: ${block.text.split('\n')[0]}`, async () => {
@@ -76,6 +79,13 @@ describe.skipIf(!hasTools).each(Object.entries(documents))('%s', (document, gran
     }, 60_000);
   }
 });
+
+/** Statements, and the text of what refuses them, are the work of `test/sql-guide.test.ts`. */
+function withoutSql(blocks: readonly Block[]): readonly Block[] {
+  return blocks.filter(({ language }, at) => {
+    return language !== 'sql' && !(language === 'text' && blocks[at - 1]?.language === 'sql');
+  });
+}
 
 /** Does what a block says; may give what it printed. Takes what was printed last. */
 type Work = (desk: Desk, printed: string) => Promise<string | undefined> | undefined;

@@ -1,17 +1,21 @@
 import { present } from '../../src/assert.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
-import { bindParameters, type ParameterValue } from '../../src/sql/next/check/bind.ts';
-import { check } from '../../src/sql/next/check/check.ts';
-import { rightsOf } from '../../src/sql/next/check/visibility.ts';
-import { planStatement } from '../../src/sql/next/plan/plan-statement.ts';
-import { statisticsOf } from '../../src/sql/next/plan/statistics.ts';
+import type { ParameterValue } from '../../src/sql/next/check/bind.ts';
 import { QueryBudget } from '../../src/sql/next/run/budget.ts';
-import { type CompiledRead, compileRead, ReadExecution } from '../../src/sql/next/run/execution.ts';
-import { parse } from '../../src/sql/next/syntax/parse.ts';
+import type { ReadResult } from '../../src/sql/next/run/execution.ts';
+import {
+  checkStatement,
+  executeWrite,
+  isWrite,
+  type PreparedStatement,
+  prepare,
+  type StatementRequest,
+  startRead,
+} from '../../src/sql/next/statement.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import { Store } from '../../src/store/store.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
-import { decoderOf } from '../../src/values/decode.ts';
+import { type Decoder, decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { NamedType, ProductType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
@@ -42,6 +46,12 @@ export interface PreparedQuery {
   rows(parameters: readonly ParameterValue[]): readonly (readonly Value[])[];
 }
 
+/** Pauses at every second look at the clock, which is one at every row: each run gets on. */
+function pausingBudget(): QueryBudget {
+  let looks = 0;
+  return new QueryBudget({ now: () => looks++, sliceMillis: 2, rowsPerCheck: 1 });
+}
+
 /** The engine with tables of its own, asked by the owner: one statement, one transaction. */
 export class Engine {
   readonly #store: Store;
@@ -50,18 +60,17 @@ export class Engine {
   readonly #mode: EngineMode;
 
   constructor(tables: readonly SampleTable[], mode: EngineMode) {
-    this.#store = new Store(sampleCatalog(...tables));
-    const { catalog } = this.#store;
+    const store = new Store(sampleCatalog(...tables));
+    const { catalog } = store;
     const nothing = { views: new Map(), filters: new Map() };
+    this.#store = store;
     this.#schema = { tables: catalog.tables, types: catalog.types, ...nothing };
-    const store = this.#store;
     this.#tables = { table: (id) => present(store.table(id), 'a table of the schema') };
     this.#mode = mode;
   }
 
   load(name: string, rows: Iterable<readonly Value[]>): void {
-    const table = this.#store.tableByName(name);
-    if (table === undefined) throw new Error(`no table ${name}`);
+    const table = present(this.#store.tableByName(name), 'the table to fill');
     const elements = table.spec.columns;
     const transaction = this.#store.begin();
     for (const row of rows) {
@@ -73,46 +82,90 @@ export class Engine {
 
   run(sql: string): EngineAnswer {
     try {
-      const compiled = this.#compile(sql, 0);
-      return { kind: 'rows', columns: compiled.columns, rows: this.#ask(compiled, []), written: undefined };
+      const prepared = this.#prepare(sql, 0);
+      if (!isWrite(prepared)) {
+        const result = this.#read(prepared, []);
+        const { columns } = result;
+        return { kind: 'rows', columns, rows: this.#decoded(result), written: undefined };
+      }
+      return this.#write(prepared);
     } catch (error) {
       if (error instanceof SqlFailure) return { kind: 'refused', message: error.message };
       throw error;
     }
   }
 
+  /** A read; values of its parameters come with each question. */
   prepare(sql: string, parameterCount: number): PreparedQuery {
-    const compiled = this.#compile(sql, parameterCount);
-    return { rows: (parameters) => this.#ask(compiled, parameters) };
+    const prepared = this.#prepare(sql, parameterCount);
+    if (isWrite(prepared)) throw new Error(`not a read: ${sql}`);
+    return { rows: (parameters) => this.#decoded(this.#read(prepared, parameters)) };
   }
 
-  #compile(sql: string, parameterCount: number): CompiledRead {
+  #prepare(sql: string, parameterCount: number): PreparedStatement {
     const { useIndexes, optimise } = this.#mode;
-    const parameterNames = new Set(Array.from({ length: parameterCount }, (_, at) => String(at + 1)));
-    const { identity } = owner;
-    const scope = { schema: this.#schema, rights: rightsOf(owner), identity, parameterNames };
-    const typed = check(parse(sql), scope);
-    if (typed.kind !== 'read') throw new Error('a write');
-    const types = { types: this.#schema.types };
-    const statistics = statisticsOf(this.#tables);
-    const plan = planStatement(typed, { types, statistics, options: { useIndexes, optimise } });
-    return compileRead(plan, types);
+    const names = Array.from({ length: parameterCount }, (_, at) => String(at + 1));
+    const parameterNames = new Set(names);
+    const checked = checkStatement(sql, { schema: this.#schema, caller: owner, parameterNames });
+    return prepare(checked, this.#tables, { useIndexes, optimise });
   }
 
-  #ask(compiled: CompiledRead, parameters: readonly ParameterValue[]): Value[][] {
-    const values = new Map(parameters.map((value, at) => [String(at + 1), value]));
-    const types = { types: this.#schema.types };
-    const bound = bindParameters(compiled.plan.parameters, values, owner.identity, types);
-    const budget = new QueryBudget(this.#mode.pauses ? { rowsPerCheck: 1, sliceMillis: 0 } : {});
-    const request = { tables: this.#tables, parameters: bound, budget, nowMicros: 0n };
-    const execution = new ReadExecution(compiled, request);
-    while (execution.run() === 'paused');
-    const { columns, rows, rowCount } = execution.result();
-    const type: ProductType = { kind: 'product', elements: columns };
-    const decode = decoderOf(type, types);
+  #read(
+    prepared: Exclude<PreparedStatement, { readonly kind: 'write' }>,
+    parameters: readonly ParameterValue[],
+  ): ReadResult {
+    const execution = startRead(prepared, this.#request(parameters));
+    try {
+      while (execution.run() === 'paused');
+      return execution.result();
+    } finally {
+      execution.dispose();
+    }
+  }
+
+  #write(prepared: Parameters<typeof executeWrite>[0]): EngineAnswer {
+    const transaction = this.#store.begin();
+    try {
+      const outcome = executeWrite(prepared, this.#request([]), transaction);
+      transaction.commit();
+      const written = outcome.inserted + outcome.updated + outcome.deleted;
+      const { returned } = outcome;
+      if (returned === undefined) return { kind: 'rows', columns: [], rows: [], written };
+      return { kind: 'rows', columns: returned.columns, rows: this.#decoded(returned), written };
+    } catch (error) {
+      transaction.rollback();
+      throw error;
+    }
+  }
+
+  #request(parameters: readonly ParameterValue[]): StatementRequest {
+    const values = parameters.map((value, at) => [String(at + 1), value] as const);
+    const budget = this.#mode.pauses ? pausingBudget() : new QueryBudget();
+    return {
+      tables: this.#tables,
+      caller: owner,
+      parameters: new Map(values),
+      budget,
+      nowMicros: 1_763_000_000_000_000n,
+    };
+  }
+
+  #decoded({ columns, rows, rowCount }: ReadResult): readonly (readonly Value[])[] {
+    const decode = this.#decoderOf(columns);
     const reader = new BinaryReader(rows);
     const decoded = Array.from({ length: rowCount }, () => decode(reader) as Value[]);
     if (reader.remaining > 0) throw new Error('bytes left over after the rows');
     return decoded;
+  }
+
+  readonly #decoders = new Map<readonly NamedType[], Decoder>();
+
+  #decoderOf(columns: readonly NamedType[]): Decoder {
+    const known = this.#decoders.get(columns);
+    if (known !== undefined) return known;
+    const type: ProductType = { kind: 'product', elements: columns };
+    const decoder = decoderOf(type, { types: this.#schema.types });
+    this.#decoders.set(columns, decoder);
+    return decoder;
   }
 }

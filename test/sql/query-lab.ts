@@ -1,16 +1,18 @@
 import { check } from '../../src/sql/next/check/check.ts';
-import type { TypedRead, TypedStatement } from '../../src/sql/next/check/typed.ts';
+import type { ParameterSpec, TypedRead, TypedStatement } from '../../src/sql/next/check/typed.ts';
 import {
   ownerRights,
   rightsOf,
   type StatementCaller,
 } from '../../src/sql/next/check/visibility.ts';
+import { explainPlan } from '../../src/sql/next/plan/explain.ts';
 import type { PlanOptions, ReadPlan } from '../../src/sql/next/plan/plan.ts';
 import { planStatement } from '../../src/sql/next/plan/plan-statement.ts';
 import { statisticsOf } from '../../src/sql/next/plan/statistics.ts';
 import { QueryBudget } from '../../src/sql/next/run/budget.ts';
 import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/next/run/execution.ts';
 import { encodeQueryValue } from '../../src/sql/next/run/value-codec.ts';
+import { compileWrite, runWrite } from '../../src/sql/next/run/write.ts';
 import { parse } from '../../src/sql/next/syntax/parse.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import { Store } from '../../src/store/store.ts';
@@ -32,6 +34,13 @@ export interface LabOptions extends Partial<PlanOptions> {
   readonly duringPause?: () => void;
   /** Memory it may take. */
   readonly memoryBytesMax?: number;
+}
+
+export interface LabWrite {
+  readonly inserted: number;
+  readonly deleted: number;
+  readonly updated: number;
+  readonly returned: readonly Value[];
 }
 
 export const labOwner: StatementCaller = { identity: 0xabn, isOwner: true };
@@ -108,7 +117,7 @@ export class QueryLab {
     const plan = this.plan(sql, options);
     const { types } = this.schema;
     const compiled = compileRead(plan, { types });
-    const { isPausing = false, caller = labOwner, parameters = {} } = options;
+    const { isPausing = false } = options;
     const { memoryBytesMax = Number.POSITIVE_INFINITY } = options;
     const sliceMillis = isPausing ? 0 : Number.POSITIVE_INFINITY;
     const budget = new QueryBudget({
@@ -120,14 +129,7 @@ export class QueryLab {
       tables: this.tables,
       budget,
       nowMicros: 0n,
-      parameters: plan.parameters.map(({ name, type }) => {
-        if (name === undefined) return encodeQueryValue(identityType, caller.identity);
-        const writer = new BinaryWriter();
-        const value = parameters[name];
-        if (value === undefined) return undefined;
-        encoderOf(type, { types })(writer, value);
-        return writer.finish();
-      }),
+      parameters: this.#parametersOf(plan.parameters, options),
     });
     try {
       while (execution.run() === 'paused') {
@@ -140,13 +142,67 @@ export class QueryLab {
     }
   }
 
+  /** Runs a write in a transaction of its own. */
+  write(sql: string, options: LabOptions = {}): LabWrite {
+    const typed = this.check(sql, options);
+    if (typed.kind === 'read' || typed.kind === 'explain') throw new Error(`no write: ${sql}`);
+    const { types } = this.schema;
+    const { useIndexes = true, optimise = true } = options;
+    const plan = planStatement(typed, {
+      types: { types },
+      statistics: statisticsOf(this.tables),
+      options: { useIndexes, optimise },
+    });
+    const compiled = compileWrite(plan, { types });
+    const transaction = this.store.begin();
+    try {
+      const { returned, ...counts } = runWrite(compiled, {
+        tables: this.tables,
+        budget: new QueryBudget(),
+        nowMicros: 0n,
+        parameters: this.#parametersOf(plan.parameters, options),
+        transaction,
+      });
+      transaction.commit();
+      return { ...counts, returned: returned === undefined ? [] : this.#decode(returned) };
+    } catch (error) {
+      transaction.rollback();
+      throw error;
+    }
+  }
+
   rows(sql: string, options: LabOptions = {}): Value[] {
-    const { columns, rows, rowCount } = this.read(sql, options);
+    return this.#decode(this.read(sql, options));
+  }
+
+  explain(sql: string, options: LabOptions & { readonly hidesNumbers?: boolean } = {}): string {
+    const { hidesNumbers = false } = options;
+    const plan = this.plan(sql, options);
+    const types = { types: this.schema.types };
+    return explainPlan(plan, { types, hidesNumbers }).join('\n');
+  }
+
+  #decode({ columns, rows, rowCount }: ReadResult): Value[] {
     const rowType: ProductType = { kind: 'product', elements: columns };
     const decode = decoderOf(rowType, { types: this.schema.types });
     const reader = new BinaryReader(rows);
     const values = Array.from({ length: rowCount }, () => decode(reader));
     if (reader.remaining > 0) throw new Error('bytes left over after the rows');
     return values;
+  }
+
+  #parametersOf(
+    specs: readonly ParameterSpec[],
+    { caller = labOwner, parameters = {} }: LabOptions,
+  ): (Uint8Array | undefined)[] {
+    const { types } = this.schema;
+    return specs.map(({ name, type }) => {
+      if (name === undefined) return encodeQueryValue(identityType, caller.identity);
+      const value = parameters[name];
+      if (value === undefined) return undefined;
+      const writer = new BinaryWriter();
+      encoderOf(type, { types })(writer, value);
+      return writer.finish();
+    });
   }
 }

@@ -1,9 +1,14 @@
-import { timeBudget } from '../../sql/budget.ts';
+import { present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
 import { SqlFailure } from '../../sql/failure.ts';
-import { executeRead, prepare } from '../../sql/statement.ts';
+import { checkViewQuery } from '../../sql/next/check/check-published.ts';
+import { planStatement } from '../../sql/next/plan/plan-statement.ts';
+import { QueryBudget } from '../../sql/next/run/budget.ts';
+import { type CompiledRead, compileRead, ReadExecution } from '../../sql/next/run/execution.ts';
+import { StatementCache } from '../../sql/next/statement-cache.ts';
+import type { SqlSchema } from '../../sql/schema.ts';
 import type { Store } from '../../store/store.ts';
-import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
-import { typesEqual, typeText } from '../../values/typespace.ts';
 import type { ServedView } from './served-views.ts';
 
 /** Runs the query that a view returned instead of rows. */
@@ -22,7 +27,6 @@ export type ViewQueryResult =
 
 export interface ViewQuerySurroundings {
   readonly store: Store;
-  readonly owner: bigint;
   readonly clock: { monotonicMillis(): number };
   /** Wall-clock time of one query, in milliseconds. */
   readonly statementMillisMax: number;
@@ -34,20 +38,16 @@ export interface ViewQuerySurroundings {
  * which has the columns of the view.
  */
 export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner {
-  const { store, owner, clock, statementMillisMax } = around;
+  const queries = new PreparedQueries();
   return (text, view) => {
     if (text.trim() === '') return noRows;
     try {
-      const statement = prepare(text, { store, caller: { identity: owner, isOwner: true } });
-      if (statement.kind !== 'read') return invalid('the query of a view reads, it cannot write');
-      const { source, columns } = statement.plan;
-      const { table } = source;
-      if (table.isEvent) return invalid(`views cannot read the event table \`${table.name}\``);
-      const fault = typeFault(columns, view, store.catalog);
+      const query = queries.get(text, view);
+      const { tables } = query.plan;
+      const fault = tables.map((table) => faultOf(table, around.store)).find(Boolean);
       if (fault !== undefined) return invalid(fault);
-      const budget = timeBudget(() => clock.monotonicMillis(), statementMillisMax);
-      const { rows, rowCount } = executeRead(statement, store, budget);
-      return { kind: 'rows', rows, count: rowCount, tables: [table.id] };
+      const { rows, rowCount } = run(query, around);
+      return { kind: 'rows', rows, count: rowCount, tables: tables.map(({ id }) => id) };
     } catch (error) {
       if (error instanceof SqlFailure) return invalid(error.message);
       throw error;
@@ -55,16 +55,49 @@ export function viewQueryRunner(around: ViewQuerySurroundings): ViewQueryRunner 
   };
 }
 
-function typeFault(
-  columns: readonly NamedType[],
-  { table, schema: types }: ServedView,
-  queried: Typespace,
-): string | undefined {
-  const returned: AlgebraicType = { kind: 'product', elements: columns };
-  const expected: AlgebraicType = { kind: 'product', elements: table.columns };
-  if (typesEqual(returned, expected, queried, types)) return undefined;
-  const texts = [typeText(returned, queried), typeText(expected, types)];
-  return `query returns \`${texts[0]}\` but view expects \`${texts[1]}\``;
+/** Queries are prepared once: a view mostly gives the same text. Plans do not depend on rows. */
+class PreparedQueries {
+  #schema: SqlSchema | undefined;
+  #queries = new StatementCache<CompiledRead>();
+
+  get(text: string, { id, table, schema }: ServedView): CompiledRead {
+    if (schema !== this.#schema) {
+      this.#schema = schema;
+      this.#queries = new StatementCache();
+    }
+    const key = `${id} ${text}`;
+    const known = this.#queries.get(key);
+    if (known !== undefined) return known;
+    const types = { types: schema.types };
+    const typed = checkViewQuery(text, schema, { kind: 'product', elements: table.columns });
+    const compiled = compileRead(planStatement(typed, { types }), types);
+    this.#queries.put(key, compiled);
+    return compiled;
+  }
+}
+
+/** In one go: nothing may come between a transaction and its views. */
+function run(query: CompiledRead, around: ViewQuerySurroundings) {
+  const { store, clock, statementMillisMax } = around;
+  const execution = new ReadExecution(query, {
+    tables: { table: (id) => present(store.table(id), `table ${id} of a view's query`) },
+    parameters: [],
+    budget: new QueryBudget({
+      now: () => clock.monotonicMillis(),
+      millisMax: statementMillisMax,
+      memoryBytesMax: limits.sqlMemoryBytesMax,
+    }),
+    nowMicros: 0n,
+  });
+  while (execution.run() === 'paused');
+  return execution.result();
+}
+
+/** What a view can rest on are rows that transactions write, and that stay. */
+function faultOf(table: TableSpec, store: Store): string | undefined {
+  if (table.isEvent) return `views cannot read the event table \`${table.name}\``;
+  if (store.table(table.id) !== undefined) return undefined;
+  return `views cannot read the system table \`${table.name}\``;
 }
 
 const noRows: ViewQueryResult = { kind: 'rows', rows: new Uint8Array(0), count: 0, tables: [] };

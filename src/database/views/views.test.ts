@@ -63,6 +63,33 @@ describe('the result of a view', () => {
     expect(database.rows('in_zone_two')).toEqual([[1, [0xa1n], 2, 10], second]);
   });
 
+  it('[ABI 11.2] may be given by a join of tables, and rests on both', () => {
+    expect(database.rows('secret_zones')).toEqual([]);
+    database.run('set_secret', 2, 'dragons');
+    expect(database.rows('secret_zones')).toEqual([second]);
+    database.run('put', 1, 0xa1n, 2, 10);
+    expect(database.rows('secret_zones')).toEqual([[1, [0xa1n], 2, 10], second]);
+  });
+
+  it('[ABI 11.2] is empty for a blank query', () => {
+    expect(database.rows('written')).toEqual([]);
+  });
+
+  it('[ABI 11.2] has the type that the view declares', () => {
+    expect(() => database.rows('misfit')).toThrow(
+      'Error materializing view `misfit`: query returns `(id: U32, text: String)` but view expects ' +
+        '`(id: U32, owner: (__identity__: U256), zone: U32, level: U32)`',
+    );
+  });
+
+  it('[ABI 11.2] rests on tables that keep their rows, not on views', () => {
+    expect(() => database.rows('shouts')).toThrow('views cannot read the event table `shout`');
+    database.run('set_control', 'any', 1);
+    expect(() => database.rows('written')).toThrow(
+      'Error materializing view `written`: view definition cannot read from other views',
+    );
+  });
+
   it('[ABI 11.2] has a key when it declares one', () => {
     expect(database.table('totals').indexes.map(({ isUnique }) => isUnique)).toEqual([true]);
     expect(database.table('one_row_twice').indexes).toEqual([]);

@@ -1,4 +1,3 @@
-import { assert } from '../../../assert.ts';
 import { noSuchTable } from '../../failure.ts';
 import type { DerivedRelation, From, Join, NamedRelation, Relation } from '../syntax/ast.ts';
 import { checkQuery } from './check-query.ts';
@@ -159,9 +158,4 @@ function commonTableNames(environment: Environment): readonly string[] {
     names.push(list.name);
   }
   return names;
-}
-
-export function requireRelation(relation: Relation): NamedRelation {
-  assert(relation.kind === 'named', 'the dialect has only names of relations');
-  return relation;
 }

@@ -3,7 +3,6 @@ import type { Expression, Select, Span } from '../syntax/ast.ts';
 import type { TypedItem } from './check-select.ts';
 import { requireResolved } from './coerce-query.ts';
 import { type Aggregates, type Environment, refuse } from './context.ts';
-import { sameTyped } from './same-typed.ts';
 import { typeAlone } from './type-expression.ts';
 import type { OrderKey, TypedAggregate, TypedExpression, TypedGrouping } from './typed.ts';
 
@@ -67,12 +66,10 @@ export function applyGrouping(parts: GroupedParts, environment: Environment) {
   const values = keys.map(({ type, isNullable }, at): TypedExpression => {
     return { kind: 'value', value: firstValue + at, type, isNullable };
   });
-  const columnKeys = new Map<string, TypedExpression>();
-  const otherKeys: (readonly [key: TypedExpression, value: TypedExpression])[] = [];
+  const { structures } = environment.statement;
+  const valuesByKey = new Map<number, TypedExpression>();
   keys.forEach((key, at) => {
-    const value = values[at] as TypedExpression;
-    if (key.kind === 'column') columnKeys.set(`${key.slot}.${key.column}`, value);
-    else otherKeys.push([key, value]);
+    valuesByKey.set(structures.numberOf(key), values[at] as TypedExpression);
   });
   const group = (expression: TypedExpression, place: Span): TypedExpression =>
     mapExpression(expression, (inner) => {
@@ -80,11 +77,8 @@ export function applyGrouping(parts: GroupedParts, environment: Environment) {
       if (aggregate !== undefined && inner.kind === 'value') {
         return { ...inner, value: firstValue + keys.length + aggregate };
       }
-      if (inner.kind !== 'column') {
-        return otherKeys.find(([key]) => sameTyped(key, inner))?.[1];
-      }
-      const value = columnKeys.get(`${inner.slot}.${inner.column}`);
-      if (value !== undefined || !ownSlots.has(inner.slot)) return value;
+      const value = valuesByKey.get(structures.numberOf(inner));
+      if (value !== undefined || inner.kind !== 'column' || !ownSlots.has(inner.slot)) return value;
       const message = `\`${inner.name}\` must be in GROUP BY or inside an aggregate function`;
       throw refuse(message, place, environment);
     });

@@ -9,7 +9,6 @@ import { requireResolved } from './coerce-query.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { isComparable } from './literal.ts';
-import { sameTyped } from './same-typed.ts';
 import { typeAlone } from './type-expression.ts';
 import type { OrderKey, OutputColumn, TypedExpression } from './typed.ts';
 import { nameHint } from './visibility.ts';
@@ -28,6 +27,7 @@ export function checkOrder(
   { items, isDistinct }: OrderedList,
   environment: Environment,
 ): readonly OrderKey[] {
+  const { structures } = environment.statement;
   return orderBy.map((order) => {
     const { expression } = order;
     const typed =
@@ -40,7 +40,8 @@ export function checkOrder(
       const key = { kind: 'expression', expression: unwrapped(typed, environment) } as const;
       return orderKey(key, order);
     }
-    const column = items.findIndex((item) => sameTyped(item.expression, typed));
+    const number = structures.numberOf(typed);
+    const column = items.findIndex((item) => structures.numberOf(item.expression) === number);
     if (column !== -1) return orderKey({ kind: 'output', column }, order);
     const message = 'With SELECT DISTINCT, what ORDER BY names must be in the SELECT list';
     throw refuse(message, expression.span, environment);

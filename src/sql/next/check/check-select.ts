@@ -1,3 +1,4 @@
+import { limits } from '../../../limits.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, OrderItem, Select, SelectItem, Span } from '../syntax/ast.ts';
 import { type CheckedFrom, checkFrom } from './check-from.ts';
@@ -35,6 +36,9 @@ export function checkSelect(
   orderBy: readonly OrderItem[],
   environment: Environment,
 ): CheckedSelect {
+  requireShort(select.items, 'A SELECT list', environment);
+  requireShort(select.groupBy, 'GROUP BY', environment);
+  requireShort(orderBy, 'ORDER BY', environment);
   const from = checkFrom(select.from, environment);
   const place: Environment = { ...environment, scope: from.scope, aliases: undefined };
   const where = select.where && typeCondition(select.where, { ...place, aggregates: 'WHERE' });
@@ -62,6 +66,17 @@ export function checkSelect(
     isDistinct: select.isDistinct,
   };
   return { block, columns, order: grouped.order };
+}
+
+/** Items are compared with keys, each with each. */
+function requireShort(
+  list: readonly { readonly span: Span }[],
+  what: string,
+  environment: Environment,
+): void {
+  const over = list[limits.columnCountMax];
+  if (over === undefined) return;
+  throw refuse(`${what} has at most ${limits.columnCountMax} items`, over.span, environment);
 }
 
 interface Ungrouped {
@@ -120,7 +135,8 @@ function wholeRow(
       throw refuse(`\`${item.relation}\` is not in scope`, item.span, environment, hint);
     }
   } else if (second !== undefined) {
-    throw refuse('SELECT * is not supported for joins', item.span, environment);
+    const hint = `Write \`${first?.name}.*\`, or name the columns`;
+    throw refuse('SELECT * is not supported for joins', item.span, environment, hint);
   }
   if (relation === undefined) throw refuse('A FROM clause is required', item.span, environment);
   return columnsOfRelation(relation, environment).map((column) => {

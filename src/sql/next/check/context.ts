@@ -7,6 +7,8 @@ import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
+import { sizeOf } from './size-of.ts';
+import { Structures } from './structures.ts';
 import type {
   ParameterSpec,
   StatementParts,
@@ -40,6 +42,8 @@ export class StatementContext {
   readonly openItems = new Map<TypedExpression, OpenItem>();
   /** Slots of tables: only columns of these are strict about comparing numbers. */
   readonly tableSlots = new Set<number>();
+  /** Finds what is written twice. */
+  readonly structures = new Structures();
   readonly #parameters: ParameterSpec[] = [];
   readonly #unresolved: UnresolvedParameter[] = [];
   readonly #views = new Set<number>();
@@ -47,6 +51,7 @@ export class StatementContext {
   #slotCount = 0;
   #valueCount = 0;
   #commonTableCount = 0;
+  #repeatedCount = 0;
 
   constructor(schema: SqlSchema, rights: Rights) {
     this.schema = schema;
@@ -57,8 +62,8 @@ export class StatementContext {
   newSlot(): number {
     if (this.#slotCount >= limits.sqlRelationsMax) {
       throw invalid(
-        `The statement has more than ${limits.sqlRelationsMax} relations, those of its subqueries ` +
-          'and row filters included',
+        `The statement has more than ${limits.sqlRelationsMax} relations, those of its ` +
+          'subqueries and row filters included',
       );
     }
     return this.#slotCount++;
@@ -89,25 +94,21 @@ export class StatementContext {
 
   /** A parameter whose place says nothing about its type; some other place of it may. */
   unresolvedParameter(name: string, error: SqlFailure): TypedParameter {
-    const node = { kind: 'parameter', parameter: -1, type: unknownType, isNullable: true } as const;
+    // Numbers of their own below zero keep two of them apart until then.
+    const parameter = -1 - this.#unresolved.length;
+    const node = { kind: 'parameter', parameter, type: unknownType, isNullable: true } as const;
     this.#unresolved.push({ node, name, error });
     return node;
   }
 
-  /** The parameter got its type from elsewhere: its first node is gone from the statement. */
-  forgetUnresolved(node: TypedExpression): void {
-    const at = this.#unresolved.findIndex((unresolved) => unresolved.node === node);
-    if (at !== -1) this.#unresolved.splice(at, 1);
-  }
-
   /**
-   * Bounds what stands for more than was written: `size` is that of an expression which occurs
-   * `times` times. Without this, nested BETWEENs would double at each level.
+   * Bounds what stands for more than was written: an expression that occurs `times` times. Without
+   * this, nested BETWEENs would double at each level.
    */
-  requireRepeatable(expression: TypedExpression, times: number, sizeOf: SizeOf): void {
-    const size = sizeOf(expression, this.#sizes) * times;
-    if (size <= limits.sqlExpressionsMax) return;
-    throw invalid('The statement is too large: BETWEEN or CASE repeats a large expression');
+  noteRepetition(expression: TypedExpression, times: number): void {
+    this.#repeatedCount += sizeOf(expression, this.#sizes) * times;
+    if (this.#repeatedCount <= limits.sqlExpressionsMax) return;
+    throw invalid('The statement is too large: BETWEEN or CASE repeats large expressions');
   }
 
   finish(): StatementParts {
@@ -136,8 +137,6 @@ export class StatementContext {
     return this.#parameters.push({ name, type, refusesNull }) - 1;
   }
 }
-
-export type SizeOf = (e: TypedExpression, sizes: WeakMap<TypedExpression, number>) => number;
 
 const unknownType: AlgebraicType = { kind: 'string' };
 

@@ -26,8 +26,8 @@ interface Occurrence {
 
 /**
  * Puts together one fragment: the relations of a query in the subscription dialect and those of the
- * filters that hold for them, side by side. For each table with several filters `choices` says which
- * one this fragment is about.
+ * filters that hold for them, side by side. For each table with several filters `choices` says
+ * which one this fragment is about.
  */
 export class FragmentBuilder {
   readonly #statement: StatementContext;
@@ -46,23 +46,19 @@ export class FragmentBuilder {
   addQuery(select: Select, environment: Environment): TableSpec {
     const { occurrences, scope } = this.#addSelect(select, environment);
     // The names of a list are looked up before it is refused for being one.
-    const items = checkItems(select.items.slice(0, 1), {
-      ...environment,
-      scope,
-      aggregates: new Map(),
-    });
+    checkItems(select.items, { ...environment, scope, aggregates: new Map() });
     const [item] = select.items;
     if (item === undefined || item.kind === 'expression') {
-      checkItems(select.items, { ...environment, scope, aggregates: new Map() });
       const message =
         'Column projections are not supported in subscriptions; ' +
         'Subscriptions must return a table type';
       throw refuse(message, item?.span ?? select.span, environment);
     }
-    const first = items[0]?.expression;
     const name = item.kind === 'relation' ? item.relation : undefined;
-    const returned = occurrences.find(({ inScope }) => name === undefined || inScope.name === name);
-    assert(returned !== undefined && first !== undefined, 'the list was checked');
+    const returned = present(
+      occurrences.find(({ inScope }) => name === undefined || inScope.name === name),
+      'the relation that the list names',
+    );
     this.#returned = { slot: returned.inScope.slot, table: returned.table };
     return returned.table;
   }

@@ -47,7 +47,8 @@ class ItemList {
       const name = expression.name.toLowerCase();
       const isAggregate = aggregateNames.has(name);
       if (alias === undefined && (isAggregate || expression.isBare)) {
-        throw this.#refusal('Aggregate expressions must have column aliases', span);
+        const hint = `Give it a name: ${this.#text(span)} AS name`;
+        throw this.#refusal('Aggregate expressions must have column aliases', span, hint);
       }
       const isKnown = isAggregate || findFunction(name) !== undefined;
       if (!isKnown && alias !== undefined) {
@@ -72,7 +73,7 @@ class ItemList {
     return this.#source.text(span);
   }
 
-  #refusal(message: string, span: Span): Error {
-    return invalid(message, { place: this.#source.place(span) });
+  #refusal(message: string, span: Span, hint?: string): Error {
+    return invalid(message, { place: this.#source.place(span), hint });
   }
 }

@@ -15,7 +15,6 @@ import type {
   Statement,
 } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
-import { detailOf } from './context.ts';
 import { requireItems } from './full-surface-items.ts';
 import { unqualifiedMessage } from './scope.ts';
 import { columnsIn, hasQuery, hasSender, operandsOf, queryOf, readsRows } from './written.ts';
@@ -138,7 +137,8 @@ class FullSurface {
     for (const { kind, relation, on, isParenthesised, span } of joins) {
       if (kind === 'comma') throw this.#refusal('Implicit joins are not supported', span);
       if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
-        throw this.#refusal('Non-inner joins are not supported', span);
+        const hint = kind === 'inner' ? 'Write the condition without parentheses' : undefined;
+        throw this.#refusal('Non-inner joins are not supported', span, hint);
       }
       if (kind === 'left' && on === undefined) {
         throw this.#refusal('A LEFT JOIN needs a condition: LEFT JOIN … ON …', span);
@@ -286,8 +286,8 @@ class FullSurface {
     return this.#refusal(`Unsupported expression: ${this.#source.text(span)}`, span);
   }
 
-  #refusal(message: string, span: Span): SqlFailure {
-    return invalid(message, detailOf(span, { source: this.#source, showsPlaces: true }));
+  #refusal(message: string, span: Span, hint?: string): SqlFailure {
+    return invalid(message, { place: this.#source.place(span), hint });
   }
 }
 

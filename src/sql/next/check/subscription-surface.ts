@@ -18,8 +18,8 @@ import { columnsIn } from './written.ts';
 /**
  * Refuses everything that is not in the subscription dialect: whole rows of one relation, inner
  * joins on one pair of columns, and conditions of comparisons, AND, OR and NOT. FROM comes first,
- * then the conditions, then the list. A list of columns passes: that it is refused is known once its
- * names are.
+ * then the conditions, then the list. A list of columns passes: it is refused once its names are
+ * known.
  */
 export function requireSubscriptionSurface(statement: Statement, written: Written): Select {
   if (statement.kind !== 'query') {

@@ -26,7 +26,7 @@ export function typeArithmetic(
   const types = arithmeticTypes(operator, typedLeft.type, typedRight.type);
   if (types === undefined) {
     const offending = isArithmetic(typedLeft.type) ? typedRight.type : typedLeft.type;
-    throw invalidOperator(operator, offending, span, environment);
+    throw invalidOperator(operator, offending, span, environment, timeHint(typedLeft, typedRight));
   }
   for (const [operand, type] of [
     [typedLeft, types.left],
@@ -116,11 +116,15 @@ function invalidOperator(
   type: AlgebraicType,
   span: Span,
   environment: Environment,
+  hint?: string,
 ): Error {
   const typeName = typeText(type, environment.statement.typespace);
-  return refuse(
-    `Invalid binary operator \`${operator}\` for type \`${typeName}\``,
-    span,
-    environment,
-  );
+  const message = `Invalid binary operator \`${operator}\` for type \`${typeName}\``;
+  return refuse(message, span, environment, hint);
+}
+
+function timeHint(left: TypedExpression, right: TypedExpression): string | undefined {
+  const kinds = [left, right].map(({ type }) => valueKindOf(type));
+  const isAboutTime = kinds.includes('timestamp') || kinds.includes('timeDuration');
+  return isAboutTime ? "Write a length of time as INTERVAL '1 day 2 hours'" : undefined;
 }

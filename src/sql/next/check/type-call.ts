@@ -1,3 +1,4 @@
+import { limits } from '../../../limits.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { typeText } from '../../../values/typespace.ts';
 import { findAggregate } from '../functions/aggregates.ts';
@@ -6,7 +7,6 @@ import { findFunction, functionNames } from '../functions/library.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { type Aggregates, type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
-import { sameTyped } from './same-typed.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
 import type { TypedAggregate, TypedExpression } from './typed.ts';
@@ -154,7 +154,11 @@ function typeAggregate(name: string, call: Call, environment: Environment): Type
     isDistinct: call.isDistinct,
     ...result,
   };
-  return known(aggregate, aggregates) ?? added(aggregate, aggregates);
+  if (aggregates.size >= limits.columnCountMax) {
+    const message = `A query has at most ${limits.columnCountMax} aggregates`;
+    throw refuse(message, call.span, environment);
+  }
+  return known(aggregate, aggregates, environment) ?? added(aggregate, aggregates);
 }
 
 function typeAggregateArgument(
@@ -179,8 +183,15 @@ function typeAggregateArgument(
 }
 
 /** The same aggregate written twice is computed once. */
-function known(aggregate: TypedAggregate, aggregates: Aggregates): TypedExpression | undefined {
-  for (const [node, other] of aggregates) if (sameTyped(aggregate, other)) return node;
+function known(
+  aggregate: TypedAggregate,
+  aggregates: Aggregates,
+  { statement: { structures } }: Environment,
+): TypedExpression | undefined {
+  const number = structures.numberOf(aggregate);
+  for (const [node, other] of aggregates) {
+    if (structures.numberOf(other) === number) return node;
+  }
   return undefined;
 }
 

@@ -1,10 +1,9 @@
 import type { Expression } from '../syntax/ast.ts';
 import type { Environment } from './context.ts';
-import { boolType } from './context.ts';
 import { comparison, requireComparable, typeBeside, typePair } from './type-comparison.ts';
-import { infer, typeAs, typeCondition } from './type-expression.ts';
+import { infer, typeCondition } from './type-expression.ts';
 import type { TypedExpression } from './typed.ts';
-import { sizeOf, typeTogether } from './unify.ts';
+import { typeTogether } from './unify.ts';
 
 type Case = Extract<Expression, { readonly kind: 'case' }>;
 
@@ -32,18 +31,15 @@ function typeConditions(
   environment: Environment,
 ): readonly TypedExpression[] {
   if (operand === undefined) return branches.map(({ when }) => typeCondition(when, environment));
-  if (operand.kind === 'boolean') {
-    return branches.map(({ when }) => typeAs(when, boolType, environment));
-  }
   const subject = infer(operand, environment);
   if (subject !== undefined) {
-    environment.statement.requireRepeatable(subject, branches.length, sizeOf);
+    environment.statement.noteRepetition(subject, branches.length);
   }
   return branches.map(({ when }) => {
     const pair =
       subject === undefined
         ? typePair(operand, when, span, environment)
-        : typeBeside(subject, when, span, environment);
+        : typeBeside(subject, when, environment);
     requireComparable('=', pair, span, environment);
     return comparison('=', pair);
   });

@@ -3,11 +3,12 @@ import { typeText } from '../../../values/typespace.ts';
 import { promotedType } from '../functions/arithmetic.ts';
 import type { Comparison, ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
+import { unwrapped } from './field.ts';
 import { isComparable } from './literal.ts';
 import { infer, negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
-import { converted, isStored, sizeOf } from './unify.ts';
+import { converted, isStored } from './unify.ts';
 
 export function typeComparison(
   { operator, left, right, span }: Comparison,
@@ -23,17 +24,35 @@ export function comparison(operator: ComparisonOperator, [left, right]: Pair): T
   return { kind: 'comparison', operator, left, right, type: boolType, isNullable };
 }
 
-/** `IS [NOT] DISTINCT FROM`. */
+/** `IS [NOT] DISTINCT FROM`: NULL is a value to it, so Options are compared by what they hold. */
 export function typeDistinct(
   expression: Extract<Expression, { readonly kind: 'isDistinct' }>,
   environment: Environment,
 ): TypedExpression {
   const { span, isNegated } = expression;
-  const pair = typePair(expression.left, expression.right, span, environment);
+  const pair = typeDistinctPair(expression.left, expression.right, span, environment);
   requireComparable(isNegated ? '=' : '<>', pair, span, environment);
   const [left, right] = pair;
   const test: TypedExpression = { kind: 'isDistinct', left, right, ...boolValue };
   return isNegated ? negated(test) : test;
+}
+
+function typeDistinctPair(
+  left: Expression,
+  right: Expression,
+  span: Span,
+  environment: Environment,
+): Pair {
+  const [own, other] = [left, right].map((side) => infer(side, environment));
+  if (own !== undefined && other !== undefined) {
+    const plain = unwrapped(own, environment);
+    return pairOf(plain, unwrapped(other, environment), right.span, environment);
+  }
+  const leader = own ?? other;
+  if (leader === undefined) throw unresolvable([left, right], span, environment);
+  const open = own === undefined ? left : right;
+  const pair = typeBeside(unwrapped(leader, environment), open, environment);
+  return own === undefined ? [pair[1], pair[0]] : pair;
 }
 
 /** `low <= operand AND operand <= high`; the operand is typed once and stands in both. */
@@ -51,12 +70,12 @@ export function typeBetween(
     const pair =
       typedOperand === undefined
         ? typePair(operand, bound, span, environment)
-        : typeBeside(typedOperand, bound, span, environment);
+        : typeBeside(typedOperand, bound, environment);
     requireComparable(operator, pair, span, environment);
     return comparison(operator, pair);
   });
   if (typedOperand !== undefined) {
-    environment.statement.requireRepeatable(typedOperand, 2, sizeOf);
+    environment.statement.noteRepetition(typedOperand, 2);
   }
   const isNullable = terms.some((term) => term.isNullable);
   const between: TypedExpression = { kind: 'and', terms, type: boolType, isNullable };
@@ -73,8 +92,7 @@ export function typeIn(
   const leader = infer(operand, environment) ?? leaderOf(operand, among, span, environment);
   let type = leader.type;
   const typedValues = among.map((value) => {
-    if (leader.isNullable && value.kind === 'null') return typeOpen(value, type, environment);
-    const [, typed] = typeBeside(leader, value, span, environment);
+    const [, typed] = typeBeside(leader, value, environment);
     type = promotedType(type, typed.type) ?? type;
     return typed;
   });
@@ -105,7 +123,7 @@ export function typePair(
   const isRightLeading = typeStrength(right) > typeStrength(left);
   const leader = infer(isRightLeading ? right : left, environment);
   if (leader === undefined) throw unresolvable([left, right], span, environment);
-  const pair = typeBeside(leader, isRightLeading ? left : right, span, environment);
+  const pair = typeBeside(leader, isRightLeading ? left : right, environment);
   return isRightLeading ? [pair[1], pair[0]] : pair;
 }
 
@@ -116,7 +134,6 @@ export function typePair(
 export function typeBeside(
   leader: TypedExpression,
   other: Expression,
-  _span: Span,
   environment: Environment,
 ): Pair {
   const isStrict = isStored(leader, environment);
@@ -134,12 +151,27 @@ export function typeBeside(
   if (other.kind === 'boolean' || other.kind === 'sender') {
     return [leader, typeAs(other, leader.type, environment)];
   }
-  const typed = typeAlone(other, environment);
-  if (equalTypes(typed.type, leader.type, environment)) return [leader, typed];
-  const isBothStored = isStrict && isStored(typed, environment);
-  const pair = isBothStored ? undefined : promoted(leader, typed, environment);
+  return pairOf(leader, typeAlone(other, environment), other.span, environment);
+}
+
+function pairOf(
+  leader: TypedExpression,
+  other: TypedExpression,
+  span: Span,
+  environment: Environment,
+): Pair {
+  if (equalTypes(other.type, leader.type, environment)) return [leader, other];
+  const isBothStored = isStored(leader, environment) && isStored(other, environment);
+  const pair = isBothStored ? undefined : promoted(leader, other, environment);
   if (pair !== undefined) return pair;
-  throw mismatch(typed.type, leader.type, other.span, environment);
+  const hint = isBothStored && areNumbers(leader, other) ? castHint : undefined;
+  throw mismatch(other.type, leader.type, span, environment, hint);
+}
+
+const castHint = 'Write CAST(column AS type) on one side to compare numbers of two types';
+
+function areNumbers(left: TypedExpression, right: TypedExpression): boolean {
+  return promotedType(left.type, right.type) !== undefined;
 }
 
 /** Two times that are apart are computed, so they can be compared unless both are columns. */

@@ -6,12 +6,15 @@ import { isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
 import { encodeLiteralText } from './literal.ts';
+import { noneBytes } from './option-bytes.ts';
 import type { TypedConstant } from './typed.ts';
 
 /** What has no type of its own and takes that of its place. */
 export type OpenExpression =
-  | Exclude<Literal, { readonly kind: 'boolean' }>
+  | OpenLiteral
   | Extract<Expression, { readonly kind: 'null' | 'parameter' }>;
+
+export type OpenLiteral = Exclude<Literal, { readonly kind: 'boolean' }>;
 
 export function isOpen(expression: Expression): expression is OpenExpression {
   switch (expression.kind) {
@@ -66,7 +69,7 @@ export function fitsNumber(expression: Expression, type: AlgebraicType): boolean
 }
 
 /** The type of a literal that nothing else gives one. */
-export function ownType(literal: Exclude<Literal, { readonly kind: 'boolean' }>): AlgebraicType {
+export function ownType(literal: OpenLiteral): AlgebraicType {
   switch (literal.kind) {
     case 'string':
       return stringType;
@@ -91,7 +94,7 @@ export function typeNull(type: AlgebraicType, { statement }: Environment): Typed
 }
 
 export function noneOf(type: AlgebraicType): TypedConstant {
-  return constant(type, Uint8Array.of(1));
+  return constant(type, noneBytes);
 }
 
 export function constant(type: AlgebraicType, bytes: Uint8Array): TypedConstant {

@@ -1,3 +1,4 @@
+import { present } from '../../../assert.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { resolveType } from '../../../values/typespace.ts';
 import { SqlFailure } from '../../failure.ts';
@@ -6,6 +7,7 @@ import { isFloatType, isIntegerType, isNumericType } from '../functions/value-ki
 import type { Expression, Literal, Span } from '../syntax/ast.ts';
 import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
+import { someOf } from './option-bytes.ts';
 import { typeAlone } from './type-expression.ts';
 import { badLiteral, constant, noneOf, typeLiteral } from './type-literal.ts';
 import type { TypedConstant, TypedExpression } from './typed.ts';
@@ -17,7 +19,7 @@ export interface StoredIn {
   readonly type: AlgebraicType;
 }
 
-/** Types what is written for a column: the result has exactly the column's type, and is not null. */
+/** Types what is written for a column: the result has the column's type, and is not null. */
 export function typeStored(
   value: Expression,
   column: StoredIn,
@@ -114,7 +116,7 @@ function someLiteral(
       resolveType(inner, environment.statement.typespace),
       environment,
     );
-    return constant(type, Uint8Array.of(0, ...(bytes ?? [])));
+    return constant(type, someOf(present(bytes, 'a literal is a value')));
   } catch (error) {
     if (!(error instanceof SqlFailure)) throw error;
     if (literal.kind === 'boolean') throw mismatch(boolType, type, literal.span, environment);

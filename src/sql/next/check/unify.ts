@@ -1,12 +1,11 @@
 import { assert } from '../../../assert.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { promotedType } from '../functions/arithmetic.ts';
-import { operandsOf, visitQuery } from '../plan/expression.ts';
 import type { Expression } from '../syntax/ast.ts';
 import { type Environment, equalTypes, mismatch, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
 import { infer, typeOpen, unresolvedParameter } from './type-expression.ts';
-import { fitsNumber, isOpen, ownType } from './type-literal.ts';
+import { fitsNumber, isOpen, type OpenLiteral, ownType } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 
 /** The same value as a value of type `type`, to which there is a conversion. */
@@ -41,12 +40,11 @@ export function typeTogether(
   environment: Environment,
 ): readonly TypedExpression[] {
   const inferred = expressions.map((expression) => infer(expression, environment));
-  const typed = alike(inferred, environment);
+  const hasLiteral = expressions.some(isLiteral);
+  const typed = alike(inferred, hasLiteral, environment);
   let common = commonTypeOf(typed, expressions, environment);
   for (const expression of expressions) {
-    if (!isOpen(expression) || expression.kind === 'null' || expression.kind === 'parameter') {
-      continue;
-    }
+    if (!isLiteral(expression)) continue;
     const own = ownType(expression);
     if (common === undefined) common = own;
     else if (!fitsNumber(expression, common)) common = promotedType(common, own) ?? common;
@@ -63,14 +61,20 @@ export function typeTogether(
   });
 }
 
-/** Options stay what they are among their like; beside other types it is their value that counts. */
+function isLiteral(expression: Expression): expression is OpenLiteral {
+  return isOpen(expression) && expression.kind !== 'null' && expression.kind !== 'parameter';
+}
+
+/** Options stay what they are among their like; beside other types their value counts. */
 function alike(
   inferred: readonly (TypedExpression | undefined)[],
+  hasLiteral: boolean,
   environment: Environment,
 ): readonly (TypedExpression | undefined)[] {
   const [first, ...others] = inferred.filter((typed) => typed !== undefined);
   if (first === undefined) return inferred;
-  if (others.every((typed) => equalTypes(typed.type, first.type, environment))) return inferred;
+  const isOneType = others.every((typed) => equalTypes(typed.type, first.type, environment));
+  if (isOneType && !hasLiteral) return inferred;
   return inferred.map((typed) => typed && unwrapped(typed, environment));
 }
 
@@ -94,18 +98,4 @@ function commonTypeOf(
     common = promoted;
   });
   return common;
-}
-
-/** How many expressions one stands for, counting shared ones at each place. */
-export function sizeOf(
-  expression: TypedExpression,
-  sizes: WeakMap<TypedExpression, number>,
-): number {
-  const known = sizes.get(expression);
-  if (known !== undefined) return known;
-  let size = 1;
-  for (const operand of operandsOf(expression)) size += sizeOf(operand, sizes);
-  if (expression.kind === 'subquery') visitQuery(expression.query, () => size++);
-  sizes.set(expression, size);
-  return size;
 }

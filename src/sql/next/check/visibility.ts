@@ -1,5 +1,5 @@
 import type { TableSpec } from '../../../schema/catalog.ts';
-import { nearestNames } from '../../../schema/nearest-names.ts';
+import { editDistance, nearestNames } from '../../../schema/nearest-names.ts';
 import type { SqlSchema } from '../../schema.ts';
 
 /** On whose behalf a statement is checked. */
@@ -73,5 +73,8 @@ export function nameHint(written: string, names: readonly string[]): string | un
   if (written.length > comparedLengthMax) return undefined;
   const comparable = names.filter((name) => name.length <= comparedLengthMax && name !== written);
   const [nearest] = nearestNames(written, comparable);
-  return nearest === undefined ? undefined : `Did you mean \`${nearest}\`?`;
+  // Two changes turn any word of three letters into any other one, almost.
+  const reach = written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));
+  if (nearest === undefined || editDistance(written, nearest) > reach) return undefined;
+  return `Did you mean \`${nearest}\`?`;
 }

@@ -18,6 +18,7 @@ import { timeDurationType } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
 import { invalid } from '../../failure.ts';
 import { integerOverflow } from './arithmetic.ts';
+import { hasRefs } from './canonical.ts';
 import { orderOf } from './conditional.ts';
 import type { Accumulator, AggregateFunction, QueryValue, ResolvedFunction } from './function.ts';
 import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
@@ -31,7 +32,10 @@ export function isAggregateName(name: string): boolean {
   return names.has(name.toLowerCase());
 }
 
-/** `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if there is no such one. */
+/**
+ * `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if there is no such one. With
+ * DISTINCT the accumulator is the same: whoever adds to it leaves out what was added before.
+ */
 export function findAggregate(
   name: string,
   argument: AlgebraicType | undefined,
@@ -39,16 +43,17 @@ export function findAggregate(
 ): ResolvedFunction<AggregateFunction> | undefined {
   const lowerName = name.toLowerCase();
   if (!isAggregateName(lowerName)) return undefined;
+  // Values of recursive types are counted, but not compared.
+  const isCompared = isDistinct || lowerName !== 'count';
+  if (isCompared && argument !== undefined && hasRefs(argument)) return undefined;
   const made = makerOf(lowerName as AggregateName, argument);
   if (made === undefined) return undefined;
   const { make, result } = made;
-  // Equal values change neither the least nor the greatest.
-  const isFiltering = isDistinct && lowerName !== 'min' && lowerName !== 'max';
   return {
     function: {
       name: lowerName as AggregateName,
       argument,
-      makeAccumulator: isFiltering ? () => new DistinctAccumulator(make()) : make,
+      makeAccumulator: make,
     },
     result: { type: result, isNullable: lowerName !== 'count' },
   };
@@ -277,38 +282,6 @@ class Extreme implements Accumulator {
   finish(): QueryValue {
     return this.#best;
   }
-}
-
-/** Passes every value on once. */
-class DistinctAccumulator implements Accumulator {
-  readonly #inner: Accumulator;
-  readonly #seen = new Set<QueryValue>();
-
-  constructor(inner: Accumulator) {
-    this.#inner = inner;
-  }
-
-  add(value: QueryValue): void {
-    const key = setKeyOf(value);
-    const before = this.#seen.size;
-    this.#seen.add(key);
-    if (this.#seen.size > before) this.#inner.add(value);
-  }
-
-  finish(): QueryValue {
-    return this.#inner.finish();
-  }
-}
-
-/**
- * A value that a `Set` tells apart exactly when SQL does: it takes zeros of both signs and all NaN
- * as one, as SQL does, but byte arrays by their identity.
- */
-export function setKeyOf(value: QueryValue): QueryValue {
-  if (!(value instanceof Uint8Array)) return value;
-  let key = '';
-  for (const byte of value) key += String.fromCharCode(byte);
-  return key;
 }
 
 assert(spillAbove + 2 ** 32 <= Number.MAX_SAFE_INTEGER, 'a sum is exact until it is spilled');

@@ -29,6 +29,59 @@ export function codePointIndex(text: string, unit: number): number {
   return codePointLength(text.slice(0, unit));
 }
 
+/**
+ * Each code point changed on its own. Only a part of the text is taken apart at a time: a list of
+ * characters takes many times the memory of their text.
+ */
+export function mapCodePoints(text: string, change: (point: string) => string): string {
+  return partsOf(text)
+    .map((part) => codePointsOf(part).map(change).join(''))
+    .join('');
+}
+
+/** The code points from the last to the first. */
+export function reversedText(text: string): string {
+  return partsOf(text)
+    .map((part) => codePointsOf(part).reverse().join(''))
+    .reverse()
+    .join('');
+}
+
+/** The text without the `removed` characters at its ends. */
+export function trimmedText(
+  text: string,
+  removed: ReadonlySet<string>,
+  { atStart, atEnd }: { readonly atStart: boolean; readonly atEnd: boolean },
+): string {
+  let from = 0;
+  let to = text.length;
+  while (atStart && from < to) {
+    const width = isPair(text, from) ? 2 : 1;
+    if (!removed.has(text.slice(from, from + width))) break;
+    from += width;
+  }
+  while (atEnd && from < to) {
+    const width = to - from >= 2 && isPair(text, to - 2) ? 2 : 1;
+    if (!removed.has(text.slice(to - width, to))) break;
+    to -= width;
+  }
+  return text.slice(from, to);
+}
+
+/** The text cut into parts of some thousand units, never inside of a code point. */
+function partsOf(text: string): string[] {
+  const parts: string[] = [];
+  for (let from = 0; from < text.length; ) {
+    let to = Math.min(from + partLength, text.length);
+    if (isPair(text, to - 1)) to++;
+    parts.push(text.slice(from, to));
+    from = to;
+  }
+  return parts;
+}
+
+const partLength = 4_096;
+
 /** Code points in the order of the text; a surrogate without its partner counts as one. */
 export function codePointsOf(text: string): string[] {
   return hasSurrogates(text) ? Array.from(text) : text.split('');

@@ -91,6 +91,12 @@ describe('encodings', () => {
         expect(call('decode', text as string, format)).toEqual(bytes(...all).value);
       }
     }
+    const long = new Uint8Array(4 + 10_000).map((_, at) => at * 7);
+    new DataView(long.buffer).setUint32(0, 10_000, true);
+    const inHex = call('encode', typed(bytesType, long), 'hex');
+    const inBase64 = call('encode', typed(bytesType, long), 'base64');
+    expect(inBase64).toBe(Buffer.from(long.subarray(4)).toString('base64'));
+    expect(inHex).toBe(Buffer.from(long.subarray(4)).toString('hex'));
     expect(call('encode', bytes(1, 2, 3, 4), 'BASE64')).toBe('AQIDBA==');
     expect(call('decode', 'AQIDBA', 'base64')).toEqual(bytes(1, 2, 3, 4).value);
     expect(call('decode', 'é', 'utf8')).toEqual(bytes(0xc3, 0xa9).value);

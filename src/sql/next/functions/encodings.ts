@@ -1,5 +1,5 @@
 /** Functions between bytes, ids and texts: `to_hex`, `encode`, `decode`. */
-import { bigintToHex, fromHex, toHex } from '../../../values/hex.ts';
+import { bigintToHex, fromHex } from '../../../values/hex.ts';
 import { isIntegerKind } from '../../../values/integer-range.ts';
 import { bytesType } from '../../../values/special-types.ts';
 import type { AlgebraicType, ScalarKind } from '../../../values/type.ts';
@@ -8,7 +8,7 @@ import { invalid } from '../../failure.ts';
 import { family, resolved } from './family.ts';
 import type { FunctionFamily } from './function.ts';
 import { scalarOfKind, scalarTypes, valueKindOf } from './value-kind.ts';
-import { shortened } from './value-text.ts';
+import { hexText, shortened } from './value-text.ts';
 
 const { string } = scalarTypes;
 
@@ -29,7 +29,7 @@ function resolveToHex(type: AlgebraicType): ReturnType<FunctionFamily['resolve']
     return resolved('to_hex', {
       parameters: [type],
       result: string,
-      evaluate: ([bytes]) => toHex((bytes as Uint8Array).subarray(4)),
+      evaluate: ([bytes]) => hexText((bytes as Uint8Array).subarray(4)),
     });
   }
   const scalar = scalarOfKind(kind);
@@ -61,7 +61,7 @@ const encode = family(
         const bytes = (value as Uint8Array).subarray(4);
         switch (formatOf(format as string)) {
           case 'hex':
-            return toHex(bytes);
+            return hexText(bytes);
           case 'base64':
             return toBase64(bytes);
           default: {
@@ -121,6 +121,17 @@ const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/
 
 /** RFC 4648 with padding, in one line. */
 function toBase64(bytes: Uint8Array): string {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+    parts.push(partToBase64(bytes.subarray(at, at + bytesAtOnce)));
+  }
+  return parts.join('');
+}
+
+/** A multiple of three, so that only the last part is padded. */
+const bytesAtOnce = 3 * 1_024;
+
+function partToBase64(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += 3) {
     const left = bytes.length - at;

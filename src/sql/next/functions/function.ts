@@ -66,7 +66,10 @@ export interface AggregateFunction {
   readonly makeAccumulator: () => Accumulator;
 }
 
-/** Collects one group. Values that are null are left out by the caller, except for `COUNT(*)`. */
+/**
+ * Collects one group. The caller leaves out values that are null, except for `COUNT(*)`, and for
+ * DISTINCT those that it has added before.
+ */
 export interface Accumulator {
   add(value: QueryValue): void;
   /** Throws `SqlFailure` when the result does not fit its type. */

@@ -93,8 +93,13 @@ function clockMicros(match: RegExpExecArray, text: string): bigint {
   return sign === '-' ? -magnitude : magnitude;
 }
 
-const isoPattern =
-  /^([+-]?)P(?:([+-]?[\d.]+)Y)?(?:([+-]?[\d.]+)M)?(?:([+-]?[\d.]+)W)?(?:([+-]?[\d.]+)D)?(?:T(?:([+-]?[\d.]+)H)?(?:([+-]?[\d.]+)M)?(?:([+-]?[\d.]+)S)?)?$/i;
+const isoDays = ['Y', 'M', 'W', 'D'].map(isoPart).join('');
+const isoTime = ['H', 'M', 'S'].map(isoPart).join('');
+const isoPattern = new RegExp(`^([+-]?)P${isoDays}(?:T${isoTime})?$`, 'i');
+
+function isoPart(unit: string): string {
+  return `(?:([+-]?[\\d.]+)${unit})?`;
+}
 
 function parseIso(trimmed: string, text: string): bigint {
   const match = isoPattern.exec(trimmed);

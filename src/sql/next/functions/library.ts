@@ -1,4 +1,5 @@
 /** All functions but aggregates. */
+import { hasRefs } from './canonical.ts';
 import { conditionalFunctions } from './conditional.ts';
 import { encodingFunctions } from './encodings.ts';
 import type { FunctionFamily } from './function.ts';
@@ -16,6 +17,24 @@ export function functionNames(): readonly string[] {
   return [...families.keys()].sort();
 }
 
+/** These look at the outermost part of a type only. */
+const shallowNames: ReadonlySet<string> = new Set([
+  'variant_name',
+  'cardinality',
+  'array_length',
+  'typeof',
+]);
+
+/** Recursive types have refs, which mean nothing here: they fit where nothing is compared. */
+function withoutRefs(family: FunctionFamily): FunctionFamily {
+  if (shallowNames.has(family.name)) return family;
+  return {
+    ...family,
+    resolve: (types) =>
+      types.some((type) => type !== undefined && hasRefs(type)) ? undefined : family.resolve(types),
+  };
+}
+
 const families: ReadonlyMap<string, FunctionFamily> = new Map(
   [
     ...textFunctions,
@@ -23,5 +42,5 @@ const families: ReadonlyMap<string, FunctionFamily> = new Map(
     ...numericFunctions,
     ...timeFunctions,
     ...conditionalFunctions,
-  ].map((family) => [family.name, family]),
+  ].map((family) => [family.name, withoutRefs(family)]),
 );

@@ -60,6 +60,13 @@ describe('LIKE', () => {
     const begin = performance.now();
     expect(like(text, `${'%a'.repeat(200)}%c`)).toBe(false);
     expect(like(text, `${'%_a'.repeat(200)}%c`)).toBe(false);
+    expect(like('a'.repeat(1_000_000), `%b${'a'.repeat(100_000)}%`)).toBe(false);
     expect(performance.now() - begin).toBeLessThan(1_000);
+  });
+
+  it('a text that would take too long for a pattern with _ is refused', () => {
+    const text = 'a'.repeat(1_000_000);
+    expect(() => like(text, `%${'_b'.repeat(1_000)}%`)).toThrow('too long for a LIKE pattern');
+    expect(like(text, `${'_a'.repeat(1_000)}%`)).toBe(true);
   });
 });

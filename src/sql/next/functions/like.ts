@@ -2,10 +2,13 @@
  * LIKE: `%` stands for any text, `_` for one character (a code point), and the escape character
  * takes both their meaning. A pattern is cut at its `%` into pieces. The first piece stands at the
  * start of a text, the last one at its end, and each one between is taken where it is found first:
- * finding it later can never help the rest. So the cost is at most the product of both lengths.
+ * finding it later can never help the rest. So the cost is that of text and pattern, and for pieces
+ * with `_` at most the product of both lengths, which has a limit.
  */
-import { invalid } from '../../failure.ts';
-import { codePointsOf } from './code-points.ts';
+import { limits } from '../../../limits.ts';
+import { invalid, overBudget, type SqlFailure } from '../../failure.ts';
+import { codePointsOf, mapCodePoints } from './code-points.ts';
+import { findText } from './text-search.ts';
 
 export type TextMatcher = (text: string) => boolean;
 
@@ -69,7 +72,7 @@ export function checkedEscape(character: string): string {
  */
 export function foldCase(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase();
-  return codePointsOf(text).map(foldPoint).join('');
+  return mapCodePoints(text, foldPoint);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the range of ASCII begins with them.
@@ -125,14 +128,21 @@ function matchAt(piece: LikePiece, text: string, at: number): number {
 /** Where the text goes on behind the first place of the piece from `from` on, or -1. */
 function findFrom(piece: LikePiece, text: string, from: number): number {
   if (piece.text !== undefined) {
-    const at = text.indexOf(piece.text, from);
+    const at = findText(text, piece.text, from);
     return at < 0 ? -1 : at + piece.text.length;
   }
+  if (text.length * piece.characters.length > limits.sqlMatchStepsMax) throw tooLong(text);
   for (let at = from; at < text.length; at += widthAt(text, at)) {
     const end = matchAt(piece, text, at);
     if (end >= 0) return end;
   }
   return -1;
+}
+
+function tooLong(text: string): SqlFailure {
+  return overBudget(
+    `A text of ${text.length} characters is too long for a LIKE pattern with so many _ in it`,
+  );
 }
 
 /** Whether the piece stands at the end of the text, and not before `from`. */

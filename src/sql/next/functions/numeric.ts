@@ -129,8 +129,8 @@ const sign = keepingType(
 );
 
 /**
- * `round` and `trunc`, to `digits` behind the point; below zero, to tens, hundreds and so on. Halves
- * are rounded away from zero, except that floats without digits go to the even neighbour.
+ * `round` and `trunc`, to `digits` behind the point; below zero, to tens, hundreds and so on.
+ * Halves are rounded away from zero, except that floats without digits go to the even neighbour.
  */
 function rounding(name: 'round' | 'trunc'): FunctionFamily {
   return {

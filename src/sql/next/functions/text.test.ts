@@ -103,6 +103,25 @@ describe('text functions', () => {
     expect(() => call('replace', long, 'x', long)).toThrow('that a function may make');
   });
 
+  it('texts that make a plain search slow take no time', () => {
+    const text = 'a'.repeat(4_000_000);
+    const part = `b${'a'.repeat(1_000_000)}`;
+    const begin = performance.now();
+    expect(call('contains', text, part)).toBe(false);
+    expect(call('strpos', `${text}${part}`, part)).toBe(4_000_001n);
+    expect(call('replace', text, part, 'x')).toBe(text);
+    expect(call('split_part', `${text}${part}c`, part, 2n)).toBe('c');
+    expect(performance.now() - begin).toBeLessThan(5_000);
+  });
+
+  it('long texts are taken apart without cutting characters', () => {
+    const text = `a${'😀'.repeat(5_000)}b`;
+    expect(call('reverse', text)).toBe(`b${'😀'.repeat(5_000)}a`);
+    expect(call('translate', text, '😀b', 'xy')).toBe(`a${'x'.repeat(5_000)}y`);
+    expect(call('btrim', text, 'ab')).toBe('😀'.repeat(5_000));
+    expect(call('rtrim', text, 'b😀')).toBe('a');
+  });
+
   it('concat takes any types, length also bytes', () => {
     const number = typed(scalarTypes.u32, 7);
     expect(call('concat', number, '-', typed(scalarTypes.f64, 1.5), true)).toBe('7-1.5true');

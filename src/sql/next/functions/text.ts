@@ -2,10 +2,19 @@
 import { bytesType } from '../../../values/special-types.ts';
 import { utf8Length } from '../../../values/utf8.ts';
 import { invalid } from '../../failure.ts';
-import { codePointIndex, codePointLength, codePointSlice, codePointsOf } from './code-points.ts';
+import {
+  codePointIndex,
+  codePointLength,
+  codePointSlice,
+  codePointsOf,
+  mapCodePoints,
+  reversedText,
+  trimmedText,
+} from './code-points.ts';
 import { alias, type Evaluate, family } from './family.ts';
 import type { FunctionFamily, QueryValue } from './function.ts';
 import { checkTextLength, joinedText } from './text-length.ts';
+import { findText, splitText } from './text-search.ts';
 import { scalarTypes } from './value-kind.ts';
 
 const { string, i64, bool } = scalarTypes;
@@ -145,13 +154,8 @@ function trimming(name: string, atStart: boolean, atEnd: boolean): FunctionFamil
         optionalCount: 1,
         result: string,
         evaluate: ([text, characters]) => {
-          const points = codePointsOf(text as string);
           const removed = new Set(codePointsOf((characters ?? ' ') as string));
-          let from = 0;
-          let to = points.length;
-          while (atStart && from < to && removed.has(points[from] as string)) from++;
-          while (atEnd && to > from && removed.has(points[to - 1] as string)) to--;
-          return to - from === points.length ? (text as string) : points.slice(from, to).join('');
+          return trimmedText(text as string, removed, { atStart, atEnd });
         },
       },
     ],
@@ -219,7 +223,7 @@ const replace = family(
         const part = from as string;
         const other = to as string;
         if (part === '') return text;
-        const pieces = text.split(part);
+        const pieces = splitText(text, part);
         checkTextLength(BigInt(text.length) + BigInt(pieces.length) * BigInt(other.length));
         return pieces.join(other);
       },
@@ -275,7 +279,7 @@ const strpos = family(
       parameters: [string, string],
       result: i64,
       evaluate: ([text, part]) => {
-        const unit = (text as string).indexOf(part as string);
+        const unit = findText(text as string, part as string, 0);
         return unit < 0 ? 0n : BigInt(codePointIndex(text as string, unit) + 1);
       },
     },
@@ -294,7 +298,7 @@ const splitPart = family(
       evaluate: ([text, separator, number]) => {
         if (number === 0n) throw invalid('split_part: parts are counted from 1');
         const parts =
-          separator === '' ? [text as string] : (text as string).split(separator as string);
+          separator === '' ? [text as string] : splitText(text as string, separator as string);
         const at = (number as bigint) > 0n ? (number as bigint) - 1n : (number as bigint);
         return BigInt.asIntN(32, at) === at ? (parts.at(Number(at)) ?? '') : '';
       },
@@ -347,9 +351,7 @@ const translate = family(
         for (const [at, point] of codePointsOf(from as string).entries()) {
           if (!map.has(point)) map.set(point, targets[at] ?? '');
         }
-        return codePointsOf(text as string)
-          .map((point) => map.get(point) ?? point)
-          .join('');
+        return mapCodePoints(text as string, (point) => map.get(point) ?? point);
       },
     },
   ],
@@ -362,13 +364,13 @@ function capitalised(text: string): string {
 
 const startsWith = textTest('starts_with', (text, part) => text.startsWith(part));
 const endsWith = textTest('ends_with', (text, part) => text.endsWith(part));
-const contains = textTest('contains', (text, part) => text.includes(part));
+const contains = textTest('contains', (text, part) => findText(text, part, 0) >= 0);
 
 export const textFunctions: readonly FunctionFamily[] = [
   textToText('lower', (text) => text.toLowerCase()),
   textToText('upper', (text) => text.toUpperCase()),
   textToText('initcap', capitalised),
-  textToText('reverse', (text) => codePointsOf(text).reverse().join('')),
+  textToText('reverse', reversedText),
   length,
   characterLength,
   alias('character_length', characterLength),

@@ -14,18 +14,25 @@ import { resolveType } from '../../../values/typespace.ts';
  */
 export type ValueKind = ScalarKind | SpecialProductKind | 'bytes' | 'composite';
 
+/** A ref that leads nowhere in `typespace` is composite: only recursive types keep theirs. */
 export function valueKindOf(type: AlgebraicType, typespace: Typespace = emptyTypespace): ValueKind {
-  const target = resolveType(type, typespace);
+  const target = withoutRef(type, typespace);
   switch (target.kind) {
     case 'product':
       return specialProductKindOf(target) ?? 'composite';
     case 'sum':
+    case 'ref':
       return 'composite';
     case 'array':
-      return resolveType(target.element, typespace).kind === 'u8' ? 'bytes' : 'composite';
+      return withoutRef(target.element, typespace).kind === 'u8' ? 'bytes' : 'composite';
     default:
       return target.kind;
   }
+}
+
+function withoutRef(type: AlgebraicType, typespace: Typespace): AlgebraicType {
+  const isKnown = type.kind !== 'ref' || typespace.types[type.ref] !== undefined;
+  return isKnown ? resolveType(type, typespace) : type;
 }
 
 /**

@@ -38,7 +38,7 @@ export function valueTextOf(
     case 'uuid':
       return (value) => uuidToText(value as bigint);
     case 'bytes':
-      return (value) => `0x${toHex((value as Uint8Array).subarray(4))}`;
+      return (value) => `0x${hexText((value as Uint8Array).subarray(4))}`;
     case 'composite':
       return (value) => {
         const decoded = decodeValue(type, value as Uint8Array, typespace);
@@ -48,6 +48,17 @@ export function valueTextOf(
       return (value) => String(value);
   }
 }
+
+/** The digits of many bytes, made in parts: each part is a text that grows byte by byte. */
+export function hexText(bytes: Uint8Array): string {
+  const parts: string[] = [];
+  for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+    parts.push(toHex(bytes.subarray(at, at + bytesAtOnce)));
+  }
+  return parts.join('');
+}
+
+const bytesAtOnce = 4_096;
 
 /** For messages: values may be as long as a row. */
 export function shortened(text: string): string {

@@ -10,6 +10,7 @@ import type {
 } from '../check/typed.ts';
 import { conjunctsOf, rejectsNull } from './conjuncts.ts';
 import { canRaise, mapExpression, needsOf } from './expression.ts';
+import type { Secrecy } from './plan.ts';
 import { pruneColumns, pushInto } from './pushdown.ts';
 
 /**
@@ -39,7 +40,7 @@ export interface FlatRelation {
   readonly name: string;
   readonly source: TypedRelation['source'];
   readonly security: readonly TypedExpression[];
-  readonly isSecured: boolean;
+  readonly secrecy: Secrecy;
   /** The conditions of a left join whose null side it is; `undefined`: joined as it is. */
   readonly on: readonly TypedExpression[] | undefined;
 }
@@ -84,7 +85,7 @@ class Flattening {
         name: relation.name,
         source: relation.source,
         security: split(relation.security),
-        isSecured: relation.security !== undefined || isBarrier(relation),
+        secrecy: relation.security !== undefined || isBarrier(relation) ? 'rows' : 'none',
         on: join?.kind === 'left' ? split(join.condition) : undefined,
       };
     });
@@ -155,9 +156,11 @@ class Flattening {
     const [only] = relations;
     if (isSecured && only !== undefined && relations.length === 1) {
       const security = [...only.security, ...inside.conjuncts, ...relation.security];
-      this.#relations.splice(at, 1, { ...only, name: relation.name, security, isSecured });
+      this.#relations.splice(at, 1, { ...only, name: relation.name, security, secrecy: 'rows' });
     } else {
-      const marked = relations.map((each) => (isSecured ? { ...each, isSecured } : each));
+      const marked = isSecured
+        ? relations.map((each): FlatRelation => ({ ...each, secrecy: 'all' }))
+        : relations;
       this.#relations.splice(at, 1, ...marked);
       this.#conjuncts = [...inside.conjuncts, ...relation.security, ...this.#conjuncts];
       if (isSecured || relation.security.length > 0) {
@@ -185,7 +188,7 @@ class Flattening {
     }
     const { conjuncts } = inside;
     const opened: FlatRelation = source.isBarrier
-      ? { ...only, security: [...only.security, ...conjuncts], isSecured: true, on }
+      ? { ...only, security: [...only.security, ...conjuncts], secrecy: 'rows', on }
       : { ...only, on: [...conjuncts, ...on] };
     this.#relations.splice(at, 1, { ...opened, name: relation.name });
     this.#substitute(

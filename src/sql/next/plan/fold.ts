@@ -8,6 +8,7 @@ import type { Frame } from '../run/frame.ts';
 import { encodeQueryValue } from '../run/value-codec.ts';
 import { isNever, isTrue } from './conjuncts.ts';
 import { mapExpression, operandsOf } from './expression.ts';
+import { unwrapConversion } from './unwrap-conversion.ts';
 
 /**
  * Computes what needs neither rows nor the request, from the bottom up. What would raise an error
@@ -23,7 +24,7 @@ export function makeFold(types: Typespace): (expression: TypedExpression) => Typ
   const fold = (e: TypedExpression): TypedExpression => {
     const folded = foldOperands(e, fold);
     if (folded.kind === 'and' || folded.kind === 'or') return foldChain(folded);
-    if (!isComputable(folded)) return folded;
+    if (!isComputable(folded)) return unwrapConversion(folded, types);
     try {
       const value = compileExpression(folded, context)(emptyFrame);
       const { type, isNullable } = folded;

@@ -320,7 +320,7 @@ class JoinSearch {
     terms: readonly TypedExpression[],
     isInner: boolean = false,
   ): SourcePlan {
-    const { slot, name, source, isSecured } = relation;
+    const { slot, name, source, secrecy } = relation;
     const { security } = this.#block;
     const secret = [...relation.security, ...terms.filter((term) => security.has(term))];
     const others = terms.filter((term) => !security.has(term));
@@ -337,7 +337,7 @@ class JoinSearch {
         ? { kind: 'table', table: source.table }
         : this.#derivedOf(relation).from;
     const { access } = chosen;
-    return { kind: 'source', slot, name, from, access, conditions, isSecured, estimate };
+    return { kind: 'source', slot, name, from, access, conditions, secrecy, estimate };
   }
 
   #access(

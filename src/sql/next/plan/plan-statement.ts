@@ -30,7 +30,11 @@ export function planStatement(statement: TypedRead | TypedWrite, request: PlanRe
   const { types, statistics = unknownStatistics } = request;
   const options = { useIndexes: true, optimise: true, ...request.options };
   const fold = options.optimise ? makeFold(types) : (e: TypedExpression) => e;
-  const planner = new Planner({ statistics, types, options, fold }, statement.slotCount);
+  const planner = new Planner(
+    { statistics, types, options, fold },
+    statement.slotCount,
+    statement.valueCount,
+  );
   switch (statement.kind) {
     case 'read':
       return planRead(statement, planner);

@@ -102,10 +102,17 @@ export interface SourcePlan {
   readonly access: Access;
   /** All must hold; in the order in which they are asked. */
   readonly conditions: readonly TypedExpression[];
-  /** What to tell nobody: a filter of row-level security decides about these rows. */
-  readonly isSecured: boolean;
+  readonly secrecy: Secrecy;
   readonly estimate: Estimate;
 }
+
+/** What the numbers of a step would tell of rows that the caller may not see. */
+export type Secrecy =
+  | 'none'
+  /** A filter of row-level security sifts its rows: what comes out is no secret. */
+  | 'rows'
+  /** A filter spans it and other relations: what comes out of it alone is a secret. */
+  | 'all';
 
 export type Access =
   | { readonly kind: 'scan' }
@@ -253,6 +260,23 @@ export type SubqueryPlan =
       readonly rows: RowsPlan;
       readonly columns: readonly OutputColumn[];
       readonly keys: readonly TypedExpression[];
+    }
+  /**
+   * A scalar aggregate that hangs on the outer row by equality only: all inner rows are grouped
+   * once, and the value of the group that has the keys of the outer row is looked up.
+   */
+  | {
+      readonly kind: 'grouped';
+      /** The keys of the groups. */
+      readonly rows: RowsPlan;
+      readonly keys: readonly TypedExpression[];
+      /** The answer for a group. */
+      readonly value: TypedExpression;
+      /** Gives the answer where there is no group. */
+      readonly absent: RowsPlan;
+      /** Should a group raise an error: maybe no outer row asks for it. */
+      readonly each: RowsPlan;
+      readonly column: OutputColumn | undefined;
     };
 
 export interface PlanOptions {

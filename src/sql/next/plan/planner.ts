@@ -40,12 +40,14 @@ export class Planner {
   readonly commonTables = new Map<number, RowsPlan>();
   readonly #commonUses = new Map<number, number>();
   #nextSlot: number;
+  #nextValue: number;
   /** More than zero: what is planned is asked again and again, for different outer rows. */
   #correlated = 0;
 
-  constructor(scope: PlannerScope, slotCount: number) {
+  constructor(scope: PlannerScope, slotCount: number, valueCount: number) {
     this.scope = scope;
     this.#nextSlot = slotCount;
+    this.#nextValue = valueCount;
   }
 
   /** To be called for each query of the statement before it is planned. */
@@ -121,6 +123,22 @@ export class Planner {
     const input = this.#tuples(block);
     const { estimate } = input;
     return { kind: 'project', input, items: keys, columns, wholeSlot: undefined, estimate };
+  }
+
+  /** The groups of a block. */
+  groupRows(
+    block: FlatBlock,
+    items: readonly TypedExpression[],
+    columns: readonly OutputColumn[],
+  ): RowsPlan {
+    return this.#project(this.#grouped(block, this.#tuples(block)), items, columns);
+  }
+
+  /** Numbers for so many values that grouping computes; the first of them. */
+  newValues(count: number): number {
+    const first = this.#nextValue;
+    this.#nextValue += count;
+    return first;
   }
 
   #flatten(block: TypedBlock, order: readonly OrderKey[]): FlatBlock {
@@ -253,7 +271,7 @@ export class Planner {
       from: { kind: 'rows', rows, isKept: false },
       access: { kind: 'scan' },
       conditions: [],
-      isSecured: false,
+      secrecy: 'none',
       estimate,
     };
     return sorted(input, keys, { items, columns, query });

@@ -5,6 +5,7 @@ import {
   addOwn,
   canRaise,
   isFree,
+  mapExpression,
   needsOf,
   outerNeedsOf,
   type TypedSubquery,
@@ -30,7 +31,13 @@ export function planInside(planner: Planner, expression: TypedExpression, asked:
     const plan = planSubquery(planner, subquery, asked);
     planner.subqueries.set(subquery, plan);
     planSubqueries(planner, plan.rows);
-    if (plan.kind === 'keyed') for (const key of plan.keys) planInside(planner, key, asked);
+    if (plan.kind === 'keyed' || plan.kind === 'grouped') {
+      for (const key of plan.keys) planInside(planner, key, asked);
+    }
+    if (plan.kind !== 'grouped') return;
+    planInside(planner, plan.value, plan.rows.estimate.rows);
+    planSubqueries(planner, plan.absent);
+    planSubqueries(planner, plan.each);
   });
 }
 
@@ -68,8 +75,9 @@ function planSubquery(planner: Planner, subquery: TypedSubquery, asked: number):
   }
   const rows = planner.correlated(query);
   const each: SubqueryPlan = { kind: 'each', rows, column };
-  if (!optimise || mode === 'scalar') return each;
-  const keyed = planKeyed(planner, subquery);
+  if (!optimise) return each;
+  const keyed =
+    mode === 'scalar' ? planGrouped(planner, subquery, rows) : planKeyed(planner, subquery);
   if (keyed === undefined) return each;
   const costEach = asked * (rows.estimate.cost + 3);
   const costKeyed = keyed.rows.estimate.cost * 2 + asked * 0.5;
@@ -81,14 +89,19 @@ function firstRowOf(query: TypedQuery): TypedQuery {
   return query.limit === undefined && query.offset === undefined ? { ...query, order: [] } : query;
 }
 
-/** Takes the equalities with outer rows out of a subquery, if nothing else reaches outside. */
-function planKeyed(
-  planner: Planner,
-  { query, mode, operand }: TypedSubquery,
-): Extract<SubqueryPlan, { readonly kind: 'keyed' }> | undefined {
+/** A subquery that hangs on outer rows by equalities in its WHERE clause and nothing else. */
+interface Correlation {
+  /** Without those equalities. */
+  readonly block: FlatBlock;
+  readonly outerKeys: readonly TypedExpression[];
+  readonly innerKeys: readonly TypedExpression[];
+  /** Whether an expression needs anything of the outer query. */
+  readonly reaches: (e: TypedExpression) => boolean;
+}
+
+function correlationOf(planner: Planner, query: TypedQuery): Correlation | undefined {
   const { body, limit, offset } = query;
   if (body.kind !== 'block' || limit !== undefined || offset !== undefined) return undefined;
-  if (body.grouping !== undefined || body.having !== undefined) return undefined;
   const block = planner.flatten(body);
   const own = new Set<number>();
   const ownValues = new Set<number>();
@@ -110,6 +123,21 @@ function planKeyed(
     outerKeys.push(sides.outer);
     innerKeys.push(sides.inner);
   }
+  if (reachesInside(block, reaches)) return undefined;
+  return { block: { ...block, conjuncts }, outerKeys, innerKeys, reaches };
+}
+
+/** EXISTS and IN as a look-up among the keys of the inner rows. */
+function planKeyed(
+  planner: Planner,
+  { query, mode, operand }: TypedSubquery,
+): Extract<SubqueryPlan, { readonly kind: 'keyed' }> | undefined {
+  const correlation = correlationOf(planner, query);
+  if (correlation === undefined) return undefined;
+  const { block, reaches } = correlation;
+  if (block.grouping !== undefined || block.having !== undefined) return undefined;
+  const outerKeys = [...correlation.outerKeys];
+  const innerKeys = [...correlation.innerKeys];
   if (mode === 'in') {
     const item = present(block.items[0], 'the column of IN');
     const isPlain = operand !== undefined && !operand.isNullable && !item.isNullable;
@@ -117,12 +145,53 @@ function planKeyed(
     outerKeys.push(operand);
     innerKeys.push(item);
   }
-  if (outerKeys.length === 0 || reachesInside(block, reaches)) return undefined;
-  const columns = innerKeys.map((key, at): OutputColumn => {
-    return { name: `key_${at + 1}`, type: key.type, isNullable: key.isNullable };
-  });
-  const rows = planner.keyRows({ ...block, conjuncts }, innerKeys, columns);
+  if (outerKeys.length === 0) return undefined;
+  const columns = keyColumns(innerKeys);
+  const rows = planner.keyRows(block, innerKeys, columns);
   return { kind: 'keyed', rows, columns, keys: outerKeys };
+}
+
+function keyColumns(keys: readonly TypedExpression[]): readonly OutputColumn[] {
+  return keys.map(({ type, isNullable }, at) => ({ name: `key_${at + 1}`, type, isNullable }));
+}
+
+/** An aggregate of the inner rows of each outer one as groups of all inner rows. */
+function planGrouped(
+  planner: Planner,
+  { query }: TypedSubquery,
+  each: RowsPlan,
+): Extract<SubqueryPlan, { readonly kind: 'grouped' }> | undefined {
+  const correlation = correlationOf(planner, query);
+  if (correlation === undefined) return undefined;
+  const { block, innerKeys, outerKeys, reaches } = correlation;
+  const { grouping } = block;
+  const [item] = block.items;
+  if (grouping === undefined || grouping.keys.length > 0 || item === undefined) return undefined;
+  if (block.having !== undefined || block.isDistinct || innerKeys.length === 0) return undefined;
+  if (reaches(item)) return undefined;
+  if (grouping.aggregates.some(({ argument }) => argument !== undefined && reaches(argument))) {
+    return undefined;
+  }
+  // The values of the keys go before those of the aggregates, so all get new numbers.
+  const firstValue = planner.newValues(innerKeys.length + grouping.aggregates.length);
+  const shift = firstValue + innerKeys.length - grouping.firstValue;
+  const value = mapExpression(item, (e) =>
+    e.kind === 'value' ? { ...e, value: e.value + shift } : undefined,
+  );
+  const keys = innerKeys.map(({ type, isNullable }, at): TypedExpression => {
+    return { kind: 'value', value: firstValue + at, type, isNullable };
+  });
+  const grouped = { ...block, grouping: { ...grouping, keys: innerKeys, firstValue } };
+  const rows = planner.groupRows(grouped, keys, keyColumns(innerKeys));
+  const never: TypedExpression = {
+    kind: 'constant',
+    type: { kind: 'bool' },
+    isNullable: false,
+    bytes: Uint8Array.of(0),
+  };
+  const absent = planner.groupRows({ ...block, conjuncts: [never] }, [item], query.columns);
+  const column = query.columns[0];
+  return { kind: 'grouped', rows, keys: outerKeys, value, absent, each, column };
 }
 
 function sidesOf(

@@ -33,10 +33,13 @@ export function bytesTestOf(
     case 'i64':
       return longTest(kind === 'i64', operator, value);
     case 'f32':
-      return floatTest(readF32, operator, value);
+      return shortFloatTest(operator, value);
     case 'f64':
-      return floatTest(readF64, operator, value);
+      return longFloatTest(operator, value);
     case 'string':
+      if (operator === '=') return sameText(value, true);
+      if (operator === '<>') return sameText(value, false);
+      break;
     case 'u128':
     case 'i128':
     case 'u256':
@@ -103,20 +106,29 @@ function longTest(isSigned: boolean, operator: ComparisonOperator, value: Uint8A
   };
 }
 
-function floatTest(
-  read: (bytes: Uint8Array, at: number) => number,
-  operator: ComparisonOperator,
-  value: Uint8Array,
-): BytesTest {
-  const constant = read(value, 0);
+/** A NaN is greater than every number. */
+function shortFloatTest(operator: ComparisonOperator, value: Uint8Array): BytesTest {
+  const constant = readF32(value, 0);
   const [ifLess, ifEqual, ifGreater] = outcomesOf(operator);
   if (Number.isNaN(constant)) {
-    return (bytes, at) => (Number.isNaN(read(bytes, at)) ? ifEqual : ifLess);
+    return (bytes, at) => (Number.isNaN(readF32(bytes, at)) ? ifEqual : ifLess);
   }
   return (bytes, at) => {
-    const field = read(bytes, at);
+    const field = readF32(bytes, at);
     if (field < constant) return ifLess;
-    // A NaN is greater than every number.
+    return field === constant ? ifEqual : ifGreater;
+  };
+}
+
+function longFloatTest(operator: ComparisonOperator, value: Uint8Array): BytesTest {
+  const constant = readF64(value, 0);
+  const [ifLess, ifEqual, ifGreater] = outcomesOf(operator);
+  if (Number.isNaN(constant)) {
+    return (bytes, at) => (Number.isNaN(readF64(bytes, at)) ? ifEqual : ifLess);
+  }
+  return (bytes, at) => {
+    const field = readF64(bytes, at);
+    if (field < constant) return ifLess;
     return field === constant ? ifEqual : ifGreater;
   };
 }
@@ -127,6 +139,19 @@ function sameBytes(value: Uint8Array, ifEqual: boolean): BytesTest {
   return (bytes, at) => {
     // Where a count comes first, bytes of another length differ before they end.
     for (let index = 0; index < length; index++) {
+      if (bytes[at + index] !== value[index]) return !ifEqual;
+    }
+    return ifEqual;
+  };
+}
+
+/** From the end: texts of one column differ there more often than at the start. */
+function sameText(value: Uint8Array, ifEqual: boolean): BytesTest {
+  const count = readI32(value, 0);
+  const last = value.length - 1;
+  return (bytes, at) => {
+    if (readI32(bytes, at) !== count) return !ifEqual;
+    for (let index = last; index >= 4; index--) {
       if (bytes[at + index] !== value[index]) return !ifEqual;
     }
     return ifEqual;

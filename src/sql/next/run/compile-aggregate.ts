@@ -9,12 +9,15 @@ import { placeOf } from './place.ts';
 /** One aggregate of a grouping: an accumulator for each group, and how a row comes into it. */
 export interface CompiledAggregate {
   readonly makeAccumulator: () => Accumulator;
-  /** Adds what the aggregate is about for where the frame stands; nulls are left out. */
+  /**
+   * Adds what the aggregate is about for where the frame stands; nulls are left out. Repeated
+   * values are not: for DISTINCT the caller looks at each value before it adds it.
+   */
   readonly add: (frame: Frame, accumulator: Accumulator) => void;
 }
 
 export function compileAggregate(
-  { function: aggregate, argument, isDistinct }: TypedAggregate,
+  { function: aggregate, argument }: TypedAggregate,
   context: CompileContext,
 ): CompiledAggregate {
   const { makeAccumulator } = aggregate;
@@ -22,7 +25,7 @@ export function compileAggregate(
     return { makeAccumulator, add: (_frame, accumulator) => accumulator.add(null) };
   }
   const place = placeOf(argument, context);
-  if (aggregate.name === 'count' && !isDistinct && place !== undefined) {
+  if (aggregate.name === 'count' && place !== undefined) {
     // What is counted need not be read.
     const isThere = testAt(place, () => true);
     return {

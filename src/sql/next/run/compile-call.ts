@@ -1,7 +1,9 @@
 import type { TypedExpression } from '../check/typed.ts';
 import type { QueryValue, ScalarFunction } from '../functions/function.ts';
+import { charge, lengthOf } from './charge.ts';
 import type { CompileContext, Evaluator } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
+import type { Frame } from './frame.ts';
 
 /** A function keeps no argument list, so that one list serves all calls of one place. */
 export function compileCall(
@@ -33,7 +35,9 @@ function strictCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator
       const value = only(frame);
       if (value === null) return null;
       values[0] = value;
-      return evaluate(values, frame.nowMicros);
+      const result = evaluate(values, frame.nowMicros);
+      account(frame, values, result);
+      return result;
     };
   }
   return (frame) => {
@@ -42,7 +46,9 @@ function strictCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator
       if (value === null) return null;
       values[at] = value;
     }
-    return evaluate(values, frame.nowMicros);
+    const result = evaluate(values, frame.nowMicros);
+    account(frame, values, result);
+    return result;
   };
 }
 
@@ -52,6 +58,19 @@ function anyCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator[])
     for (let at = 0; at < evaluators.length; at++) {
       values[at] = (evaluators[at] as Evaluator)(frame);
     }
-    return evaluate(values, frame.nowMicros);
+    const result = evaluate(values, frame.nowMicros);
+    account(frame, values, result);
+    return result;
   };
 }
+
+/** Long values count as work, and are not held until the next row. */
+function account(frame: Frame, values: QueryValue[], result: QueryValue): void {
+  let length = lengthOf(result);
+  for (let at = 0; at < values.length; at++) length += lengthOf(values[at] as QueryValue);
+  if (length < longLength) return;
+  values.fill(null);
+  charge(frame, length);
+}
+
+const longLength = 512;

@@ -4,7 +4,9 @@
  */
 import { unreachable } from '../../../assert.ts';
 import type { TypedExpression } from '../check/typed.ts';
-import { arithmeticOf, negationOf } from '../functions/arithmetic.ts';
+import { arithmeticOf, type BinaryOperation, negationOf } from '../functions/arithmetic.ts';
+import { scalarOfKind, valueKindOf } from '../functions/value-kind.ts';
+import { charge, lengthOf } from './charge.ts';
 import { holds } from './comparison-operators.ts';
 import { compileCall } from './compile-call.ts';
 import { compileTruth } from './compile-condition.ts';
@@ -74,7 +76,22 @@ export function compileExpression(expression: TypedExpression, context: CompileC
   }
 }
 
-function readPlace(place: Place, { types }: CompileContext): Evaluator {
+function readPlace(place: Place, context: CompileContext): Evaluator {
+  const read = readAnyPlace(place, context);
+  const scalar = scalarOfKind(valueKindOf(place.type, context.types));
+  return scalar === undefined || scalar === 'string' ? accounted(read) : read;
+}
+
+/** Values that can be long count as work. */
+function accounted(evaluate: Evaluator): Evaluator {
+  return (frame) => {
+    const value = evaluate(frame);
+    charge(frame, lengthOf(value));
+    return value;
+  };
+}
+
+function readAnyPlace(place: Place, { types }: CompileContext): Evaluator {
   const { slot, locate, withoutRow, isNullable } = place;
   const read = valueReaderOf(place.type, types);
   const ifNoRow = withoutRow ?? null;
@@ -164,6 +181,16 @@ function compileArithmetic(
 ): Evaluator {
   const { operator, left, right } = expression;
   const operate = arithmeticOf(operator, left.type, right.type);
+  if (operator === '||') return accounted(compileOperation(operate, left, right, context));
+  return compileOperation(operate, left, right, context);
+}
+
+function compileOperation(
+  operate: BinaryOperation,
+  left: TypedExpression,
+  right: TypedExpression,
+  context: CompileContext,
+): Evaluator {
   const leftOf = compileExpression(left, context);
   const rightOf = compileExpression(right, context);
   if (right.kind === 'constant') {

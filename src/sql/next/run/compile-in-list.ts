@@ -1,5 +1,5 @@
 import type { TypedExpression } from '../check/typed.ts';
-import { setKeyOf } from '../functions/aggregates.ts';
+import { setKeyOf } from '../functions/canonical.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { CompileContext, Evaluator, Test } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
@@ -19,31 +19,24 @@ export function compileMembership(
 
 /** True, false, or null: the operand is null, or it is not found and the list has a null. */
 export function compileInList(expression: InList, context: CompileContext): Evaluator {
-  const operandOf = compileExpression(expression.operand, context);
+  const { operand } = expression;
+  const operandOf = compileExpression(operand, context);
   const { constants, others } = takeApart(expression, context);
-  const hasNull = constants.has(null);
-  const ifMissing = hasNull ? null : false;
-  const keyOf = isHeldAsBytes(constants) ? setKeyOf : undefined;
-  const keys = keyOf === undefined ? constants : new Set([...constants].map(keyOf));
+  const ifMissing = constants.delete(null) ? null : false;
+  const keyOf = setKeyOf(operand.type, context.types);
+  const keys = new Set([...constants].map(keyOf));
   if (others.length === 0) {
-    if (keyOf !== undefined) {
-      return (frame) => {
-        const value = operandOf(frame);
-        if (value === null) return null;
-        return keys.has(keyOf(value)) ? true : ifMissing;
-      };
-    }
     return (frame) => {
       const value = operandOf(frame);
       if (value === null) return null;
-      return keys.has(value) ? true : ifMissing;
+      return keys.has(keyOf(value)) ? true : ifMissing;
     };
   }
-  const compare = comparatorOf(expression.operand.type, context.types);
+  const compare = comparatorOf(operand.type, context.types);
   return (frame) => {
     const value = operandOf(frame);
     if (value === null) return null;
-    if (keys.has(keyOf === undefined ? value : keyOf(value))) return true;
+    if (keys.has(keyOf(value))) return true;
     return findIn(others, value, compare, frame, ifMissing);
   };
 }
@@ -77,9 +70,4 @@ function takeApart(
     } else others.push(compileExpression(value, context));
   }
   return { constants, others };
-}
-
-function isHeldAsBytes(constants: ReadonlySet<QueryValue>): boolean {
-  for (const value of constants) if (value instanceof Uint8Array) return true;
-  return false;
 }

@@ -4,14 +4,10 @@
  */
 
 import type { BinaryWriter } from '../../../values/binary-writer.ts';
-import { decodeValue } from '../../../values/decode.ts';
-import { encoderOf } from '../../../values/encode.ts';
 import { skipperOf } from '../../../values/layout.ts';
-import { perType } from '../../../values/per-type.ts';
 import type { AlgebraicType, Typespace } from '../../../values/type.ts';
-import { resolveType } from '../../../values/typespace.ts';
-import type { SumValue, Value } from '../../../values/value.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { canonicalOf, hasFloats } from '../functions/canonical.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
@@ -53,29 +49,6 @@ export function compileGroupKey(
   };
 }
 
-/** Whether equal values of the type can have different encodings: there is a float inside. */
-export const hasFloats: (type: AlgebraicType, typespace?: Typespace) => boolean = perType(
-  (type, typespace) => {
-    const seen = new Set<AlgebraicType>();
-    const search = (current: AlgebraicType): boolean => {
-      const target = resolveType(current, typespace);
-      if (seen.has(target)) return false;
-      seen.add(target);
-      switch (target.kind) {
-        case 'product':
-          return target.elements.some((element) => search(element.type));
-        case 'sum':
-          return target.variants.some((variant) => search(variant.type));
-        case 'array':
-          return search(target.element);
-        default:
-          return target.kind === 'f32' || target.kind === 'f64';
-      }
-    };
-    return search(type);
-  },
-);
-
 /** Writes the key of one value that is not null. */
 export function keyWriterOf(
   type: AlgebraicType,
@@ -83,14 +56,8 @@ export function keyWriterOf(
 ): (writer: BinaryWriter, value: QueryValue) => void {
   const write = valueWriterOf(type, types);
   if (!hasFloats(type, types)) return write;
-  const { kind } = resolveType(type, types);
-  if (kind === 'f32' || kind === 'f64') {
-    return (writer, value) => write(writer, oneFloat(value as number));
-  }
-  const encode = encoderOf(type, types);
-  return (writer, value) => {
-    encode(writer, withOneFloat(decodeValue(type, value as Uint8Array, types)));
-  };
+  const canonical = canonicalOf(type, types);
+  return (writer, value) => write(writer, canonical(value));
 }
 
 function compilePart(expression: TypedExpression, context: CompileContext): KeyWriter {
@@ -121,17 +88,4 @@ function copyPlace({ slot, locate, type, withoutRow }: Place, types: Typespace):
     copyRange(writer, bytes, at, skip(bytes, at));
     return true;
   };
-}
-
-/** One zero and one NaN. */
-function oneFloat(value: number): number {
-  return Number.isNaN(value) ? Number.NaN : value + 0;
-}
-
-function withOneFloat(value: Value): Value {
-  if (typeof value === 'number') return oneFloat(value);
-  if (typeof value !== 'object' || value instanceof Uint8Array) return value;
-  if (Array.isArray(value)) return (value as readonly Value[]).map(withOneFloat);
-  const { tag, value: payload } = value as SumValue;
-  return { tag, value: withOneFloat(payload) };
 }

@@ -7,11 +7,13 @@ import {
   likePieces,
   type TextMatcher,
 } from '../functions/like.ts';
+import { charge } from './charge.ts';
 import { testAt } from './compile-comparison.ts';
 import type { CompileContext, Evaluator, Test } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
 import { utf8Matcher } from './like-utf8.ts';
 import { placeOf } from './place.ts';
+import { readU32 } from './read-bytes.ts';
 import { decodeQueryValue } from './value-codec.ts';
 
 type Like = Extract<TypedExpression, { kind: 'like' }>;
@@ -24,7 +26,17 @@ export function compileLike(expression: Like, wanted: boolean, context: CompileC
   if (fixed !== undefined && place !== undefined && !expression.ignoresCase) {
     const matches = utf8Matcher(likePieces(fixed.pattern, fixed.options));
     if (matches !== undefined) {
-      return testAt(place, (bytes, at) => matches(bytes, at) === wanted);
+      let looked = 0;
+      const isWanted = testAt(place, (bytes, at) => {
+        looked = readU32(bytes, at);
+        return matches(bytes, at) === wanted;
+      });
+      return (frame) => {
+        looked = 0;
+        const result = isWanted(frame);
+        charge(frame, looked);
+        return result;
+      };
     }
   }
   const evaluate = compileLikeValue(expression, context);

@@ -29,6 +29,7 @@ import { HashJoin, KeptJoin, LoopJoin } from './joins.ts';
 import { KeptRefs, KeptRows, type KeptTuples } from './kept-tuples.ts';
 import type { Measurements } from './measure.ts';
 import type { Operator, Rows, Tuples } from './operator.ts';
+import { compileRowKey, type RowKey } from './row-key.ts';
 import {
   DerivedSource,
   Distinct,
@@ -118,7 +119,8 @@ export class PlanCompiler {
         return this.#sort(plan);
       case 'distinct': {
         const input = this.rows(plan.input);
-        return (state) => new Distinct(state, input(state));
+        const keyOf = this.#rowKey(plan.columns);
+        return (state) => new Distinct(state, input(state), keyOf);
       }
       case 'set':
         return this.#setOperation(plan);
@@ -128,7 +130,7 @@ export class PlanCompiler {
         return (state) => new Limit(state, input(state), bounds);
       }
       case 'count': {
-        const number = this.#numberOf(plan.table);
+        const number = this.numberOf(plan.table);
         return (state) => new TableCount(state, number);
       }
       default:
@@ -140,12 +142,17 @@ export class PlanCompiler {
     const left = this.rows(plan.left);
     const right = this.rows(plan.right);
     const { operator, isAll } = plan;
+    const keyOf = this.#rowKey(plan.columns);
     if (operator === 'union') {
       if (isAll) return (state) => new Concatenation(left(state), right(state));
-      return (state) => new Distinct(state, new Concatenation(left(state), right(state)));
+      return (state) => new Distinct(state, new Concatenation(left(state), right(state)), keyOf);
     }
-    const options = { isExcept: operator === 'except', isAll };
+    const options = { isExcept: operator === 'except', isAll, keyOf };
     return (state) => new SetDifference(state, left(state), right(state), options);
+  }
+
+  #rowKey(columns: readonly OutputColumn[]): RowKey {
+    return compileRowKey(columns, layoutOfRows(columns, this.context.types), this.context);
   }
 
   #sort(plan: SortPlan): Maker<Rows> {
@@ -265,7 +272,7 @@ export class PlanCompiler {
   }
 
   #tableSource({ access, conditions, slot }: SourcePlan, table: TableSpec): Maker<Tuples> {
-    const number = this.#numberOf(table);
+    const number = this.numberOf(table);
     const { context } = this;
     const { shape } = context.layoutOf(slot);
     const sieve = compileSieve(conditions, slot, { shape, context });
@@ -328,7 +335,7 @@ export class PlanCompiler {
     const input = this.tuples(plan);
     const { slot, from } = plan;
     if (from.kind === 'table') {
-      const number = this.#numberOf(from.table);
+      const number = this.numberOf(from.table);
       return (state) => new KeptRefs(state, input(state), state.table(number), slot);
     }
     const { shape } = this.context.layoutOf(slot);
@@ -343,10 +350,11 @@ export class PlanCompiler {
 
   #tableNumberOf(slot: number): number | undefined {
     const plan = present(this.#plan.slots[slot], 'a slot of the plan');
-    return plan.kind === 'table' ? this.#numberOf(plan.table) : undefined;
+    return plan.kind === 'table' ? this.numberOf(plan.table) : undefined;
   }
 
-  #numberOf(table: TableSpec): number {
+  /** The position of a table among those of the plan. */
+  numberOf(table: TableSpec): number {
     const number = this.tables.findIndex(({ id }) => id === table.id);
     assert(number >= 0, 'a plan lists its tables');
     return number;

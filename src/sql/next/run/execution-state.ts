@@ -23,6 +23,7 @@ export class ExecutionState implements Frame {
   ticks: number;
   /** Answers of subqueries and common tables, by the number that the compiled plan gives them. */
   readonly kept = new Map<number | string, unknown>();
+  readonly #isPausable: boolean;
   #unpausable = 0;
 
   constructor(options: {
@@ -31,8 +32,11 @@ export class ExecutionState implements Frame {
     readonly nowMicros: bigint;
     readonly budget: QueryBudget;
     readonly tables: readonly Table[];
+    /** False: it runs in one go, however long that takes. */
+    readonly isPausable: boolean;
   }) {
     const { slotCount, parameters, nowMicros, budget, tables } = options;
+    this.#isPausable = options.isPausable;
     this.pages = new Array(slotCount).fill(undefined);
     this.rows = new Array(slotCount).fill(0);
     this.refs = new Array(slotCount).fill(0);
@@ -54,7 +58,7 @@ export class ExecutionState implements Frame {
    */
   mustPause(): boolean {
     this.ticks = this.budget.rowsPerCheck;
-    if (!this.budget.check()) return false;
+    if (!this.budget.check() || !this.#isPausable) return false;
     if (this.#unpausable === 0) return true;
     this.budget.stall();
     return false;

@@ -1,17 +1,18 @@
 import { assert, present } from '../../../assert.ts';
-import type { TableSpec } from '../../../schema/catalog.ts';
 import type { TablePin } from '../../../store/table-pin.ts';
 import { optionType } from '../../../values/special-types.ts';
 import type { NamedType, Typespace } from '../../../values/type.ts';
+import { invalid } from '../../failure.ts';
 import type { SqlTables } from '../../schema.ts';
-import type { ReadPlan } from '../plan/plan.ts';
+import type { OutputColumn, ParameterSpec } from '../check/typed.ts';
+import type { PlanParts, ReadPlan } from '../plan/plan.ts';
 import type { QueryBudget } from './budget.ts';
 import { type Maker, PlanCompiler } from './compile-plan.ts';
 import { ExecutionState } from './execution-state.ts';
 import type { Measurements } from './measure.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
 import { ResultRows } from './result-rows.ts';
-import type { CompiledStageLike } from './subqueries.ts';
+import type { Stage } from './stages.ts';
 
 export interface ReadResult {
   readonly columns: readonly NamedType[];
@@ -27,8 +28,7 @@ export interface CompiledRead {
   readonly plan: ReadPlan;
   readonly types: Typespace;
   readonly columns: readonly NamedType[];
-  readonly tables: readonly TableSpec[];
-  readonly stages: readonly CompiledStageLike[];
+  readonly stages: readonly Stage[];
   readonly make: Maker<Rows>;
 }
 
@@ -39,12 +39,8 @@ export function compileRead(
 ): CompiledRead {
   const compiler = new PlanCompiler(plan, types, measurements);
   const make = compiler.rows(plan.rows);
-  const columns = plan.columns.map(({ name, type, isNullable }) => ({
-    name,
-    type: isNullable ? optionType(type) : type,
-  }));
-  const { tables, subqueries } = compiler;
-  return { plan, types, columns, tables, stages: subqueries.stages, make };
+  const columns = plan.columns.map(namedTypeOf);
+  return { plan, types, columns, stages: compiler.subqueries.stages, make };
 }
 
 /** What one execution is given. */
@@ -55,6 +51,32 @@ export interface ExecutionRequest {
   readonly budget: QueryBudget;
   /** The moment of the statement, microseconds since the Unix epoch. */
   readonly nowMicros: bigint;
+}
+
+/** How a column of an answer is encoded. */
+export function namedTypeOf({ name, type, isNullable }: OutputColumn): NamedType {
+  return { name, type: isNullable ? optionType(type) : type };
+}
+
+/** Throws `SqlFailure` when a parameter is null where that has no meaning. */
+export function stateOf(
+  plan: PlanParts,
+  { tables, parameters, budget, nowMicros }: ExecutionRequest,
+  isPausable: boolean,
+): ExecutionState {
+  for (let at = 0; at < plan.parameters.length; at++) {
+    const { name, refusesNull } = plan.parameters[at] as ParameterSpec;
+    if (!refusesNull || parameters[at] !== undefined) continue;
+    throw invalid(`The parameter ${name ?? 'sender'} stands where NULL has no meaning`);
+  }
+  return new ExecutionState({
+    slotCount: plan.slots.length,
+    parameters,
+    nowMicros,
+    budget,
+    tables: plan.tables.map(({ id }) => tables.table(id)),
+    isPausable,
+  });
 }
 
 /**
@@ -73,15 +95,8 @@ export class ReadExecution {
   #isDone = false;
 
   constructor(compiled: CompiledRead, request: ExecutionRequest) {
-    const { parameters, budget, nowMicros } = request;
     this.#compiled = compiled;
-    this.#state = new ExecutionState({
-      slotCount: compiled.plan.slots.length,
-      parameters,
-      nowMicros,
-      budget,
-      tables: compiled.tables.map(({ id }) => request.tables.table(id)),
-    });
+    this.#state = stateOf(compiled.plan, request, true);
     this.#rows = compiled.make(this.#state);
   }
 

@@ -1,8 +1,11 @@
 /** What can be said about a typed expression without running it. */
 import { unreachable } from '../../../assert.ts';
+import type { AlgebraicType } from '../../../values/type.ts';
 import type { TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
 import { arithmeticCanRaise, negationCanRaise } from '../functions/arithmetic.ts';
+import { hasRefs } from '../functions/canonical.ts';
 import { conversionOf } from '../functions/convert.ts';
+import { decodeQueryValue } from './value-codec.ts';
 
 /**
  * Whether evaluating the expression can throw `SqlFailure` for some rows: overflow, division by
@@ -96,16 +99,29 @@ function raisesItself(expression: TypedExpression): boolean {
     case 'negate':
       return negationCanRaise(expression.type);
     case 'convert':
-      return conversionOf(expression.operand.type, expression.type)?.canRaise === true;
+      return convertCanRaise(expression.operand.type, expression.type);
     case 'call':
       return expression.function.canRaise;
     case 'like':
-      return expression.pattern.kind !== 'constant';
+      return likeCanRaise(expression);
     case 'subquery':
       return expression.mode === 'scalar' || queryCanRaise(expression.query);
     default:
       return false;
   }
+}
+
+/** A pattern that is not known yet may end in its escape; `_` can take too long. */
+function likeCanRaise({ pattern }: Extract<TypedExpression, { kind: 'like' }>): boolean {
+  if (pattern.kind !== 'constant') return true;
+  const text = decodeQueryValue(pattern.type, pattern.bytes);
+  return typeof text === 'string' && text.includes('_');
+}
+
+/** Recursive types become a text or an Option, which always works. */
+function convertCanRaise(from: AlgebraicType, to: AlgebraicType): boolean {
+  if (hasRefs(from) || hasRefs(to)) return false;
+  return conversionOf(from, to)?.canRaise === true;
 }
 
 /** Errors inside a correlated subquery say something about the outer row, too. */

@@ -16,6 +16,11 @@ export interface Frame {
   readonly parameters: readonly (Uint8Array | undefined)[];
   /** The moment of the statement, microseconds since the Unix epoch. */
   readonly nowMicros: bigint;
+  /**
+   * Rows that may be looked at before the clock is; work with long values counts as some rows.
+   * Absent where nothing watches the time.
+   */
+  ticks?: number;
 }
 
 /** How the rows of one slot are laid out. */

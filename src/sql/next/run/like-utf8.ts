@@ -1,4 +1,5 @@
 import type { LikePiece } from '../functions/like.ts';
+import { findBytes, standsAt } from '../functions/text-search.ts';
 import { scalarTypes } from '../functions/value-kind.ts';
 import type { BytesTest } from './bytes-test.ts';
 import { readU32 } from './read-bytes.ts';
@@ -29,26 +30,10 @@ export function utf8Matcher(pieces: readonly LikePiece[]): BytesTest | undefined
     if (!standsAt(first, bytes, at)) return false;
     at += first.length;
     for (const piece of inner) {
-      at = findFrom(piece, bytes, at, end);
+      at = findBytes(piece, bytes, at, end);
       if (at < 0) return false;
+      at += piece.length;
     }
     return end - last.length >= at && standsAt(last, bytes, end - last.length);
   };
-}
-
-function standsAt(piece: Uint8Array, bytes: Uint8Array, at: number): boolean {
-  for (let index = 0; index < piece.length; index++) {
-    if (bytes[at + index] !== piece[index]) return false;
-  }
-  return true;
-}
-
-/** The offset behind the first occurrence of `piece` in `bytes[from, end)`, or -1. */
-function findFrom(piece: Uint8Array, bytes: Uint8Array, from: number, end: number): number {
-  const first = piece[0];
-  const last = end - piece.length;
-  for (let at = from; at <= last; at++) {
-    if (bytes[at] === first && standsAt(piece, bytes, at)) return at + piece.length;
-  }
-  return -1;
 }

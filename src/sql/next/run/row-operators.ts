@@ -4,6 +4,7 @@ import type { ExecutionState } from './execution-state.ts';
 import type { Frame } from './frame.ts';
 import type { Condition } from './joins.ts';
 import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
+import type { RowKey } from './row-key.ts';
 import { DistinctRows, RowStore } from './row-store.ts';
 
 /** One tuple, no slots. */
@@ -256,11 +257,13 @@ export class SharedSource implements Tuples {
 
 export class Distinct implements Rows {
   readonly #rows: Rows;
+  readonly #keyOf: RowKey;
   readonly #seen: DistinctRows;
   readonly #sink = new ByteSink();
 
-  constructor(state: ExecutionState, rows: Rows) {
+  constructor(state: ExecutionState, rows: Rows, keyOf: RowKey) {
     this.#rows = rows;
+    this.#keyOf = keyOf;
     this.#seen = new DistinctRows(state.budget);
   }
 
@@ -277,7 +280,8 @@ export class Distinct implements Rows {
       sink.reset();
       this.#rows.write(sink);
       const before = this.#seen.rows.count;
-      if (this.#seen.add(sink.bytes, 0, sink.length) === before) return rowReady;
+      const { bytes, length } = this.#keyOf(sink);
+      if (this.#seen.add(bytes, 0, length) === before) return rowReady;
     }
   }
 

@@ -2,6 +2,7 @@ import { ByteSink } from './byte-sink.ts';
 import type { RowSink } from './compile-output.ts';
 import type { ExecutionState } from './execution-state.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
+import type { RowKey } from './row-key.ts';
 import { DistinctRows } from './row-store.ts';
 
 /** One query's rows, then the other's. */
@@ -38,6 +39,7 @@ export class Concatenation implements Rows {
 export interface SetOptions {
   readonly isExcept: boolean;
   readonly isAll: boolean;
+  readonly keyOf: RowKey;
 }
 
 /** INTERSECT and EXCEPT: counts the rows on the right, then sifts those on the left. */
@@ -91,30 +93,31 @@ export class SetDifference implements Rows {
       if (step !== rowReady) return step;
       sink.reset();
       this.#right.write(sink);
-      const number = this.#seen.add(sink.bytes, 0, sink.length);
+      const { bytes, length } = this.#options.keyOf(sink);
+      const number = this.#seen.add(bytes, 0, length);
       this.#counts[number] = (this.#counts[number] ?? 0) + 1;
     }
   }
 
   #isWanted(): boolean {
-    const { isExcept, isAll } = this.#options;
-    const sink = this.#sink;
+    const { isExcept, isAll, keyOf } = this.#options;
+    const { bytes, length } = keyOf(this.#sink);
     const counts = this.#counts;
     if (!isExcept) {
-      const number = this.#seen.find(sink.bytes, 0, sink.length);
+      const number = this.#seen.find(bytes, 0, length);
       const count = number < 0 ? 0 : (counts[number] as number);
       if (count === 0) return false;
       counts[number] = isAll ? count - 1 : 0;
       return true;
     }
     if (isAll) {
-      const number = this.#seen.find(sink.bytes, 0, sink.length);
+      const number = this.#seen.find(bytes, 0, length);
       const count = number < 0 ? 0 : (counts[number] as number);
       if (count > 0) counts[number] = count - 1;
       return count === 0;
     }
     // What was shown once counts as if it were on the right from then on.
     const before = this.#seen.rows.count;
-    return this.#seen.add(sink.bytes, 0, sink.length) === before;
+    return this.#seen.add(bytes, 0, length) === before;
   }
 }

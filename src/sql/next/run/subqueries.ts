@@ -1,5 +1,5 @@
 import { assert, present, unreachable } from '../../../assert.ts';
-import { invalid, SqlFailure } from '../../failure.ts';
+import { invalid, type SqlFailure } from '../../failure.ts';
 import type { OutputColumn } from '../check/typed.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { TypedSubquery } from '../plan/expression.ts';
@@ -7,20 +7,30 @@ import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
 import { ByteSink } from './byte-sink.ts';
 import type { Evaluator } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
-import type { Maker, PlanCompiler } from './compile-plan.ts';
+import type { PlanCompiler } from './compile-plan.ts';
 import type { ExecutionState } from './execution-state.ts';
-import { compileHashKey, type HashKey, type KeyPart, keyPartOf } from './hash-key.ts';
-import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
+import { compileHashKey, keyPartOf } from './hash-key.ts';
+import { type Rows, rowReady } from './operator.ts';
+import {
+  AnswerSet,
+  CompiledStage,
+  GroupCollector,
+  KeyCollector,
+  type Reader,
+  type RowAnswer,
+  RowCollector,
+  type Stage,
+} from './stages.ts';
 import { valueReaderOf } from './value-codec.ts';
 
 /** Subqueries inside expressions: how they are run, and what is kept of their answers. */
 export class CompiledSubqueries {
   /** Those that are answered once, inner ones before the outer ones that ask them. */
-  readonly stages: CompiledStageLike[] = [];
+  readonly stages: Stage[] = [];
   readonly #compiler: PlanCompiler;
   readonly #plans: ReadonlyMap<TypedSubquery, SubqueryPlan>;
   readonly #known = new Map<TypedSubquery, Evaluator>();
-  readonly #stageOf = new Map<TypedSubquery, CompiledStage>();
+  readonly #stageOf = new Map<TypedSubquery, CompiledStage<Answer>>();
 
   constructor(compiler: PlanCompiler, plans: ReadonlyMap<TypedSubquery, SubqueryPlan>) {
     this.#compiler = compiler;
@@ -38,13 +48,13 @@ export class CompiledSubqueries {
   /** The encoded values, each once, that `column IN (SELECT …)` may find in an index. */
   answersOf(subquery: TypedSubquery, state: ExecutionState): Iterable<Uint8Array> {
     const answer = this.#stage(subquery).answerIn(state);
-    assert(answer.kind === 'in', 'values come from IN');
+    assert(answer instanceof AnswerSet, 'values come from IN');
     return answer.encoded.values();
   }
 
   answerCountOf(subquery: TypedSubquery, state: ExecutionState): number {
     const answer = this.#stage(subquery).answerIn(state);
-    assert(answer.kind === 'in', 'values come from IN');
+    assert(answer instanceof AnswerSet, 'values come from IN');
     return answer.encoded.size;
   }
 
@@ -57,23 +67,27 @@ export class CompiledSubqueries {
         return this.#each(subquery, plan);
       case 'keyed':
         return this.#keyed(plan);
+      case 'grouped':
+        return this.#grouped(subquery, plan);
       default:
         return unreachable(plan);
     }
   }
 
-  #stage(subquery: TypedSubquery): CompiledStage {
+  #stage(subquery: TypedSubquery): CompiledStage<Answer> {
     const known = this.#stageOf.get(subquery);
     if (known !== undefined) return known;
     const plan = present(this.#plans.get(subquery), 'plan of a subquery');
     assert(plan.kind === 'once', 'only what is asked once has stages');
     const rows = this.#compiler.rows(plan.rows);
     const read = this.#readerOf(plan.column);
-    const stage = new CompiledStage(this.#compiler.keepNumber(), rows, () =>
-      subquery.mode === 'in'
-        ? new AnswerSet(read, plan.column?.isNullable === true)
-        : new FirstAnswer(subquery.mode === 'exists', read),
-    );
+    const isNullable = plan.column?.isNullable === true;
+    const { mode } = subquery;
+    const stage = new CompiledStage<Answer>(this.#compiler.keepNumber(), (state) => {
+      const answer =
+        mode === 'in' ? new AnswerSet(read, isNullable) : new FirstAnswer(mode === 'exists', read);
+      return new RowCollector<Answer>(state, rows(state), answer);
+    });
     this.#stageOf.set(subquery, stage);
     this.stages.push(stage);
     return stage;
@@ -81,11 +95,17 @@ export class CompiledSubqueries {
 
   #once(subquery: TypedSubquery): Evaluator {
     const stage = this.#stage(subquery);
-    if (subquery.mode !== 'in') return (frame) => stage.answerIn(frame as ExecutionState).value;
+    if (subquery.mode !== 'in') {
+      return (frame) => {
+        const answer = stage.answerIn(frame as ExecutionState);
+        assert(answer instanceof FirstAnswer, 'one value is answered');
+        return answer.value;
+      };
+    }
     const operandOf = this.#operandOf(subquery);
     return (frame) => {
       const answer = stage.answerIn(frame as ExecutionState);
-      assert(answer.kind === 'in', 'values come from IN');
+      assert(answer instanceof AnswerSet, 'values come from IN');
       return answer.has(operandOf(frame));
     };
   }
@@ -126,14 +146,40 @@ export class CompiledSubqueries {
     const input = this.#compiler.tuples(rows.input);
     const innerKey = compileHashKey(rows.items, context);
     const outerKey = compileHashKey(keys, context);
-    const stage = new CompiledKeys(this.#compiler.keepNumber(), (state) => {
-      const tuples = input(state);
-      return { tuples, keyOf: innerKey };
+    const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
+      return new KeyCollector(state, { tuples: input(state), keyOf: innerKey });
     });
     this.stages.push(stage);
     return (frame) => {
       const key = outerKey(frame);
-      return key !== undefined && stage.keysIn(frame as ExecutionState).has(key);
+      return key !== undefined && stage.answerIn(frame as ExecutionState).has(key);
+    };
+  }
+
+  /** The answers for all keys that inner rows have. */
+  #grouped(
+    subquery: TypedSubquery,
+    plan: Extract<SubqueryPlan, { readonly kind: 'grouped' }>,
+  ): Evaluator {
+    const { context } = this.#compiler;
+    const { rows } = plan;
+    assert(rows.kind === 'project', 'keys are projected');
+    const input = this.#compiler.tuples(rows.input);
+    const innerKey = compileHashKey(rows.items, context);
+    const evaluate = compileExpression(plan.value, context);
+    const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
+      return new GroupCollector(state, { tuples: input(state), keyOf: innerKey, evaluate });
+    });
+    this.stages.push(stage);
+    const absent = this.#each(subquery, { rows: plan.absent, column: plan.column });
+    const each = this.#each(subquery, { rows: plan.each, column: plan.column });
+    const outerKey = compileHashKey(plan.keys, context);
+    return (frame) => {
+      const answers = stage.findAnswer(frame as ExecutionState);
+      if (answers === undefined) return each(frame);
+      const key = outerKey(frame);
+      const answer = key === undefined ? undefined : answers.get(key);
+      return answer === undefined ? absent(frame) : answer;
     };
   }
 
@@ -149,8 +195,6 @@ export class CompiledSubqueries {
     return (bytes) => (bytes[0] === 0 ? read(bytes, 1) : null);
   }
 }
-
-type Reader = (bytes: Uint8Array) => QueryValue;
 
 function readOnly(rows: Rows, sink: ByteSink, read: Reader): QueryValue {
   if (rows.next() !== rowReady) return null;
@@ -182,86 +226,8 @@ function isAmong(rows: Rows, operand: QueryValue, sink: ByteSink, read: Reader):
 
 type Answer = FirstAnswer | AnswerSet;
 
-/** What is answered before the first row of the statement is asked for, so that it can pause. */
-export interface CompiledStageLike {
-  run(state: ExecutionState): Step;
-}
-
-export class CompiledStage implements CompiledStageLike {
-  readonly #number: number;
-  readonly #make: Maker<Rows>;
-  readonly #makeAnswer: () => Answer;
-
-  constructor(number: number, make: Maker<Rows>, makeAnswer: () => Answer) {
-    this.#number = number;
-    this.#make = make;
-    this.#makeAnswer = makeAnswer;
-  }
-
-  run(state: ExecutionState): Step {
-    return this.#running(state).run();
-  }
-
-  /** Throws what went wrong when it was answered: only who asks has to know. */
-  answerIn(state: ExecutionState): Answer {
-    const running = this.#running(state);
-    if (!running.isDone) state.withoutPause(() => running.run());
-    if (running.failure !== undefined) throw running.failure;
-    return running.answer;
-  }
-
-  #running(state: ExecutionState): RunningStage {
-    const known = state.kept.get(this.#number);
-    if (known !== undefined) return known as RunningStage;
-    const running = new RunningStage(state, this.#make(state), this.#makeAnswer());
-    state.kept.set(this.#number, running);
-    return running;
-  }
-}
-
-class RunningStage {
-  readonly answer: Answer;
-  failure: SqlFailure | undefined;
-  readonly #state: ExecutionState;
-  readonly #rows: Rows;
-  readonly #sink = new ByteSink();
-  isDone = false;
-  #isOpen = false;
-
-  constructor(state: ExecutionState, rows: Rows, answer: Answer) {
-    this.#state = state;
-    this.#rows = rows;
-    this.answer = answer;
-  }
-
-  run(): Step {
-    if (this.isDone) return ended;
-    try {
-      if (this.#go() === paused) return paused;
-    } catch (error) {
-      if (!(error instanceof SqlFailure) || error.error.code === 'sql.overBudget') throw error;
-      this.failure = error;
-    }
-    this.isDone = true;
-    return ended;
-  }
-
-  #go(): Step {
-    if (!this.#isOpen) this.#rows.open();
-    this.#isOpen = true;
-    for (;;) {
-      const step = this.#rows.next();
-      if (step !== rowReady) return step;
-      this.#sink.reset();
-      this.#rows.write(this.#sink);
-      if (!this.answer.add(this.#sink, this.#state)) return ended;
-    }
-  }
-}
-
 /** The value of a scalar subquery, or whether there is a row at all. */
-class FirstAnswer {
-  readonly kind = 'first';
+class FirstAnswer implements RowAnswer {
   value: QueryValue;
   readonly #isExists: boolean;
   readonly #read: Reader;
@@ -273,7 +239,6 @@ class FirstAnswer {
     this.value = isExists ? false : null;
   }
 
-  /** False: no more rows are needed. */
   add(row: ByteSink): boolean {
     if (this.#isExists) {
       this.value = true;
@@ -283,116 +248,5 @@ class FirstAnswer {
     this.#isFound = true;
     this.value = this.#read(row.bytes);
     return true;
-  }
-}
-
-/** The values that IN looks among. */
-class AnswerSet {
-  readonly kind = 'in';
-  readonly value = null;
-  /** By what stands for the value, its encoding. */
-  readonly encoded = new Map<KeyPart, Uint8Array>();
-  readonly #read: Reader;
-  /** A nullable column has a tag in front of its value. */
-  readonly #valueStart: number;
-  #hasNull = false;
-
-  constructor(read: Reader, isNullable: boolean) {
-    this.#read = read;
-    this.#valueStart = isNullable ? 1 : 0;
-  }
-
-  add(row: ByteSink, state: ExecutionState): boolean {
-    const value = this.#read(row.bytes);
-    if (value === null) {
-      this.#hasNull = true;
-      return true;
-    }
-    const key = keyPartOf(value);
-    if (this.encoded.has(key)) return true;
-    state.budget.take(row.length + valueBytes);
-    this.encoded.set(key, row.bytes.slice(this.#valueStart, row.length));
-    return true;
-  }
-
-  has(operand: QueryValue): boolean | null {
-    if (this.encoded.size === 0 && !this.#hasNull) return false;
-    if (operand === null) return null;
-    if (this.encoded.has(keyPartOf(operand))) return true;
-    return this.#hasNull ? null : false;
-  }
-}
-
-const valueBytes = 80;
-
-interface KeySource {
-  readonly tuples: Tuples;
-  readonly keyOf: HashKey;
-}
-
-class CompiledKeys implements CompiledStageLike {
-  readonly #number: number;
-  readonly #make: (state: ExecutionState) => KeySource;
-
-  constructor(number: number, make: (state: ExecutionState) => KeySource) {
-    this.#number = number;
-    this.#make = make;
-  }
-
-  run(state: ExecutionState): Step {
-    return this.#running(state).run(state);
-  }
-
-  keysIn(state: ExecutionState): ReadonlySet<KeyPart> {
-    const running = this.#running(state);
-    if (!running.isDone) state.withoutPause(() => running.run(state));
-    if (running.failure !== undefined) throw running.failure;
-    return running.keys;
-  }
-
-  #running(state: ExecutionState): RunningKeys {
-    const known = state.kept.get(this.#number);
-    if (known !== undefined) return known as RunningKeys;
-    const running = new RunningKeys(this.#make(state));
-    state.kept.set(this.#number, running);
-    return running;
-  }
-}
-
-class RunningKeys {
-  readonly keys = new Set<KeyPart>();
-  failure: SqlFailure | undefined;
-  readonly #source: KeySource;
-  isDone = false;
-  #isOpen = false;
-
-  constructor(source: KeySource) {
-    this.#source = source;
-  }
-
-  run(state: ExecutionState): Step {
-    if (this.isDone) return ended;
-    try {
-      if (this.#go(state) === paused) return paused;
-    } catch (error) {
-      if (!(error instanceof SqlFailure) || error.error.code === 'sql.overBudget') throw error;
-      this.failure = error;
-    }
-    this.isDone = true;
-    return ended;
-  }
-
-  #go(state: ExecutionState): Step {
-    const { tuples, keyOf } = this.#source;
-    if (!this.#isOpen) tuples.open();
-    this.#isOpen = true;
-    for (;;) {
-      const step = tuples.next();
-      if (step !== rowReady) return step;
-      const key = keyOf(state);
-      if (key === undefined || this.keys.has(key)) continue;
-      state.budget.take(valueBytes);
-      this.keys.add(key);
-    }
   }
 }

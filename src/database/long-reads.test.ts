@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ItemDatabase,
+  type ItemOptions,
+  itemsIn,
+  itemsNow,
+  PausingScan,
+} from '../../test/support/item-database.ts';
+import { AssertionError } from '../assert.ts';
+import { nextTurn } from '../host/next-turn.ts';
+import { limits } from '../limits.ts';
+import type { Clock } from './clock.ts';
+import type { SqlOutcome } from './outcome.ts';
+import type { StartRead } from './read-execution.ts';
+
+/** A millisecond goes by whenever somebody looks, so slices are the same on every machine. */
+function tickingClock(): Clock {
+  let millis = 0;
+  return { nowMicros: () => 1_000n, monotonicMillis: () => ++millis };
+}
+
+/** A database whose reads pause; `slices` has the number of each read, slice by slice. */
+async function openPausing(rowCount: number, options: ItemOptions = {}) {
+  const slices: number[] = [];
+  let reads = 0;
+  const startRead: StartRead = (_, store, times) => {
+    const read = ++reads;
+    return new PausingScan(store, times, { onSlice: () => slices.push(read) });
+  };
+  const items = await ItemDatabase.open(rowCount, { clock: tickingClock(), startRead, ...options });
+  return { items, slices };
+}
+
+const all = 'SELECT * FROM item';
+
+function failureOf(outcome: SqlOutcome): string {
+  if (outcome.kind !== 'failed') throw new Error('the statement was expected to fail');
+  return `${outcome.error.code}: ${outcome.error.message}`;
+}
+
+/** Waits until the read has paused for the first time. */
+async function paused(slices: readonly number[], count = 1): Promise<void> {
+  while (slices.length < count) await nextTurn();
+}
+
+describe('a long read', () => {
+  it('lets calls through after a slice, and answers as of its first moment', async () => {
+    const { items, slices } = await openPausing(300_000);
+    const before = itemsNow(items.table);
+    const { offset } = items.database;
+    let isOver = false;
+    const reading = items.query(all).finally(() => {
+      isOver = true;
+    });
+    const waits: number[] = [];
+    for (let id = 0; !isOver; id++) {
+      const at = slices.length;
+      if (id === 15) await items.clear();
+      else if (id % 3 === 0) await items.remove(id * 7_001);
+      else await items.put(id * 7_001, 'changed');
+      waits.push(slices.length - at);
+    }
+    const outcome = await reading;
+    expect(itemsIn(outcome)).toEqual(before);
+    // The connection of the read itself came before it.
+    expect(outcome).toMatchObject({ kind: 'result', offset: offset + 1 });
+    expect(slices.length).toBeGreaterThan(20);
+    expect(waits.length).toBeGreaterThan(15);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(2);
+    expect(items.store.heldBytes).toBe(0);
+    await items.database.close();
+  });
+
+  it('shares the slices of the turns with others', async () => {
+    const { items, slices } = await openPausing(50_000);
+    const outcomes = await Promise.all([items.query(all), items.query(all), items.query(all)]);
+    for (const outcome of outcomes) expect(itemsIn(outcome)).toHaveLength(50_000);
+    const inTurn = slices.slice(3, 12);
+    expect(new Set(inTurn.slice(0, 3)).size).toBe(3);
+    expect(inTurn.slice(3)).toEqual(inTurn.slice(0, 6));
+    await items.database.close();
+  });
+
+  it('keeps its temporary connection until it is over', async () => {
+    const { items, slices } = await openPausing(50_000);
+    const reading = items.query(all);
+    await paused(slices);
+    expect(items.clientCount).toBe(1);
+    const { length } = items.turns;
+    const outcome = await reading;
+    expect(items.clientCount).toBe(0);
+    // Its slices hand nothing over; the turn in which it ends takes an offset for its leaving.
+    expect(items.turns.length).toBe(length + 1);
+    expect(items.turns.at(-1)).toBe(Number(outcome.kind === 'result' && outcome.offset) + 1);
+    await items.database.close();
+  });
+
+  it('is refused when as many run as may', async () => {
+    const { items, slices } = await openPausing(100_000);
+    const reads = Array.from({ length: limits.longReadsMax }, () => items.query(all));
+    await paused(slices, limits.longReadsMax);
+    expect(failureOf(await items.query(all))).toMatch(
+      /^sql.overBudget: The statement takes long, and 8 such statements run already; try again/,
+    );
+    for (const outcome of await Promise.all(reads)) {
+      expect(outcome).toMatchObject({ kind: 'result', rowCount: 100_000 });
+    }
+    expect(itemsIn(await items.query(all))).toHaveLength(100_000);
+    expect(items.clientCount).toBe(0);
+    expect(items.store.heldBytes).toBe(0);
+    await items.database.close();
+  });
+
+  it('leaves nothing behind, also when nobody writes any more', async () => {
+    const { items, slices } = await openPausing(100_000);
+    const reading = items.query(all);
+    await paused(slices);
+    await items.clear();
+    expect(items.store.heldBytes).toBeGreaterThan(2_000_000);
+    expect(itemsIn(await reading)).toHaveLength(100_000);
+    for (let turn = 0; !items.table.held.isIdle; turn++) {
+      expect(turn).toBeLessThan(100);
+      await nextTurn();
+    }
+    expect(items.table.heap.usedBytes).toBe(0);
+    expect(items.table.heap.allocatedBytes).toBeLessThanOrEqual(limits.pageBytes);
+    await items.database.close();
+  });
+
+  it('is over at once when it is short', async () => {
+    const { items, slices } = await openPausing(1_000);
+    expect(itemsIn(await items.query(all))).toHaveLength(1_000);
+    expect(slices).toEqual([1]);
+    await items.database.close();
+  });
+
+  it('finishes before the database closes', async () => {
+    const { items, slices } = await openPausing(100_000);
+    const reading = items.query(all);
+    await paused(slices);
+    const closing = items.database.close();
+    await expect(items.query(all)).rejects.toMatchObject({ body: { code: 'database.stopped' } });
+    await closing;
+    expect(itemsIn(await reading)).toHaveLength(100_000);
+  });
+
+  it('ends with an error when its pins are revoked', async () => {
+    const { items, slices } = await openPausing(50_000);
+    const reading = items.query(all);
+    await paused(slices);
+    items.table.held.letGo('the table was full');
+    expect(failureOf(await reading)).toMatch(
+      /^sql.overBudget: The statement was stopped where it had paused, because the table was full/,
+    );
+    expect(items.clientCount).toBe(0);
+    expect(await items.put(1, 'after')).toMatchObject({ kind: 'committed' });
+    await items.database.close();
+  });
+});
+
+describe('an update of the program', () => {
+  it('ends long reads with an error, and goes on', async () => {
+    const { items, slices } = await openPausing(100_000);
+    const reading = items.query(all);
+    await paused(slices);
+    const updating = items.update(2);
+    expect(failureOf(await reading)).toBe(
+      'sql.overBudget: The statement was stopped, because the program was updated while it ran; ' +
+        'try again',
+    );
+    expect(await updating).toMatchObject({ kind: 'updated', endsConnections: false });
+    expect(items.clientCount).toBe(0);
+    expect(items.store.heldBytes).toBe(0);
+    expect(itemsIn(await items.query(all))).toHaveLength(100_000);
+    await items.database.close();
+  });
+
+  it('leaves them alone when it changes nothing or is refused', async () => {
+    const { items, slices } = await openPausing(100_000);
+    const reading = items.query(all);
+    await paused(slices);
+    expect(await items.update(1)).toMatchObject({ kind: 'updated' });
+    const badToken = { policy: 'breakClients', token: 'wrong' } as const;
+    expect(await items.update(2, badToken)).toMatchObject({ kind: 'refused' });
+    expect(itemsIn(await reading)).toHaveLength(100_000);
+    await items.database.close();
+  });
+});
+
+describe('a watcher', () => {
+  it('is told of each slice that it is a request that runs', async () => {
+    const told: string[] = [];
+    const progress = {
+      calling: (ticket: number) => told.push(`calling ${ticket}`),
+      loading: () => told.push('loading'),
+      writing: (ticket: number) => told.push(`writing ${ticket}`),
+      resting: () => told.push('resting'),
+      viewing: () => told.push('viewing'),
+      viewed: () => told.push('viewed'),
+    };
+    const { items, slices } = await openPausing(50_000, { progress });
+    told.length = 0;
+    await items.query(all);
+    expect(slices.length).toBeGreaterThan(3);
+    const later = slices.slice(1, -1).flatMap(() => ['calling 1', 'resting']);
+    expect(told).toEqual(['calling 1', 'writing 1', 'resting', ...later, 'calling 1', 'resting']);
+    await items.database.close();
+  });
+
+  it('is told which read ran when a bug ends the database', async () => {
+    let slices = 0;
+    const startRead: StartRead = (_, store, times) =>
+      new PausingScan(store, times, {
+        onSlice: () => {
+          slices += 1;
+          if (slices === 4) throw new AssertionError('a bug of ours');
+        },
+      });
+    const items = await ItemDatabase.open(50_000, { clock: tickingClock(), startRead });
+    void items.put(1, 'first');
+    void items.query(all);
+    while (items.stopped === undefined) await nextTurn();
+    expect(items.stopped).toMatchObject({ running: 2 });
+    await items.database.close();
+  });
+});

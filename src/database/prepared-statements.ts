@@ -1,0 +1,52 @@
+import {
+  type CheckedStatement,
+  checkStatement,
+  isStale,
+  type PreparedStatement,
+  prepare,
+} from '../sql/next/statement.ts';
+import { StatementCache } from '../sql/next/statement-cache.ts';
+import type { SqlSchema } from '../sql/schema.ts';
+import type { SqlRequest } from './outcome.ts';
+import type { CallerTables } from './views/caller-tables.ts';
+
+/**
+ * Statements ready to run, by their text, for one version of the schema. What is prepared serves
+ * every caller with the same rights: who asks and what with are given when it runs.
+ */
+export class PreparedStatements {
+  readonly #schema: SqlSchema;
+  readonly #cache = new StatementCache<PreparedStatement>();
+
+  constructor(schema: SqlSchema) {
+    this.#schema = schema;
+  }
+
+  /**
+   * The statement of a request; the views that it reads are evaluated for the caller. Throws
+   * `SqlFailure`.
+   */
+  get(request: SqlRequest, tables: CallerTables): PreparedStatement {
+    const key = `${request.caller.isOwner ? 'owner' : 'other'} ${request.sql}`;
+    const known = this.#cache.get(key);
+    if (known !== undefined && hasAllValues(known, request)) {
+      tables.prepareViews(known.typed.views);
+      if (!isStale(known, tables)) return known;
+    }
+    const checked = this.#check(request);
+    tables.prepareViews(checked.typed.views);
+    const prepared = prepare(checked, tables);
+    this.#cache.put(key, prepared);
+    return prepared;
+  }
+
+  #check({ sql, caller, parameters }: SqlRequest): CheckedStatement {
+    const parameterNames = new Set(parameters?.keys());
+    return checkStatement(sql, { schema: this.#schema, caller, parameterNames });
+  }
+}
+
+/** A request that leaves a parameter without value is refused by the check, in its own words. */
+function hasAllValues({ typed }: PreparedStatement, { parameters }: SqlRequest): boolean {
+  return typed.parameters.every(({ name }) => name === undefined || parameters?.has(name) === true);
+}

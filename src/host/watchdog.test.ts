@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Board } from './board.ts';
+import { completeBudget } from './budget.ts';
+import type { Kill } from './seat.ts';
+import { Watchdog } from './watchdog.ts';
+
+const callMillisMax = 250;
+const stops: (() => void)[] = [];
+afterEach(() => {
+  for (const stop of stops.splice(0)) stop();
+});
+
+/** A worker that is busy until it is ended; resolves with why. */
+function watch(board: Board): Promise<Kill> {
+  const watchdog = new Watchdog(completeBudget({ callMillisMax }));
+  let isBusy = true;
+  stops.push(() => {
+    isBusy = false;
+  });
+  return new Promise((resolve) => {
+    watchdog.add({ board, isBusy: () => isBusy, messagesSent: () => 0, kill: resolve });
+  });
+}
+
+describe('the watchdog', () => {
+  it('[ABI 14] ends a call that takes too long', async () => {
+    const board = new Board();
+    board.calling(3);
+    const { message } = await watch(board);
+    expect(message).toBe(`The call ran longer than ${callMillisMax} ms and was stopped.`);
+  });
+
+  it('[ABI 14] says so when it was a view that took the time', async () => {
+    const board = new Board();
+    board.calling(3);
+    board.viewing();
+    const { message } = await watch(board);
+    expect(message).toBe(
+      `The call ran longer than ${callMillisMax} ms and was stopped, while it evaluated a view.`,
+    );
+  });
+
+  it('[ABI 14] gives a call no more time for its views', async () => {
+    const board = new Board();
+    board.calling(3);
+    const startedAt = performance.now();
+    const timer = setInterval(() => {
+      board.viewing();
+      board.viewed();
+    }, 20);
+    const { cause } = await watch(board);
+    clearInterval(timer);
+    expect(cause).toBe('budget');
+    expect(performance.now() - startedAt).toBeLessThan(callMillisMax * 20);
+  });
+
+  it('gives a read that pauses the time of a call for each slice', async () => {
+    const board = new Board();
+    let isKilled = false;
+    void watch(board).then(() => {
+      isKilled = true;
+    });
+    const end = performance.now() + callMillisMax * 4;
+    while (performance.now() < end) {
+      board.calling(3);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      board.resting();
+    }
+    expect(isKilled).toBe(false);
+  });
+});

@@ -1,0 +1,37 @@
+import { overBudget } from '../failure.ts';
+import type { SqlTables } from '../schema.ts';
+import type { ReadPlan } from './plan/plan.ts';
+import { estimateScan } from './plan/row-limit.ts';
+import { statisticsOf } from './plan/statistics.ts';
+
+/**
+ * Refuses a read whose estimate exceeds the system variable `row_limit`. It bounds the rows that
+ * are looked at, not those that come out; the owner is not asked to pass here.
+ */
+export function requireWithinRowLimit(plan: ReadPlan, tables: SqlTables): void {
+  const limit = rowLimitOf(tables);
+  if (limit === undefined) return;
+  const estimate = estimateScan(plan, statisticsOf(tables));
+  if (estimate <= limit) return;
+  throw overBudget(`Estimated cardinality (${estimate} rows) exceeds limit (${limit} rows)`);
+}
+
+/** `st_var`, which every database has. */
+const variableTableId = 8;
+/** Key of the variable in it: the encoded text `row_limit`. */
+const rowLimitKey = Uint8Array.of(9, 0, 0, 0, ...new TextEncoder().encode('row_limit'));
+/** Tag of `U64` among the types that a variable may have. */
+const u64Tag = 8;
+
+/** The value in `st_var`, if it was set to a U64. */
+function rowLimitOf(tables: SqlTables): bigint | undefined {
+  const table = tables.table(variableTableId);
+  const index = table.indexes.find((candidate) => candidate.isUnique);
+  if (index === undefined) return undefined;
+  const ref = table.find(index, rowLimitKey, rowLimitKey.length);
+  if (ref < 0) return undefined;
+  const page = table.pageOf(ref);
+  const at = table.columnOffset(ref, 1);
+  if (page[at] !== u64Tag) return undefined;
+  return new DataView(page.buffer, page.byteOffset + at + 1, 8).getBigUint64(0, true);
+}
