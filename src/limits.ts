@@ -147,7 +147,7 @@ export const limits = {
   requestMillisMax: 300_000,
   /** One message of a client over a WebSocket, put together from its frames. */
   socketMessageBytesMax: 32 * mebibyte,
-  /** Names, texts, numbers and brackets in one message of a client that is JSON. */
+  /** Commas, colons and opening brackets in one message of a client that is JSON. */
   socketTextPartsMax: 65_536,
   /** Queries of one subscription. */
   querySetQueriesMax: 4_096,

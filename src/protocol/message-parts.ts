@@ -46,12 +46,20 @@ export function unknownTagOf(sumName: string, tag: number): DecodeError {
   return new DecodeError(`unknown tag 0x${tag.toString(16)} for sum type ${sumName}`);
 }
 
-/** The bytes that `write` writes, in a buffer of their own. */
+/**
+ * The bytes that `write` writes, in a buffer of their own. The writer is one for all messages, so
+ * `write` must not come back here; after a large message it is let go.
+ */
 export function encodedBy(write: (writer: BinaryWriter) => void): Uint8Array {
-  const writer = new BinaryWriter();
-  write(writer);
-  return writer.finish();
+  scratch.reset();
+  write(scratch);
+  const bytes = scratch.finish();
+  if (scratch.source.length > scratchBytesKept) scratch = new BinaryWriter();
+  return bytes;
 }
+
+let scratch = new BinaryWriter();
+const scratchBytesKept = 65_536;
 
 /**
  * Reads a count and that many items, each of at least `itemBytesMin` bytes: a count that what is
