@@ -1,3 +1,5 @@
+import type { QueryRows } from '../live/live-update.ts';
+import type { RowSet } from '../live/row-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 
@@ -123,6 +125,71 @@ interface SqlErrorParts {
   /** What to try instead, for instance the nearest name that the caller may see. */
   readonly hint?: string;
 }
+
+/**
+ * Asks for a query set: its queries are watched until it is unsubscribed or the connection goes.
+ * Accepted as a whole or not at all.
+ */
+export interface SubscribeRequest {
+  readonly caller: Caller;
+  /** Of an open connection. */
+  readonly connectionId: bigint;
+  /** Chosen by the client; unique among the sets that its connection has. */
+  readonly setId: number;
+  /** In the subscription dialect, or `SELECT * FROM *`. */
+  readonly queries: readonly string[];
+  /** False for clients that do not know of event tables: queries of one are refused. */
+  readonly knowsEvents: boolean;
+}
+
+export type SubscribeOutcome =
+  | {
+      readonly kind: 'applied';
+      /** The commit whose rows these are; later ones come as updates. */
+      readonly offset: CommitOffset;
+      /** Each query of the set, once, in their order; with `SELECT * FROM *` expanded. */
+      readonly queries: readonly QueryRows[];
+      readonly micros: number;
+    }
+  /** `error`: for the client, exact. */
+  | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
+
+export interface UnsubscribeRequest {
+  readonly connectionId: bigint;
+  readonly setId: number;
+  /** True: the answer has the rows of the set as they are now. */
+  readonly withRows: boolean;
+}
+
+export type UnsubscribeOutcome =
+  | {
+      readonly kind: 'removed';
+      readonly offset: CommitOffset;
+      /** Only when rows were asked for. */
+      readonly queries: readonly QueryRows[] | undefined;
+      readonly micros: number;
+    }
+  /** Nothing of the set is left, if there was one. */
+  | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
+
+/** A query in the subscription dialect that is answered once. */
+export interface OneOffRequest {
+  readonly caller: Caller;
+  /** Of an open connection. */
+  readonly connectionId: bigint;
+  readonly sql: string;
+}
+
+export type OneOffOutcome =
+  | {
+      readonly kind: 'rows';
+      readonly offset: CommitOffset;
+      readonly table: string;
+      readonly tableId: number;
+      readonly rows: RowSet;
+      readonly micros: number;
+    }
+  | { readonly kind: 'failed'; readonly error: string; readonly micros: number };
 
 /** What callers are told of a module that failed in a way its author did not mean. */
 export const fatalErrorText = 'The instance encountered a fatal error.';

@@ -1,12 +1,19 @@
+import type { LiveFailure, LiveUpdate } from '../live/live-update.ts';
 import type { DatabaseDescription } from './description.ts';
 import type {
   Caller,
   CallOutcome,
   CallRequest,
   CommitOffset,
+  OneOffOutcome,
+  OneOffRequest,
   RefusalBody,
   SqlOutcome,
   SqlRequest,
+  SubscribeOutcome,
+  SubscribeRequest,
+  UnsubscribeOutcome,
+  UnsubscribeRequest,
 } from './outcome.ts';
 import type { ProgramSource, UpdatePermission } from './program.ts';
 
@@ -25,7 +32,11 @@ export type DatabaseRequest =
   | { readonly kind: 'call'; readonly call: CallRequest }
   | { readonly kind: 'query'; readonly query: SqlRequest }
   | ConnectRequest
+  /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: bigint }
+  | { readonly kind: 'subscribe'; readonly subscribe: SubscribeRequest }
+  | { readonly kind: 'unsubscribe'; readonly unsubscribe: UnsubscribeRequest }
+  | { readonly kind: 'oneOff'; readonly oneOff: OneOffRequest }
   /** Asks for the program that serves. */
   | { readonly kind: 'program' }
   | UpdateRequest;
@@ -50,6 +61,9 @@ export type DatabaseReply =
   /** `refusal`: the words of a `client_connected` that let nobody in. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }
+  | { readonly kind: 'subscribed'; readonly outcome: SubscribeOutcome }
+  | { readonly kind: 'unsubscribed'; readonly outcome: UnsubscribeOutcome }
+  | { readonly kind: 'oneOff'; readonly outcome: OneOffOutcome }
   | { readonly kind: 'program'; readonly program: ProgramSource }
   /** `endsConnections`: the change breaks clients, so every open connection was ended. */
   | {
@@ -65,6 +79,11 @@ export type DatabaseReply =
  */
 export interface TurnReport {
   readonly results: readonly TurnResult[];
+  /**
+   * The commits of the turn that live queries were affected by, in order; `inOrder` puts them
+   * between the results.
+   */
+  readonly commits: readonly LiveCommit[];
   /** Counts the writes of this actor; a reply may rest on all up to this one. */
   readonly write: number;
   /** The store's offset at the end of the turn. */
@@ -74,6 +93,38 @@ export interface TurnReport {
 export interface TurnResult {
   readonly ticket: number;
   readonly reply: DatabaseReply;
+}
+
+/** What one commit changed for live queries. */
+export interface LiveCommit {
+  readonly kind: 'committed';
+  readonly offset: CommitOffset;
+  /** When the request was accepted that it belongs to. */
+  readonly timestampMicros: bigint;
+  /**
+   * Ticket of the call whose reducer this was: its connection gets the changes with the outcome of
+   * the call. `undefined`: SQL, lifecycle reducers, updates of the program.
+   */
+  readonly caller: number | undefined;
+  /** One for each query that changed, by ascending number. */
+  readonly updates: readonly LiveUpdate[];
+  /** Queries that failed: every query set that holds one of them is gone, with this commit. */
+  readonly failures: readonly LiveFailure[];
+  /** How many of the turn's `results` come before it. */
+  readonly resultsBefore: number;
+}
+
+/** Results and commits of a turn as they happened: a commit of a call comes before its result. */
+export function* inOrder({
+  results,
+  commits,
+}: Pick<TurnReport, 'results' | 'commits'>): Generator<TurnResult | LiveCommit, void, void> {
+  let next = 0;
+  for (const commit of commits) {
+    for (; next < commit.resultsBefore; next++) yield results[next] as TurnResult;
+    yield commit;
+  }
+  for (; next < results.length; next++) yield results[next] as TurnResult;
 }
 
 /** Why an actor ended by itself. */

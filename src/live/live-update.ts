@@ -1,0 +1,38 @@
+import type { RowSet } from './row-set.ts';
+
+/**
+ * What one commit changed for one live query, for all who watch it: there is one such object,
+ * however many they are.
+ */
+export interface LiveUpdate {
+  /** Number of the live query; no two of a database have had the same. */
+  readonly query: number;
+  /** Whose rows they are: canonical name and id. */
+  readonly table: string;
+  readonly tableId: number;
+  /** One for each fragment of the query that changed; at least one. */
+  readonly changes: readonly RowChanges[];
+}
+
+/** Copies count: a row is there as often as it was derived. Not both lists are empty. */
+export type RowChanges =
+  | { readonly kind: 'persistent'; readonly inserts: RowSet; readonly deletes: RowSet }
+  | { readonly kind: 'event'; readonly events: RowSet };
+
+/** A live query that could not be evaluated for a commit; it is removed. */
+export interface LiveFailure {
+  readonly query: number;
+  /** For those who watch it: the reason, and which query. */
+  readonly error: string;
+}
+
+/** The rows of a live query at one moment. */
+export interface QueryRows {
+  readonly query: number;
+  readonly table: string;
+  readonly tableId: number;
+  /** Rows of event tables come in updates only. */
+  readonly isEvent: boolean;
+  /** One for each fragment that reads no empty table. */
+  readonly fragments: readonly RowSet[];
+}
