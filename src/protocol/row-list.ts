@@ -1,10 +1,10 @@
 /**
- * Lists of encoded rows, as messages carry them: a hint where the rows lie, then their bytes without
- * anything between.
+ * Lists of encoded rows, as messages carry them: a hint where the rows lie, then their bytes
+ * without anything between. Sizes and counts of bytes are u16 and u32.
  *
  * ```text
- * 00 ‖ size: u16 ‖ count of bytes: u32 ‖ bytes                      every row has `size` bytes
- * 01 ‖ count: u32 ‖ count × start: u64 ‖ count of bytes: u32 ‖ bytes     rows of several sizes
+ * 00 ‖ size ‖ byte count ‖ bytes                   every row has `size` bytes
+ * 01 ‖ count ‖ start: u64 … ‖ byte count ‖ bytes   rows of several sizes
  * ```
  */
 import { assert } from '../assert.ts';

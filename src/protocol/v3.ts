@@ -1,6 +1,6 @@
 /**
- * Protocol v3: the messages of v2, several of them in one binary frame, back to back. A frame of the
- * server begins with its compression tag, a frame of the client does not.
+ * Protocol v3: the messages of v2, several of them in one binary frame, back to back. A frame of
+ * the server begins with its compression tag, a frame of the client does not.
  */
 import { limits } from '../limits.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';

@@ -22,12 +22,12 @@ import { type RowList, readRowList, rowListBytesMin, writeRowList } from '../row
 
 /**
  * A message as it is decoded. `Update` is what stands for the rows of a query that came and went;
- * in an `OutgoingMessage` they may be encoded already. `Args` is what stands for the arguments of a
- * call and `Returned` for the value of a procedure: their encoding, or the JSON of a text message.
+ * in an `OutgoingMessage` they may be encoded already. `Given` is what stands for the arguments of
+ * a call and for the value of a procedure: their encoding, or the JSON of a text message.
  */
-export type ServerMessage<Update = ReceivedUpdate, Json = Uint8Array> =
+export type ServerMessage<Update = ReceivedUpdate, Given = Uint8Array> =
   | InitialSubscription<Update>
-  | TransactionUpdate<Update, Json>
+  | TransactionUpdate<Update, Given>
   | TransactionUpdateLight<Update>
   | IdentityToken
   | OneOffQueryResponse
@@ -36,9 +36,9 @@ export type ServerMessage<Update = ReceivedUpdate, Json = Uint8Array> =
   | SubscriptionError
   | SubscribeMultiApplied<Update>
   | UnsubscribeMultiApplied<Update>
-  | ProcedureResult<Json>;
+  | ProcedureResult<Given>;
 
-export type OutgoingMessage = ServerMessage<QueryUpdate | EncodedRows>;
+export type OutgoingMessage = ServerMessage<ReceivedUpdate | EncodedRows>;
 
 /** Answers `Subscribe`. */
 export interface InitialSubscription<Update = ReceivedUpdate> {
@@ -178,7 +178,7 @@ export type ReceivedUpdate = QueryUpdate | CompressedUpdate;
 
 type AnyUpdate = ReceivedUpdate | EncodedRows;
 
-export function encodeServerMessage(message: ServerMessage<AnyUpdate>): Uint8Array {
+export function encodeServerMessage(message: OutgoingMessage): Uint8Array {
   return encodedBy((writer) => writeServerMessage(writer, message));
 }
 
@@ -191,7 +191,7 @@ export function encodeQueryUpdate(update: QueryUpdate): Uint8Array {
 }
 
 /** Appends the message, without the compression tag that begins a frame. */
-export function writeServerMessage(writer: BinaryWriter, message: ServerMessage<AnyUpdate>): void {
+export function writeServerMessage(writer: BinaryWriter, message: OutgoingMessage): void {
   writer.u8(tags[message.kind]);
   switch (message.kind) {
     case 'initialSubscription':

@@ -142,7 +142,7 @@ function people(change: 'deletes' | 'inserts', ...values: [number, string][]) {
   };
 }
 
-/** The messages of the recorded texts of servers, in their order, and how their rows are written. */
+/** The messages of the recorded texts of servers, in order, and how their rows are written. */
 function serverMessages(): [TextServerMessage, typeof named][] {
   const queryId = 1;
   const update = {

@@ -29,7 +29,7 @@ export type TextClientMessage = ClientMessage<string>;
 /** The arguments of calls and the values of procedures are JSON. */
 export type TextServerMessage = ServerMessage<QueryUpdate | UpdateText, string>;
 
-/** Stands in a message where rows would be written: JSON that was written once for all who get it. */
+/** Stands in a message where rows would be: their JSON, written once for all who get it. */
 export interface UpdateText {
   readonly kind: 'text';
   readonly text: string;
