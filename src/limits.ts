@@ -151,7 +151,7 @@ export const limits = {
   socketTextPartsMax: 65_536,
   /** Queries of one subscription. */
   querySetQueriesMax: 4_096,
-  /** Messages that one frame of the server holds at most, and bytes beyond which it takes no more. */
+  /** Messages that one frame of the server holds, and bytes beyond which it takes no more. */
   serverFrameMessagesMax: 4_096,
   serverFrameBytesTarget: 512 * kibibyte,
   /** The same for a frame of the client. */
