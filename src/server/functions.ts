@@ -1,5 +1,6 @@
 import type { AnyBuilder, AnyType, inType, outType } from '../declare/builder.ts';
 import type { columnsType, elementType, RowBuilder, Unit } from '../declare/composite.ts';
+import type { Described } from '../declare/described.ts';
 import type { ArgsOf, Columns, RowInput, TraitsOf } from '../declare/infer.ts';
 import type { RowTypedQuery } from '../declare/query-types.ts';
 import type { AnyTable, TableSchema } from '../declare/table.ts';
@@ -52,7 +53,13 @@ export type Reducer<S, P extends Params> = (
  * );
  * ```
  */
-export interface ReducerExport<S, P extends Params> extends ModuleExport {
+export interface ReducerExport<S, P extends Params, IsInternal extends boolean = false>
+  extends ModuleExport,
+    Described<
+      IsInternal extends true
+        ? Internal
+        : { readonly kind: 'reducer'; readonly params: ParamsOf<P> }
+    > {
   (ctx: ReducerCtx<S>, ...args: CallArgs<ParamsOf<P>>): void;
 }
 
@@ -65,7 +72,17 @@ export interface ReducerExport<S, P extends Params> extends ModuleExport {
  * export const count: Count = db.procedure(t.u64(), () => 3n);
  * ```
  */
-export interface ProcedureExport<S, P extends Params, R extends AnyType> extends ModuleExport {
+export interface ProcedureExport<
+  S,
+  P extends Params,
+  R extends AnyType,
+  IsInternal extends boolean = false,
+> extends ModuleExport,
+    Described<
+      IsInternal extends true
+        ? Internal
+        : { readonly kind: 'procedure'; readonly params: ParamsOf<P>; readonly returns: R }
+    > {
   (ctx: ProcedureCtx<S>, ...args: CallArgs<ParamsOf<P>>): R[typeof outType];
 }
 
@@ -77,7 +94,14 @@ export interface ProcedureExport<S, P extends Params, R extends AnyType> extends
  * type Everyone = ViewExport<(view: AnonymousViewCtx<typeof db>) => Infer<typeof hero.rowType>[]>;
  * ```
  */
-export type ViewExport<F extends (...args: any[]) => unknown> = F & ModuleExport;
+export type ViewExport<
+  F extends (...args: any[]) => unknown,
+  Returns extends AnyType = AnyType,
+> = F & ModuleExport & Described<{ readonly kind: 'view'; readonly returns: Returns }>;
+
+interface Internal {
+  readonly kind: 'internal';
+}
 
 /**
  * An exported HTTP handler.

@@ -101,7 +101,7 @@ export interface Schema<Tables> {
     options: ScheduleOption<Table>,
     params: P & ExactlyOne<P>,
     body: Reducer<Tables, P>,
-  ): ReducerExport<Tables, P>;
+  ): ReducerExport<Tables, P, true>;
 
   /** Runs once, when the database is created. */
   init: LifecycleForms<Tables>;
@@ -116,14 +116,14 @@ export interface Schema<Tables> {
     returns: Returns,
     body: F & View<Tables, Returns>,
     ..._error: ViewError<Returns>
-  ): ViewExport<F>;
+  ): ViewExport<F, Returns>;
   /** Declares rows that are computed once for all callers. */
   anonymousView<Returns extends ViewReturns, F extends AnonymousView<Tables, Returns>>(
     options: ViewOptions,
     returns: Returns,
     body: F & AnonymousView<Tables, Returns>,
     ..._error: ViewError<Returns>
-  ): ViewExport<F>;
+  ): ViewExport<F, Returns>;
 
   /** Declares a function with a result that opens its own transactions. */
   procedure<R extends AnyType>(
@@ -151,7 +151,7 @@ export interface Schema<Tables> {
     params: P & ExactlyOne<P>,
     returns: UnitBuilder,
     body: Procedure<Tables, P, UnitBuilder>,
-  ): ProcedureExport<Tables, P, UnitBuilder>;
+  ): ProcedureExport<Tables, P, UnitBuilder, true>;
 
   /** Declares a function that answers HTTP requests of a route. */
   httpHandler(body: HttpHandler<Tables>): HttpHandlerExport<Tables>;
@@ -171,11 +171,11 @@ export interface Schema<Tables> {
 }
 
 interface LifecycleForms<Tables> {
-  (body: Reducer<Tables, Record<never, never>>): ReducerExport<Tables, Record<never, never>>;
+  (body: Reducer<Tables, Record<never, never>>): ReducerExport<Tables, Record<never, never>, true>;
   (
     options: NameOption,
     body: Reducer<Tables, Record<never, never>>,
-  ): ReducerExport<Tables, Record<never, never>>;
+  ): ReducerExport<Tables, Record<never, never>, true>;
 }
 
 /**

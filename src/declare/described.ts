@@ -1,0 +1,20 @@
+import type { AnyType } from './builder.ts';
+import type { Columns } from './infer.ts';
+
+/**
+ * What an export of a module is, for the compiler alone: the client types its calls and its tables
+ * by it without running the module.
+ */
+export type Description =
+  | { readonly kind: 'reducer'; readonly params: Columns }
+  /** Run by the host or by a schedule: nothing that a client calls. */
+  | { readonly kind: 'internal' }
+  | { readonly kind: 'procedure'; readonly params: Columns; readonly returns: AnyType }
+  | { readonly kind: 'view'; readonly returns: AnyType };
+
+export declare const described: unique symbol;
+
+/** Carries a description in its type; there is nothing at run time. */
+export interface Described<D extends Description> {
+  readonly [described]: D;
+}
