@@ -28,9 +28,9 @@ export interface CallRequest {
   readonly args: Uint8Array | ArgumentsFault;
   /**
    * From `DatabaseDescription`; an outdated one is refused with `schema.changed`, to be asked
-   * again.
+   * again. `undefined`: the client encoded them, and whatever program runs decodes them.
    */
-  readonly schemaVersion: number;
+  readonly schemaVersion: number | undefined;
   /** True: the outcome is handed over only when all that it may have read is durable. */
   readonly confirmed: boolean;
 }

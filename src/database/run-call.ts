@@ -17,7 +17,9 @@ export function runCall(
   call: CallRequest,
   acceptedMicros: bigint,
 ): CallOutcome {
-  if (call.schemaVersion !== core.program.schemaVersion) return aborted({ code: 'schema.changed' });
+  const isOutdated =
+    call.schemaVersion !== undefined && call.schemaVersion !== core.program.schemaVersion;
+  if (isOutdated) return aborted({ code: 'schema.changed' });
   const refusal = enter(core, call.caller, call.connection, acceptedMicros);
   if (refusal !== undefined) return aborted({ code: 'connection.refused', message: refusal });
   const startedAt = core.clock.monotonicMillis();
