@@ -5,6 +5,7 @@ import { packageBin, runNode } from './run.mjs';
 const projects = [
   'tsconfig.engine.json',
   'tsconfig.guest.json',
+  'tsconfig.browser.json',
   'tsconfig.node.json',
   'test/types/tsconfig.json',
   'test/fixtures/tsconfig.json',

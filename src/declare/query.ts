@@ -96,7 +96,7 @@ export function isRowTypedQuery(value: unknown): value is RowTypedQuery<unknown>
 }
 
 /** Rows of one table, filtered, perhaps only those with a partner in another. */
-class FilteredQuery {
+export class FilteredQuery {
   readonly [queryMark] = true;
   readonly source: Source;
   readonly conditions: readonly Condition[];
@@ -134,7 +134,7 @@ class FilteredQuery {
   }
 }
 
-class TableQuery extends FilteredQuery {
+export class TableQuery extends FilteredQuery {
   constructor(source: Source, conditions: readonly Condition[] = []) {
     super(source, conditions);
   }
@@ -171,12 +171,29 @@ class TableQuery extends FilteredQuery {
 type JoinCallback = (left: Source['row'], right: Source['row']) => unknown;
 
 function sourceOf(name: string, table: DeclaredTable): Source {
+  const columns = Object.entries(columnsOf(table.rowType)).map(([key, builder]) => {
+    return { key, name: columnOf(builder).traits.name ?? key };
+  });
+  return sourceOfColumns(name, columns);
+}
+
+function sourceOfColumns(name: string, columns: readonly QueriedColumn[]): Source {
   const row: Record<string, object> = {};
-  for (const [key, builder] of Object.entries(columnsOf(table.rowType))) {
-    const column = columnOf(builder).traits.name ?? key;
+  for (const { key, name: column } of columns) {
     row[key] = columnExpression({ kind: 'column', table: name, column, key });
   }
   return { name, row: Object.freeze(row) };
+}
+
+/** A column as the program calls it and as the database does. */
+export interface QueriedColumn {
+  readonly key: string;
+  readonly name: string;
+}
+
+/** The query for all rows of a table that nobody declared here: its names come from elsewhere. */
+export function queryOfTable(name: string, columns: readonly QueriedColumn[]): TableQuery {
+  return new TableQuery(sourceOfColumns(name, columns));
 }
 
 const operators: readonly Operator[] = ['eq', 'ne', 'lt', 'lte', 'gt', 'gte'];

@@ -33,6 +33,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   service: ['values', 'auth', 'host', 'http', 'mcp', 'node'],
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
+  client: ['values', 'schema', 'protocol', 'declare'],
   testing: [
     'values',
     'schema',
@@ -64,10 +65,10 @@ export const engineRooms = [
 ];
 
 /** Rooms that run inside modules or browsers; they have no dependencies either. */
-export const guestRooms = ['declare', 'server'];
+export const guestRooms = ['declare', 'server', 'client'];
 
 /** Rooms with a published `index.ts`, and the entry's name. */
-export const publishedRooms = ['service', 'server', 'values', 'testing'];
+export const publishedRooms = ['service', 'server', 'client', 'values', 'testing'];
 
 /** Files that something other than an import statement starts. */
 export const startedFiles = [

@@ -1,0 +1,184 @@
+import { BinaryReader } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import {
+  closureDecoderOf as decoderOf,
+  closureEncoderOf as encoderOf,
+} from '../values/native-closures.ts';
+import { specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+
+/**
+ * What a client knows of a database: its tables and functions, under the names that programs use
+ * (accessors, dotted inside submodules: `guilds.member`) and those on the wire (canonical ones).
+ * Values are encoded without generated code: pages may forbid that.
+ */
+export interface ClientSchema {
+  /** By accessor. Views are tables here. */
+  readonly tables: ReadonlyMap<string, ClientTable>;
+  readonly tablesByName: ReadonlyMap<string, ClientTable>;
+  readonly reducers: ReadonlyMap<string, ClientFunction>;
+  readonly procedures: ReadonlyMap<string, ClientFunction>;
+}
+
+export interface ClientColumn {
+  /** The property of a row. */
+  readonly key: string;
+  /** In SQL. */
+  readonly name: string;
+  readonly type: AlgebraicType;
+}
+
+export interface ClientIndex {
+  readonly accessor: string;
+  /** Keys of columns in index order. */
+  readonly columns: readonly string[];
+  readonly isUnique: boolean;
+}
+
+export interface TableParts {
+  readonly accessor: string;
+  readonly name: string;
+  readonly columns: readonly ClientColumn[];
+  readonly typespace: Typespace;
+  /** Position of the primary key column. */
+  readonly primaryKey: number | undefined;
+  readonly indexes: readonly ClientIndex[];
+  /** Rows are told and not kept. */
+  readonly isEvent: boolean;
+}
+
+/** A key of the map of rows; the values of one table's keys are all of one type. */
+export type RowKey = string | number | bigint | boolean;
+export type Row = Readonly<Record<string, unknown>>;
+
+/** A table and how its rows are read. */
+export class ClientTable {
+  readonly parts: TableParts;
+  readonly #decoders: readonly ((reader: BinaryReader) => unknown)[];
+  readonly #keyOf: (value: unknown) => RowKey;
+  readonly #reader = new BinaryReader(new Uint8Array(0));
+
+  constructor(parts: TableParts) {
+    this.parts = parts;
+    const { columns, typespace, primaryKey } = parts;
+    this.#decoders = columns.map(({ type }) => decoderOf(type, typespace));
+    const keyType = columns[primaryKey ?? -1]?.type;
+    this.#keyOf = keyType === undefined ? () => '' : keyReader(keyType, typespace);
+  }
+
+  /** The row in `data[start, end)`. */
+  decode(data: Uint8Array, start: number, end: number): Row {
+    const reader = this.#reader;
+    reader.reset(data, start, end);
+    const row: Record<string, unknown> = {};
+    const { columns } = this.parts;
+    for (const [position, decode] of this.#decoders.entries()) {
+      row[(columns[position] as ClientColumn).key] = decode(reader);
+    }
+    return row;
+  }
+
+  /** What makes the row itself: its primary key, or else all its bytes. */
+  keyOf(data: Uint8Array, start: number, end: number): RowKey {
+    const { primaryKey } = this.parts;
+    if (primaryKey === undefined) return binaryText(data, start, end);
+    const reader = this.#reader;
+    reader.reset(data, start, end);
+    for (let position = 0; position < primaryKey; position += 1) {
+      this.#decoders[position]?.(reader);
+    }
+    return this.#keyOf(this.#decoders[primaryKey]?.(reader));
+  }
+
+  /** The key of a row with this value of the primary key. */
+  keyOfValue(value: unknown): RowKey {
+    return this.#keyOf(value);
+  }
+}
+
+export interface FunctionParts {
+  readonly accessor: string;
+  readonly name: string;
+  readonly params: ProductType;
+  /** `undefined`: nothing comes back. */
+  readonly returns: AlgebraicType | undefined;
+  readonly typespace: Typespace;
+}
+
+/** A reducer or a procedure and how its arguments and its result are written. */
+export class ClientFunction {
+  readonly parts: FunctionParts;
+  readonly #encode: (writer: BinaryWriter, value: unknown) => void;
+  readonly #decode: ((reader: BinaryReader) => unknown) | undefined;
+
+  constructor(parts: FunctionParts) {
+    this.parts = parts;
+    const { params, returns, typespace, accessor } = parts;
+    this.#encode = encoderOf(params, typespace, accessor);
+    this.#decode = returns === undefined ? undefined : decoderOf(returns, typespace);
+  }
+
+  /** Throws `TypeError` with the path to what does not fit. */
+  encode(args: unknown): Uint8Array {
+    const writer = new BinaryWriter();
+    this.#encode(writer, args ?? {});
+    return writer.finish();
+  }
+
+  decode(bytes: Uint8Array): unknown {
+    return this.#decode?.(new BinaryReader(bytes));
+  }
+}
+
+/**
+ * Turns values of a type into keys of a `Map`: equal values give the same key. Values of other
+ * types than the plain ones are taken by their encoding.
+ */
+export function keyReader(type: AlgebraicType, typespace: Typespace): (value: unknown) => RowKey {
+  const plain = plainKinds.has(type.kind);
+  if (plain) return (value) => value as RowKey;
+  const special = specialKindOf(type);
+  if (type.kind === 'product' && special !== undefined) {
+    const inner = type.elements[0]?.name ?? '';
+    return (value) => (value as Record<string, bigint>)[inner] as bigint;
+  }
+  const encode = encoderOf(type, typespace, 'key');
+  const writer = new BinaryWriter();
+  return (value) => {
+    writer.reset();
+    encode(writer, value);
+    const bytes = writer.view();
+    return binaryText(bytes, 0, bytes.length);
+  };
+}
+
+const plainKinds: ReadonlySet<string> = new Set([
+  ...['string', 'bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32'],
+  ...['i64', 'u64', 'i128', 'u128', 'i256', 'u256'],
+]);
+
+/** The bytes as a text of as many characters. */
+function binaryText(data: Uint8Array, start: number, end: number): string {
+  const bytesMax = 8192;
+  let text = '';
+  for (let from = start; from < end; from += bytesMax) {
+    text += String.fromCharCode(...data.subarray(from, Math.min(from + bytesMax, end)));
+  }
+  return text;
+}
+
+export function schemaOf(
+  tables: readonly ClientTable[],
+  reducers: readonly ClientFunction[],
+  procedures: readonly ClientFunction[],
+): ClientSchema {
+  const byAccessor = <Item extends { readonly parts: { readonly accessor: string } }>(
+    items: readonly Item[],
+  ) => new Map(items.map((item) => [item.parts.accessor, item]));
+  return {
+    tables: byAccessor(tables),
+    tablesByName: new Map(tables.map((table) => [table.parts.name, table])),
+    reducers: byAccessor(reducers),
+    procedures: byAccessor(procedures),
+  };
+}

@@ -1,0 +1,381 @@
+import type { RowTypedQuery } from '../declare/query-types.ts';
+import type { ConnectionId } from '../values/connection-id.ts';
+import type { Identity } from '../values/identity.ts';
+import type { ClientFunction, ClientSchema, Row } from './client-schema.ts';
+import type { ConnectionState, ReconnectOptions } from './connection-state.ts';
+import type { Difference } from './contents.ts';
+import { Core, type CoreOptions, type Face } from './core.ts';
+import { SchemaMismatchError } from './errors.ts';
+import type { Event } from './events.ts';
+import { lateCalls, lateTables } from './late-handles.ts';
+import type {
+  ClientContext,
+  ClientDb,
+  ClientProcedures,
+  ClientReducers,
+  QueryInput,
+} from './module-types.ts';
+import type { Readable } from './observable.ts';
+import { type Platform, platform, type WebSocketClass } from './platform.ts';
+import { rootsOf, sqlOf } from './query-roots.ts';
+import type { QuerySet } from './query-set.ts';
+import type { CallOptions, PendingCall } from './requests.ts';
+import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
+import { schemaLoader } from './schema-loader.ts';
+import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
+import { type LiveHandle, liveHandle } from './table-handle.ts';
+import { Watch, type WatchedRows } from './watch.ts';
+
+/**
+ * How to connect. Only `uri` and `database` are required.
+ *
+ * @example
+ * ```ts
+ * const options: ConnectOptions = { uri: 'ws://localhost:3000', database: 'tavern' };
+ * ```
+ */
+export interface ConnectOptions {
+  /** `http`, `https`, `ws` or `wss`. */
+  readonly uri: string | URL;
+  /** Its name or its identity. */
+  readonly database: string;
+  /** Who connects; a function is asked for every connection. Without one: somebody new. */
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  /** Called with the token that the server issued, if none was given. */
+  readonly saveToken?: (token: string) => void;
+  /** `gzip` where the platform can undo it, unless told. */
+  readonly compression?: CompressionChoice;
+  /** Whether to hear of changes only when they are safe on disk. The server's choice unless told. */
+  readonly confirmedReads?: boolean;
+  readonly lightMode?: boolean;
+  /** Where the platform has no `WebSocket` of its own. */
+  readonly webSocket?: WebSocketClass;
+  /** What the schema endpoint would answer. Without it, it is asked. */
+  readonly schema?: RawSchema;
+  /** False: a lost connection is not tried again. */
+  readonly reconnect?: false | ReconnectOptions;
+  /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
+  readonly queueMillis?: number;
+  /** After how long without a word the server is asked for one; 25,000 unless told. */
+  readonly idleMillis?: number;
+}
+
+/** Callbacks of a subscription. */
+export interface SubscriptionListener {
+  /** Its rows are in the cache. */
+  readonly onApplied?: () => void;
+  /** The server refused it or gave it up. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** Queries that are kept up to date until `unsubscribe`. */
+export interface Subscription {
+  readonly isActive: boolean;
+  readonly isEnded: boolean;
+  /** Resolves when the rows are in the cache, rejects when the queries are refused. */
+  readonly applied: Promise<void>;
+  unsubscribe(): void;
+}
+
+/** A connection to one database. `M` is the type of its module. */
+export interface Client<M> {
+  readonly state: Readable<ConnectionState>;
+  readonly identity: Identity | undefined;
+  readonly connectionId: ConnectionId | undefined;
+  /** The one that was given, else the one that the server issued. */
+  readonly token: string | undefined;
+  /** The rows that this client knows of. */
+  readonly db: ClientDb<M>;
+  readonly reducers: ClientReducers<M>;
+  readonly procedures: ClientProcedures<M>;
+  /** Calls without an answer, in order. */
+  readonly pendingCalls: Readable<readonly PendingCall[]>;
+  /** Keeps the rows of one or several queries in the cache. */
+  subscribe(
+    queries: QueryInput<M> | readonly QueryInput<M>[],
+    listener?: SubscriptionListener,
+  ): Subscription;
+  /** Asks once. The rows do not go into the cache. */
+  query<R>(query: QueryInput<M, R>, options?: CallOptions): Promise<R[]>;
+  /** The rows of a query as a store; equal queries share one subscription. */
+  watch<R = Row>(
+    query: QueryInput<M, R>,
+    options?: { keepMillis?: number },
+  ): Readable<WatchedRows<R>>;
+  /** Ends the wait for the next attempt to connect. */
+  retryNow(): void;
+  /** For good. */
+  disconnect(): void;
+}
+
+/**
+ * Connects to a database, typed by its module: `import type * as tavern from '../server/module'`.
+ * The connection is kept, and made again when it is lost; subscriptions and rows stay.
+ *
+ * @example
+ * ```ts
+ * const tavernClient = connect<typeof tavern>({ uri: 'ws://localhost:3000', database: 'tavern' });
+ * tavernClient.subscribe((q) => q.hero.where((hero) => hero.level.gt(3)));
+ * await tavernClient.reducers.rename({ nick: 'Ada' });
+ * ```
+ */
+export function connect<M>(options: ConnectOptions): Client<M> {
+  return connectOn<M>(options, platform);
+}
+
+/** The same on another platform or over other sockets. */
+export function connectOn<M>(
+  options: ConnectOptions,
+  on: Platform,
+  openSocket: OpenSocket = webSockets(on, options.webSocket),
+): Client<M> {
+  const client = new ModuleClient(options, on, openSocket);
+  client.start();
+  return client as unknown as Client<M>;
+}
+
+/** The face of the core for programs that bring the type of a module. */
+class ModuleClient implements Face {
+  readonly #core: Core;
+  readonly #platform: Platform;
+  readonly #handles = new Map<string, LiveHandle>();
+  readonly #watches = new Map<string, { watch: Watch; set: QuerySet | undefined }>();
+  readonly db: object;
+  readonly reducers: object;
+  readonly procedures: object;
+
+  constructor(options: ConnectOptions, on: Platform, openSocket: OpenSocket) {
+    this.#platform = on;
+    this.#core = new Core(coreOptions(options, on, openSocket), this);
+    this.db = lateTables({
+      schema: () => this.#core.schema,
+      live: (path) => this.#live(path),
+      rows: (path) => this.#rows(path),
+    });
+    const call = (kind: 'reducer' | 'procedure') => (path: string, args: unknown, given: unknown) =>
+      this.#call(kind, path, args, given as CallOptions | undefined);
+    this.reducers = lateCalls(call('reducer'));
+    this.procedures = lateCalls(call('procedure'));
+  }
+
+  start(): void {
+    this.#core.start();
+  }
+
+  get state(): Readable<ConnectionState> {
+    return this.#core.link.state;
+  }
+
+  get pendingCalls(): Readable<readonly PendingCall[]> {
+    return this.#core.requests.pending;
+  }
+
+  get identity(): Identity | undefined {
+    return this.#core.link.identity;
+  }
+
+  get connectionId(): ConnectionId | undefined {
+    const state = this.state.get();
+    return state.kind === 'live' ? state.connectionId : undefined;
+  }
+
+  get token(): string | undefined {
+    return this.#core.link.token;
+  }
+
+  subscribe(queries: unknown, listener: SubscriptionListener = {}): Subscription {
+    return this.#subscribe(queries, listener).subscription;
+  }
+
+  #subscribe(queries: unknown, listener: SubscriptionListener) {
+    let settle = { resolve: () => {}, reject: (_error: Error) => {} };
+    const applied = new Promise<void>((resolve, reject) => {
+      settle = { resolve, reject };
+    });
+    // Whoever does not wait for it has the callback, or nothing to say.
+    applied.catch(() => {});
+    const set = this.#core.subscribe(
+      (schema) =>
+        (Array.isArray(queries) ? queries : [queries]).flatMap((each) => {
+          return sqlOf(each, rootsOf(schema));
+        }),
+      {
+        applied: () => {
+          settle.resolve();
+          listener.onApplied?.();
+        },
+        failed: (error) => {
+          settle.reject(error);
+          listener.onError?.(error);
+        },
+        left: () => {},
+      },
+    );
+    const subscription: Subscription = {
+      get isActive() {
+        return set.wasApplied && set.status !== 'ended';
+      },
+      get isEnded() {
+        return set.status === 'ended';
+      },
+      applied,
+      unsubscribe: () => this.#core.unsubscribe(set),
+    };
+    return { subscription, set };
+  }
+
+  async query(query: unknown, options: CallOptions = {}): Promise<unknown[]> {
+    return this.#core.call<unknown[]>(
+      {
+        kind: 'query',
+        name: typeof query === 'string' ? query : 'query',
+        mayRepeat: true,
+        message: (requestId, schema) => {
+          const [text = ''] = sqlOf(query, rootsOf(schema));
+          return { kind: 'oneOffQuery', requestId, query: text };
+        },
+      },
+      options,
+    );
+  }
+
+  watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
+    // Functions are told apart by the text that they give, once the schema is there to make it.
+    const { schema } = this.#core;
+    const isKnown = typeof query !== 'function' || schema !== undefined;
+    const key = isKnown ? sqlOf(query, schema && rootsOf(schema)).join('\n') : `${query}`;
+    const known = this.#watches.get(key);
+    if (known !== undefined) return known.watch;
+    const entry: { watch: Watch; set: QuerySet | undefined } = {
+      set: undefined,
+      watch: new Watch(
+        ({ applied, failed }) => {
+          const { set } = this.#subscribe(query, { onApplied: applied, onError: failed });
+          entry.set = set;
+          return {
+            rows: () => this.#core.contents?.rowsOf(set.id) ?? [],
+            leave: () => {
+              this.#watches.delete(key);
+              this.#core.unsubscribe(set);
+            },
+          };
+        },
+        (run) => this.#platform.after(keepMillis, run),
+        this.#platform.report,
+      ),
+    };
+    this.#watches.set(key, entry);
+    return entry.watch;
+  }
+
+  retryNow(): void {
+    this.#core.link.retryNow();
+  }
+
+  disconnect(): void {
+    this.#core.link.close();
+  }
+
+  described(): void {}
+
+  changed({ tables, sets }: Difference, event: Event): void {
+    const ctx = this.#context(event);
+    for (const { table, changes } of tables) {
+      const live = this.#handles.get(table.parts.accessor);
+      if (live === undefined) continue;
+      for (const change of changes) live.tell(change, ctx, this.#platform.report);
+    }
+    for (const { watch, set } of this.#watches.values()) {
+      if (set?.wasApplied === true && sets.has(set.id)) watch.refresh(false);
+    }
+  }
+
+  welcomed(): void {}
+
+  lost(): void {
+    for (const { watch } of this.#watches.values()) watch.setStale(true);
+  }
+
+  closed(): void {}
+
+  #context(event: Event): ClientContext<unknown> {
+    const { db, reducers, procedures } = this;
+    return { event, db, reducers, procedures } as ClientContext<unknown>;
+  }
+
+  #live(path: string): LiveHandle {
+    let live = this.#handles.get(path);
+    if (live === undefined) {
+      live = liveHandle(() => this.#rows(path));
+      this.#handles.set(path, live);
+    }
+    return live;
+  }
+
+  #rows(path: string) {
+    const { schema, contents } = this.#core;
+    return contents?.table(schema?.tables.get(path)?.parts.name ?? '');
+  }
+
+  #call(
+    kind: 'reducer' | 'procedure',
+    path: string,
+    args: unknown,
+    options: CallOptions = {},
+  ): Promise<unknown> {
+    let found: ClientFunction | undefined;
+    return this.#core.call(
+      {
+        kind,
+        name: path,
+        mayRepeat: options.retry === true,
+        message: (requestId, schema) => {
+          found = functionAt(schema, kind, path);
+          const bytes = found.encode(args);
+          const { name } = found.parts;
+          return kind === 'reducer'
+            ? { kind: 'callReducer', requestId, reducer: name, args: bytes }
+            : { kind: 'callProcedure', requestId, procedure: name, args: bytes };
+        },
+        info: () => found && { name: found.parts.name, args },
+        result: (bytes) => found?.decode(bytes),
+      },
+      options,
+    );
+  }
+}
+
+function functionAt(
+  schema: ClientSchema,
+  kind: 'reducer' | 'procedure',
+  path: string,
+): ClientFunction {
+  const found = (kind === 'reducer' ? schema.reducers : schema.procedures).get(path);
+  if (found === undefined) throw new SchemaMismatchError(path, kind);
+  return found;
+}
+
+function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSocket): CoreOptions {
+  const { token, schema, reconnect, database } = options;
+  const uri = new URL(options.uri);
+  const given = schema === undefined ? undefined : schemaFromJson(schema);
+  return {
+    target: {
+      uri,
+      database,
+      compression: options.compression ?? (on.canDecompress('gzip') ? 'gzip' : 'none'),
+      lightMode: options.lightMode ?? false,
+      confirmedReads: options.confirmedReads,
+    },
+    token: typeof token === 'function' ? token : () => token,
+    saveToken: options.saveToken,
+    reconnect: reconnect === false ? undefined : (reconnect ?? {}),
+    openSocket,
+    platform: on,
+    idleMillis: options.idleMillis ?? 25_000,
+    queueMillis: options.queueMillis ?? 30_000,
+    loadSchema: given === undefined ? schemaLoader(uri, database, on) : () => given,
+  };
+}
+
+export type { RowTypedQuery };

@@ -1,0 +1,65 @@
+import type { ConnectionId } from '../values/connection-id.ts';
+import type { Identity } from '../values/identity.ts';
+
+/**
+ * How the connection is doing. Values do not change; a new state is a new object.
+ *
+ * ```text
+ * connecting ─ first message ─▶ live ─ lost ─▶ waiting ─ timer, online, visible ─▶ connecting
+ * connecting ─ failed ─▶ waiting            connecting ─ refused ─▶ closed
+ * waiting ─ gave up ─▶ closed               any ─ disconnect() ─▶ closed
+ * ```
+ *
+ * @example
+ * ```ts
+ * const state: ConnectionState = client.state.get();
+ * const text = state.kind === 'waiting' ? `again at ${state.retryAt}` : state.kind;
+ * ```
+ */
+export type ConnectionState =
+  | { readonly kind: 'connecting'; readonly attempt: number }
+  | {
+      readonly kind: 'live';
+      readonly identity: Identity;
+      readonly connectionId: ConnectionId;
+      /** Milliseconds since 1970. */
+      readonly since: number;
+    }
+  | {
+      readonly kind: 'waiting';
+      readonly attempt: number;
+      /** Milliseconds since 1970. */
+      readonly retryAt: number;
+      readonly error?: Error;
+      /** There is no network, as far as the platform or the silence of the server tell. */
+      readonly offline: boolean;
+    }
+  | { readonly kind: 'closed'; readonly error?: Error };
+
+/**
+ * When a lost connection is tried again.
+ *
+ * @example
+ * ```ts
+ * const patient: ReconnectOptions = { maxDelayMillis: 60_000, giveUpAfterMillis: 3_600_000 };
+ * ```
+ */
+export interface ReconnectOptions {
+  /** 250 unless told. Doubles with every failure. */
+  readonly firstDelayMillis?: number;
+  /** 15,000 unless told. */
+  readonly maxDelayMillis?: number;
+  /** 0.5 unless told: the delay is multiplied by something random from 1 minus this up to 1. */
+  readonly jitter?: number;
+  /** Counted from the loss of the connection. Never, unless told. */
+  readonly giveUpAfterMillis?: number;
+  /** False unless told: a server that knows this client by another identity ends the connection. */
+  readonly allowIdentityChange?: boolean;
+}
+
+/** The delay before attempt number `attempt`, which counts the failures since it last held. */
+export function delayBefore(attempt: number, options: ReconnectOptions, random: number): number {
+  const { firstDelayMillis = 250, maxDelayMillis = 15_000, jitter = 0.5 } = options;
+  const delay = Math.min(firstDelayMillis * 2 ** Math.max(0, attempt - 1), maxDelayMillis);
+  return delay * (1 - jitter * random);
+}

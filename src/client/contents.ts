@@ -1,0 +1,258 @@
+/**
+ * What all query sets together have: rows by table with a count of derivations each, and which set
+ * has how many of them. A message is applied to the end before anybody is told.
+ *
+ * Invariants:
+ * 1. The count of an entry is the sum of what the sets have of it; an entry without any is gone.
+ * 2. A row that stays equal stays the same object.
+ */
+
+import { forEachRow, type RowList } from '../protocol/row-list.ts';
+import type { TableUpdateRows } from '../protocol/v2/server-message.ts';
+import type { ClientSchema, ClientTable, Row } from './client-schema.ts';
+import { sameValue } from './native-order.ts';
+import type { Entry } from './table-index.ts';
+import { TableRows } from './table-rows.ts';
+
+/** What became of one row. */
+export type RowChange =
+  | { readonly kind: 'insert'; readonly row: Row }
+  | { readonly kind: 'update'; readonly old: Row; readonly row: Row }
+  | { readonly kind: 'delete'; readonly row: Row };
+
+/** Updates and inserts in the order of the message, then deletes. */
+export interface TableChange {
+  readonly table: ClientTable;
+  readonly changes: readonly RowChange[];
+}
+
+/** The net effect of one message. */
+export interface Difference {
+  readonly tables: readonly TableChange[];
+  /** Sets whose rows are not what they were. */
+  readonly sets: ReadonlySet<number>;
+}
+
+/** Rows that a set gained and lost. */
+export interface SetChange {
+  readonly querySetId: number;
+  readonly tables: readonly {
+    readonly table: string;
+    readonly changes: readonly TableUpdateRows[];
+  }[];
+}
+
+/** How often a set has each row, by table. */
+type Membership = Map<TableRows, Map<Entry, number>>;
+
+/** A row that the current message is about, and how it was before. */
+interface Touched {
+  readonly rows: TableRows;
+  readonly before: Row | undefined;
+  wasDeleted: boolean;
+  wasInserted: boolean;
+}
+
+type Events = { readonly table: ClientTable; readonly rows: Row[] };
+
+export class Contents {
+  readonly #schema: ClientSchema;
+  readonly #tables = new Map<string, TableRows>();
+  readonly #sets = new Map<number, Membership>();
+
+  constructor(schema: ClientSchema) {
+    this.#schema = schema;
+  }
+
+  /** By the name on the wire. */
+  table(name: string): TableRows | undefined {
+    return this.#tables.get(name);
+  }
+
+  /** The rows of a set, each once. */
+  *rowsOf(querySetId: number): Generator<Row, undefined, undefined> {
+    for (const entries of this.#sets.get(querySetId)?.values() ?? []) {
+      for (const entry of entries.keys()) yield entry.row;
+    }
+    return undefined;
+  }
+
+  /** Throws on rows that cannot be read; the contents are of no use then. */
+  apply(changes: readonly SetChange[]): Difference {
+    const touched = new Map<Entry, Touched>();
+    const events: Events[] = [];
+    // All deletes first: then an insert of a row that is there is either new or another copy.
+    for (const { querySetId, rows, change } of this.#parts(changes)) {
+      if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, touched);
+    }
+    for (const { querySetId, rows, change } of this.#parts(changes)) {
+      if (change.kind === 'persistent') this.#insert(querySetId, rows, change.inserts, touched);
+      else events.push({ table: rows.table, rows: decodeAll(rows.table, change.events) });
+    }
+    return this.#settle(
+      touched,
+      events,
+      changes.map((change) => change.querySetId),
+    );
+  }
+
+  /** Forgets a set. Rows that no other set has go. */
+  drop(querySetId: number): Difference {
+    const touched = new Map<Entry, Touched>();
+    for (const [rows, entries] of this.#sets.get(querySetId) ?? []) {
+      for (const [entry, count] of entries) {
+        touch(touched, rows, entry).wasDeleted = true;
+        entry.count -= count;
+      }
+    }
+    this.#sets.delete(querySetId);
+    return this.#settle(touched, [], [querySetId]);
+  }
+
+  /**
+   * What a reader of `old` learns when these contents take its place. Rows that stayed equal are
+   * taken over from there as objects.
+   */
+  differenceFrom(old: Contents): Difference {
+    const tables: TableChange[] = [];
+    for (const name of new Set([...old.#tables.keys(), ...this.#tables.keys()])) {
+      const before = old.#tables.get(name);
+      const after = this.#tables.get(name);
+      const changes: RowChange[] = [];
+      for (const entry of after?.entries.values() ?? []) {
+        const known = before?.entries.get(entry.key);
+        if (known === undefined) changes.push({ kind: 'insert', row: entry.row });
+        else if (sameValue(known.row, entry.row)) entry.row = known.row;
+        else changes.push({ kind: 'update', old: known.row, row: entry.row });
+      }
+      // Updates may come in between; of the new contents inserts are told first.
+      changes.sort((a, b) => Number(a.kind === 'update') - Number(b.kind === 'update'));
+      for (const { key, row } of before?.entries.values() ?? []) {
+        if (after?.entries.has(key) !== true) changes.push({ kind: 'delete', row });
+      }
+      const table = after?.table ?? before?.table;
+      if (changes.length > 0 && table !== undefined) tables.push({ table, changes });
+    }
+    return { tables, sets: new Set([...old.#sets.keys(), ...this.#sets.keys()]) };
+  }
+
+  *#parts(changes: readonly SetChange[]) {
+    for (const { querySetId, tables } of changes) {
+      for (const { table, changes: parts } of tables) {
+        const rows = this.#tableNamed(table);
+        for (const change of parts) yield { querySetId, rows, change };
+      }
+    }
+  }
+
+  #tableNamed(name: string): TableRows {
+    const known = this.#tables.get(name);
+    if (known !== undefined) return known;
+    const table = this.#schema.tablesByName.get(name);
+    if (table === undefined)
+      throw new TypeError(`the server sent rows of an unknown table ${name}`);
+    const rows = new TableRows(table);
+    this.#tables.set(name, rows);
+    return rows;
+  }
+
+  #delete(querySetId: number, rows: TableRows, list: RowList, touched: Map<Entry, Touched>): void {
+    const entries = this.#membersOf(querySetId, rows);
+    forEachRow(list, (start, end) => {
+      const entry = rows.entries.get(rows.table.keyOf(list.data, start, end));
+      const count = entry === undefined ? undefined : entries.get(entry);
+      // Nothing that the set has: there is nothing to take away.
+      if (entry === undefined || count === undefined) return;
+      touch(touched, rows, entry).wasDeleted = true;
+      entry.count -= 1;
+      if (count > 1) entries.set(entry, count - 1);
+      else entries.delete(entry);
+    });
+  }
+
+  #insert(querySetId: number, rows: TableRows, list: RowList, touched: Map<Entry, Touched>): void {
+    const { table } = rows;
+    const { data } = list;
+    const entries = this.#membersOf(querySetId, rows);
+    forEachRow(list, (start, end) => {
+      const key = table.keyOf(data, start, end);
+      let entry = rows.entries.get(key);
+      if (entry === undefined) {
+        entry = rows.add(key, table.decode(data, start, end));
+        touched.set(entry, { rows, before: undefined, wasDeleted: false, wasInserted: true });
+      } else {
+        const state = touch(touched, rows, entry);
+        // The first new image; the others of this message are its copies.
+        const isNewImage = state.wasDeleted && !state.wasInserted;
+        const hasKey = table.parts.primaryKey !== undefined;
+        if (isNewImage && hasKey) rows.replace(entry, table.decode(data, start, end));
+        state.wasInserted = true;
+      }
+      entry.count += 1;
+      entries.set(entry, (entries.get(entry) ?? 0) + 1);
+    });
+  }
+
+  #membersOf(querySetId: number, rows: TableRows): Map<Entry, number> {
+    let membership = this.#sets.get(querySetId);
+    if (membership === undefined) {
+      membership = new Map();
+      this.#sets.set(querySetId, membership);
+    }
+    let entries = membership.get(rows);
+    if (entries === undefined) {
+      entries = new Map();
+      membership.set(rows, entries);
+    }
+    return entries;
+  }
+
+  #settle(
+    touched: ReadonlyMap<Entry, Touched>,
+    events: readonly Events[],
+    sets: readonly number[],
+  ): Difference {
+    const byTable = new Map<ClientTable, { changes: RowChange[]; deletes: RowChange[] }>();
+    const changesOf = (table: ClientTable) => {
+      let changes = byTable.get(table);
+      if (changes === undefined) {
+        changes = { changes: [], deletes: [] };
+        byTable.set(table, changes);
+      }
+      return changes;
+    };
+    for (const [entry, { rows, before, wasDeleted, wasInserted }] of touched) {
+      const { table } = rows;
+      if (entry.count === 0) {
+        rows.remove(entry);
+        if (before !== undefined) changesOf(table).deletes.push({ kind: 'delete', row: before });
+      } else if (before === undefined) {
+        changesOf(table).changes.push({ kind: 'insert', row: entry.row });
+      } else if (wasDeleted && wasInserted && table.parts.primaryKey !== undefined) {
+        changesOf(table).changes.push({ kind: 'update', old: before, row: entry.row });
+      }
+    }
+    for (const { table, rows } of events) {
+      for (const row of rows) changesOf(table).changes.push({ kind: 'insert', row });
+    }
+    const tables = [...byTable].map(([table, { changes, deletes }]) => {
+      return { table, changes: [...changes, ...deletes] };
+    });
+    return { tables, sets: new Set(sets) };
+  }
+}
+
+function touch(touched: Map<Entry, Touched>, rows: TableRows, entry: Entry): Touched {
+  let state = touched.get(entry);
+  if (state === undefined) {
+    state = { rows, before: entry.row, wasDeleted: false, wasInserted: false };
+    touched.set(entry, state);
+  }
+  return state;
+}
+
+function decodeAll(table: ClientTable, list: RowList): Row[] {
+  const rows: Row[] = [];
+  forEachRow(list, (start, end) => rows.push(table.decode(list.data, start, end)));
+  return rows;
+}

@@ -1,0 +1,499 @@
+/**
+ * The client behind both faces (`connect` and `DbConnection`): it puts requests and query sets on
+ * the link and applies what comes back.
+ *
+ * Invariants:
+ * 1. A message is applied as a whole, then told; messages are handled one after another.
+ * 2. After a reconnect the old contents stay until every set has been applied again; what is told
+ *    then is the difference between the two.
+ * 3. A promise settles after the changes of its call were told.
+ * 4. A callback that throws is reported and stops nothing.
+ */
+
+import { emptyRowList, forEachRow } from '../protocol/row-list.ts';
+import type { ClientMessage } from '../protocol/v2/client-message.ts';
+import { encodeClientMessage } from '../protocol/v2/client-message.ts';
+import type {
+  ReducerOutcome,
+  ReducerResult,
+  ServerMessage,
+  TableRows,
+} from '../protocol/v2/server-message.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import type { Identity } from '../values/identity.ts';
+import { Timestamp } from '../values/timestamp.ts';
+import type { ClientSchema, Row } from './client-schema.ts';
+import { Contents, type Difference, type SetChange } from './contents.ts';
+import { ConnectionLostError, InternalError, QueryError, SenderError } from './errors.ts';
+import type { Event, EventParts } from './events.ts';
+import { Link, type LinkOptions } from './link.ts';
+import type { QuerySet, QuerySetListener } from './query-set.ts';
+import { type CallOptions, type Request, Requests, type Tracked } from './requests.ts';
+
+export interface CoreOptions extends LinkOptions {
+  /** Asked for every connection; the same object as long as the database stays the same. */
+  readonly loadSchema: () => ClientSchema | Promise<ClientSchema>;
+  /** How long a call waits to be sent. */
+  readonly queueMillis: number;
+}
+
+/** What the face in front of the core is told. */
+export interface Face {
+  /** The schema is known, or is another one now. */
+  described(schema: ClientSchema): void;
+  /** Row changes to tell, all of one message. */
+  changed(difference: Difference, event: Event): void;
+  welcomed(identity: Identity, token: string): void;
+  lost(wasOpen: boolean, error: Error | undefined): void;
+  closed(error: Error | undefined): void;
+}
+
+/** Something to be sent, in the order in which the program asked for it. */
+type Outgoing =
+  | { readonly kind: 'request'; readonly tracked: Tracked }
+  | { readonly kind: 'subscribe'; readonly set: QuerySet }
+  | { readonly kind: 'unsubscribe'; readonly set: QuerySet };
+
+/** Contents that are being built up again behind those that are shown. */
+interface Return {
+  readonly contents: Contents;
+  readonly awaited: Set<QuerySet>;
+  /** To be told just before, and just after, the difference. */
+  readonly before: (() => void)[];
+  readonly after: (() => void)[];
+}
+
+export class Core {
+  readonly link: Link;
+  readonly requests: Requests;
+  readonly #options: CoreOptions;
+  readonly #face: Face;
+  readonly #sets = new Map<number, QuerySet>();
+  #outbox: Outgoing[] = [];
+  #isFlushing = false;
+  /** Counts connections; an answer of an older one is stale. */
+  #run = 0;
+  #canSend = false;
+  #loading: Promise<ClientSchema> | undefined;
+  #schema: ClientSchema | undefined;
+  #shown: Contents | undefined;
+  #return: Return | undefined;
+  #requestId = 0;
+  #querySetId = 0;
+  #eventId = 0;
+
+  constructor(options: CoreOptions, face: Face) {
+    this.#options = options;
+    this.#face = face;
+    this.requests = new Requests(options.platform, options.queueMillis);
+    this.link = new Link(options, {
+      ready: () => this.#ready(),
+      welcomed: (identity, token) => this.#guard(() => face.welcomed(identity, token)),
+      received: (message) => this.#received(message),
+      lost: (wasOpen, error) => this.#lost(wasOpen, error),
+      closed: (error) => this.#closed(error),
+      idle: () => this.#ping(),
+    });
+  }
+
+  /** Begins to connect; the schema is fetched at the same time. */
+  start(): void {
+    const schema = this.#load();
+    if (schema instanceof Promise) {
+      this.#loading = schema;
+      // A failure shows when the connection is there, and is tried again with the next one.
+      schema.catch(() => {});
+    } else {
+      this.#describe(schema);
+    }
+    this.link.start();
+  }
+
+  get schema(): ClientSchema | undefined {
+    return this.#schema;
+  }
+
+  /** What is shown. */
+  get contents(): Contents | undefined {
+    return this.#shown;
+  }
+
+  get isClosed(): boolean {
+    return this.link.state.get().kind === 'closed';
+  }
+
+  /** `message` throws what the call is rejected with. */
+  call<Result>(request: Omit<Request, 'resolve' | 'reject'>, options: CallOptions = {}) {
+    return new Promise<Result>((resolve, reject) => {
+      const whole: Request = { ...request, resolve: resolve as Request['resolve'], reject };
+      const tracked = this.requests.add(whole, options, this.#canSend);
+      if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));
+      else this.#put({ kind: 'request', tracked });
+    });
+  }
+
+  subscribe(queries: QuerySet['queries'], listener: QuerySetListener): QuerySet {
+    const id = this.#querySetId;
+    this.#querySetId += 1;
+    const state = { status: 'waiting', wasApplied: false, requestId: -1 } as const;
+    const set: QuerySet = { id, queries, listener, ...state };
+    if (this.isClosed) set.status = 'ended';
+    else this.#put({ kind: 'subscribe', set });
+    return set;
+  }
+
+  unsubscribe(set: QuerySet): void {
+    if (set.status === 'ended' || set.status === 'leaving') return;
+    const isUnsent = set.status === 'waiting';
+    if (isUnsent)
+      this.#outbox = this.#outbox.filter((each) => !('set' in each && each.set === set));
+    if (isUnsent || !this.#canSend) {
+      this.#end(set, (listener) => listener.left());
+      return;
+    }
+    set.status = 'leaving';
+    this.#put({ kind: 'unsubscribe', set });
+  }
+
+  #put(outgoing: Outgoing): void {
+    this.#outbox.push(outgoing);
+    if (!this.#canSend || this.#isFlushing) return;
+    // What is asked for in one moment shares a frame.
+    this.#isFlushing = true;
+    Promise.resolve().then(() => {
+      this.#isFlushing = false;
+      this.#flush();
+    });
+  }
+
+  #flush(): void {
+    if (!this.#canSend) return;
+    const outbox = this.#outbox;
+    this.#outbox = [];
+    this.#send(outbox);
+  }
+
+  #send(outgoing: readonly Outgoing[]): void {
+    const messages: Uint8Array[] = [];
+    for (const each of outgoing) {
+      const message = this.#messageOf(each);
+      if (message !== undefined) messages.push(encodeClientMessage(message));
+    }
+    if (messages.length > 0) this.link.send(messages);
+  }
+
+  #messageOf(outgoing: Outgoing): ClientMessage | undefined {
+    const schema = this.#schema;
+    if (schema === undefined) return undefined;
+    const requestId = this.#requestId;
+    this.#requestId += 1;
+    switch (outgoing.kind) {
+      case 'request': {
+        const { tracked } = outgoing;
+        if (tracked.isSettled) return undefined;
+        try {
+          const message = tracked.request.message(requestId, schema);
+          this.requests.sent(requestId, tracked);
+          return message;
+        } catch (error) {
+          this.requests.reject(tracked, error);
+          return undefined;
+        }
+      }
+      case 'subscribe': {
+        const { set } = outgoing;
+        try {
+          const queries = set.queries(schema);
+          Object.assign(set, { status: 'asked', requestId });
+          this.#sets.set(set.id, set);
+          this.#return?.awaited.add(set);
+          return { kind: 'subscribe', requestId, querySetId: set.id, queries };
+        } catch (error) {
+          this.#fail(set, error instanceof Error ? error : new Error(String(error)));
+          return undefined;
+        }
+      }
+      case 'unsubscribe': {
+        const querySetId = outgoing.set.id;
+        return { kind: 'unsubscribe', requestId, querySetId, sendDroppedRows: false };
+      }
+    }
+  }
+
+  #load(): ClientSchema | Promise<ClientSchema> {
+    return this.#options.loadSchema();
+  }
+
+  /** The link may be written to: as soon as the schema is known, everything that waits goes out. */
+  #ready(): void {
+    this.#run += 1;
+    const run = this.#run;
+    const schema = this.#loading ?? this.#load();
+    this.#loading = undefined;
+    if (!(schema instanceof Promise)) {
+      this.#begin(schema);
+      return;
+    }
+    schema.then(
+      (loaded) => {
+        if (run === this.#run && this.link.isOpen) this.#begin(loaded);
+      },
+      (error: unknown) => {
+        if (run === this.#run && this.link.isOpen) this.link.fail(error as Error);
+      },
+    );
+  }
+
+  #describe(schema: ClientSchema): void {
+    if (schema === this.#schema) return;
+    this.#schema = schema;
+    this.#shown ??= new Contents(schema);
+    this.#guard(() => this.#face.described(schema));
+  }
+
+  #begin(schema: ClientSchema): void {
+    this.#describe(schema);
+    this.#canSend = true;
+    const sets = [...this.#sets.values()];
+    if (sets.length > 0) {
+      const contents = new Contents(schema);
+      this.#return = { contents, awaited: new Set(), before: [], after: [] };
+    }
+    // The sets of before, in their old order, and what waits behind them: one frame if it fits.
+    this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
+    this.#flush();
+    this.#showIfComplete();
+  }
+
+  #received(message: ServerMessage): void {
+    try {
+      this.#handle(message);
+    } catch (error) {
+      // Rows or messages that cannot be read: nothing that follows would fit.
+      const cause = error instanceof Error ? error : new Error(String(error));
+      this.#options.platform.report(cause);
+      this.link.fail(cause);
+    }
+  }
+
+  #handle(message: ServerMessage): void {
+    switch (message.kind) {
+      case 'subscribeApplied':
+        this.#applied(message.querySetId, message.tables);
+        break;
+      case 'unsubscribeApplied': {
+        const set = this.#sets.get(message.querySetId);
+        if (set !== undefined) this.#end(set, (listener) => listener.left());
+        break;
+      }
+      case 'subscriptionError': {
+        const set = this.#sets.get(message.querySetId);
+        if (set !== undefined) this.#fail(set, new QueryError(message.error));
+        break;
+      }
+      case 'transactionUpdate':
+        this.#change(message.querySets, { tag: 'Transaction' });
+        break;
+      case 'reducerResult':
+        this.#reducerResult(message);
+        break;
+      case 'procedureResult': {
+        const { requestId, status } = message;
+        const tracked = this.requests.answered(requestId);
+        if (tracked === undefined) break;
+        if (status.kind === 'returned') this.#answer(tracked, status.value);
+        else this.requests.reject(tracked, new InternalError(status.message));
+        break;
+      }
+      case 'oneOffQueryResult': {
+        const { requestId, result } = message;
+        const tracked = this.requests.answered(requestId);
+        if (tracked === undefined) break;
+        if (result.kind === 'err') this.requests.reject(tracked, new QueryError(result.error));
+        else this.#settle(tracked, () => rowsOf(this.#schema, result.tables));
+        break;
+      }
+      case 'initialConnection':
+        break;
+    }
+  }
+
+  #applied(querySetId: number, tables: readonly TableRows[]): void {
+    const set = this.#sets.get(querySetId);
+    if (set === undefined || set.status === 'applied') return;
+    if (set.status === 'asked') set.status = 'applied';
+    const wasApplied = set.wasApplied;
+    const tell = () => {
+      if (!wasApplied) set.listener.applied();
+      set.wasApplied = true;
+    };
+    const change = { querySetId, tables: tables.map(insertsOf) };
+    const returning = this.#return;
+    if (returning !== undefined) {
+      returning.contents.apply([change]);
+      returning.before.push(tell);
+      returning.awaited.delete(set);
+      this.#showIfComplete();
+      return;
+    }
+    const difference = this.#shown?.apply([change]);
+    this.#guard(tell);
+    if (difference !== undefined) this.#tell(difference, { tag: 'SubscribeApplied' });
+  }
+
+  /** Takes the set's rows away and says so. */
+  #end(set: QuerySet, tell: (listener: QuerySetListener) => void): void {
+    set.status = 'ended';
+    this.#sets.delete(set.id);
+    const returning = this.#return;
+    if (returning !== undefined) {
+      returning.contents.drop(set.id);
+      returning.awaited.delete(set);
+      returning.before.push(() => tell(set.listener));
+      this.#showIfComplete();
+      return;
+    }
+    const difference = this.#shown?.drop(set.id);
+    this.#guard(() => tell(set.listener));
+    if (difference !== undefined) this.#tell(difference, { tag: 'UnsubscribeApplied' });
+  }
+
+  #fail(set: QuerySet, error: Error): void {
+    const { wasApplied, status } = set;
+    // The answer to an Unsubscribe: the set is gone, as was asked for.
+    if (status === 'leaving') this.#end(set, (listener) => listener.left());
+    else this.#end(set, (listener) => listener.failed(error, wasApplied));
+  }
+
+  #change(changes: readonly SetChange[], event: EventParts): void {
+    const known = changes.filter(({ querySetId }) => this.#sets.has(querySetId));
+    if (this.#return !== undefined) {
+      this.#return.contents.apply(known);
+      return;
+    }
+    const difference = this.#shown?.apply(known);
+    if (difference !== undefined) this.#tell(difference, event);
+  }
+
+  #reducerResult({ requestId, timestamp, outcome }: ReducerResult): void {
+    const tracked = this.requests.answered(requestId);
+    if (outcome.kind === 'ok') {
+      const info = tracked?.request.info?.();
+      const at = new Timestamp(timestamp);
+      const event: EventParts =
+        info === undefined
+          ? { tag: 'Transaction' }
+          : { tag: 'Reducer', value: { timestamp: at, outcome: { tag: 'Ok' }, reducer: info } };
+      this.#change(outcome.querySets, event);
+    }
+    if (tracked === undefined) return;
+    const settle = () => {
+      if (outcome.kind === 'ok') this.#answer(tracked, outcome.returned);
+      else if (outcome.kind === 'okEmpty') this.requests.resolve(tracked, undefined);
+      else this.requests.reject(tracked, errorOf(outcome));
+    };
+    if (this.#return === undefined) settle();
+    else this.#return.after.push(settle);
+  }
+
+  #answer(tracked: Tracked, returned: Uint8Array): void {
+    this.#settle(tracked, () => tracked.request.result?.(returned));
+  }
+
+  #settle(tracked: Tracked, result: () => unknown): void {
+    try {
+      this.requests.resolve(tracked, result());
+    } catch (error) {
+      this.requests.reject(tracked, error);
+    }
+  }
+
+  /** Once every set is back, the new contents take the place of the old ones. */
+  #showIfComplete(): void {
+    const returning = this.#return;
+    if (returning === undefined || returning.awaited.size > 0) return;
+    this.#return = undefined;
+    const old = this.#shown;
+    this.#shown = returning.contents;
+    const difference = old && returning.contents.differenceFrom(old);
+    for (const tell of returning.before) this.#guard(tell);
+    if (difference !== undefined) this.#tell(difference, { tag: 'Reconnected' });
+    for (const settle of returning.after) settle();
+  }
+
+  #tell(difference: Difference, parts: EventParts): void {
+    const event = { id: String(this.#eventId), ...parts } as Event;
+    this.#eventId += 1;
+    this.#guard(() => this.#face.changed(difference, event));
+  }
+
+  #lost(wasOpen: boolean, error: Error | undefined): void {
+    this.#run += 1;
+    this.#canSend = false;
+    const returning = this.#return;
+    this.#return = undefined;
+    for (const settle of returning?.after ?? []) settle();
+    const repeats = this.requests.lost().map((tracked) => ({ kind: 'request', tracked }) as const);
+    const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
+    this.#outbox = [...repeats, ...waiting];
+    for (const set of [...this.#sets.values()]) {
+      if (set.status === 'leaving') this.#end(set, (listener) => listener.left());
+      else set.status = 'asked';
+    }
+    this.#guard(() => this.#face.lost(wasOpen, error));
+  }
+
+  #closed(error: Error | undefined): void {
+    this.requests.closed();
+    for (const outgoing of this.#outbox) {
+      if (outgoing.kind === 'subscribe') outgoing.set.status = 'ended';
+    }
+    for (const set of this.#sets.values()) set.status = 'ended';
+    this.#outbox = [];
+    this.#sets.clear();
+    this.#guard(() => this.#face.closed(error));
+  }
+
+  /** A query that costs the server next to nothing; any answer is a sign of life. */
+  #ping(): void {
+    if (!this.#canSend) return;
+    const requestId = this.#requestId;
+    this.#requestId += 1;
+    this.link.send([encodeClientMessage({ kind: 'oneOffQuery', requestId, query: '' })]);
+  }
+
+  /** Runs what belongs to the program; what it throws is reported. */
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      this.#options.platform.report(error);
+    }
+  }
+}
+
+/** The first rows of a set are inserts. */
+function insertsOf({ table, rows }: TableRows): SetChange['tables'][number] {
+  return { table, changes: [{ kind: 'persistent', inserts: rows, deletes: emptyRowList }] };
+}
+
+/** What a module threw is an encoded string. */
+function errorOf(outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>): Error {
+  if (outcome.kind === 'internalError') return new InternalError(outcome.message);
+  try {
+    return new SenderError(new BinaryReader(outcome.error).string());
+  } catch (cause) {
+    return new InternalError('the reducer failed, and its text cannot be read', { cause });
+  }
+}
+
+/** Rows of a one-off query, decoded by the tables that they are of. */
+function rowsOf(schema: ClientSchema | undefined, tables: readonly TableRows[]): Row[] {
+  return tables.flatMap(({ table, rows }) => {
+    const known = schema?.tablesByName.get(table);
+    if (known === undefined) throw new QueryError(`rows of an unknown table ${table}`);
+    const found: Row[] = [];
+    forEachRow(rows, (start, end) => found.push(known.decode(rows.data, start, end)));
+    return found;
+  });
+}

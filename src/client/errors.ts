@@ -1,0 +1,193 @@
+/**
+ * What goes wrong, as errors with a literal `code`, so that a program can tell them apart without
+ * reading texts.
+ *
+ * | code | class | when |
+ * |---|---|---|
+ * | `sender` | `SenderError` | the reducer refused the call and says why |
+ * | `internal` | `InternalError` | the call failed for another reason |
+ * | `connectionLost` | `ConnectionLostError` | no answer: the connection went away, or never came |
+ * | `timeout` | `TimeoutError` | no answer within `timeoutMillis` |
+ * | `schemaMismatch` | `SchemaMismatchError` | the database does not have what the types promise |
+ * | `identityChanged` | `IdentityChangedError` | another identity came back after a reconnect |
+ * | `refused` | `ConnectionRefusedError` | the server does not let this token in |
+ * | `query` | `QueryError` | the server refused a query |
+ */
+export type ErrorCode =
+  | 'sender'
+  | 'internal'
+  | 'connectionLost'
+  | 'timeout'
+  | 'schemaMismatch'
+  | 'identityChanged'
+  | 'refused'
+  | 'query';
+
+/**
+ * The base of all errors of this library.
+ *
+ * @example
+ * ```ts
+ * const isLost = error instanceof ReducerDbError && error.code === 'connectionLost';
+ * ```
+ */
+export class ReducerDbError extends Error {
+  override name = 'ReducerDbError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/**
+ * The reducer refused the call: it threw a `SenderError` with this text.
+ *
+ * @example
+ * ```ts
+ * const reason = error instanceof SenderError ? error.message : 'something went wrong';
+ * ```
+ */
+export class SenderError extends ReducerDbError {
+  override name = 'SenderError';
+  declare readonly code: 'sender';
+
+  constructor(message: string) {
+    super('sender', message);
+  }
+}
+
+/**
+ * The call failed although nobody refused it: no such function, wrong arguments, a crash.
+ *
+ * @example
+ * ```ts
+ * const text = error instanceof InternalError ? String(error) : '';
+ * ```
+ */
+export class InternalError extends ReducerDbError {
+  override name = 'InternalError';
+  declare readonly code: 'internal';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super('internal', message, options);
+  }
+
+  /** The text alone, as older programs expect that get a string here. */
+  override toString(): string {
+    return this.message;
+  }
+}
+
+/**
+ * The call has no answer. `not-sent`: it did not run. `unknown`: it may have run.
+ *
+ * @example
+ * ```ts
+ * const mayHaveRun = error instanceof ConnectionLostError && error.outcome === 'unknown';
+ * ```
+ */
+export class ConnectionLostError extends ReducerDbError {
+  override name = 'ConnectionLostError';
+  declare readonly code: 'connectionLost';
+  readonly outcome: 'unknown' | 'not-sent';
+
+  constructor(outcome: 'unknown' | 'not-sent', options?: ErrorOptions) {
+    const text =
+      outcome === 'unknown'
+        ? 'the connection was lost before the answer came; the call may have run'
+        : 'there is no connection; the call was not sent';
+    super('connectionLost', text, options);
+    this.outcome = outcome;
+  }
+}
+
+/**
+ * No answer came in time. The call may still run.
+ *
+ * @example
+ * ```ts
+ * const isSlow = error instanceof TimeoutError;
+ * ```
+ */
+export class TimeoutError extends ReducerDbError {
+  override name = 'TimeoutError';
+  declare readonly code: 'timeout';
+
+  constructor(millis: number) {
+    super('timeout', `no answer within ${millis} ms; the call may still run`);
+  }
+}
+
+/**
+ * The database lacks what the program's types promise; `accessor` names it.
+ *
+ * @example
+ * ```ts
+ * const missing = error instanceof SchemaMismatchError ? error.accessor : undefined;
+ * ```
+ */
+export class SchemaMismatchError extends ReducerDbError {
+  override name = 'SchemaMismatchError';
+  declare readonly code: 'schemaMismatch';
+  readonly accessor: string;
+
+  constructor(accessor: string, what: string) {
+    super('schemaMismatch', `the database has no ${what} \`${accessor}\``);
+    this.accessor = accessor;
+  }
+}
+
+/**
+ * After a reconnect the server knows this client by another identity.
+ *
+ * @example
+ * ```ts
+ * const isSomebodyElse = error instanceof IdentityChangedError;
+ * ```
+ */
+export class IdentityChangedError extends ReducerDbError {
+  override name = 'IdentityChangedError';
+  declare readonly code: 'identityChanged';
+
+  constructor() {
+    super('identityChanged', 'the server knows this client by another identity than before');
+  }
+}
+
+/**
+ * The server does not accept the token, or does not let its owner in: trying again is of no use.
+ *
+ * @example
+ * ```ts
+ * const mustSignIn = error instanceof ConnectionRefusedError && error.status === 401;
+ * ```
+ */
+export class ConnectionRefusedError extends ReducerDbError {
+  override name = 'ConnectionRefusedError';
+  declare readonly code: 'refused';
+  readonly status: number;
+
+  constructor(status: number, text: string) {
+    super('refused', text);
+    this.status = status;
+  }
+}
+
+/**
+ * The server refused a query, or gave up one that was subscribed to.
+ *
+ * @example
+ * ```ts
+ * const text = error instanceof QueryError ? error.message : '';
+ * ```
+ */
+export class QueryError extends ReducerDbError {
+  override name = 'QueryError';
+  declare readonly code: 'query';
+
+  constructor(message: string) {
+    super('query', message);
+  }
+}

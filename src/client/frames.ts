@@ -1,0 +1,81 @@
+import { compressionOf } from '../protocol/compression.ts';
+import type { ServerMessage } from '../protocol/v2/server-message.ts';
+import { serverMessagesIn } from '../protocol/v3.ts';
+import type { Platform } from './platform.ts';
+
+/**
+ * Frames of the server become messages, strictly in the order of arrival: a frame behind one that
+ * is still being decompressed waits.
+ */
+export class FrameReader {
+  readonly #platform: Platform;
+  readonly #deliver: (message: ServerMessage) => void;
+  readonly #fail: (error: Error) => void;
+  readonly #waiting: Uint8Array[] = [];
+  #isBusy = false;
+  #isClosed = false;
+
+  /** After `fail` nothing is delivered any more. */
+  constructor(
+    platform: Platform,
+    deliver: (message: ServerMessage) => void,
+    fail: (error: Error) => void,
+  ) {
+    this.#platform = platform;
+    this.#deliver = deliver;
+    this.#fail = fail;
+  }
+
+  push(frame: Uint8Array): void {
+    this.#waiting.push(frame);
+    if (!this.#isBusy) this.#work();
+  }
+
+  /** Nothing is delivered after this. */
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting.length = 0;
+  }
+
+  #work(): void {
+    this.#isBusy = true;
+    for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift()) {
+      const body = frame.subarray(1);
+      const compression = compressionOf(frame[0] ?? -1);
+      if (compression === undefined) {
+        this.#give(new Error('unknown compression of a frame'));
+        return;
+      }
+      if (compression !== 'none') {
+        this.#platform.decompress(compression, body).then(
+          (bytes) => {
+            this.#read(bytes);
+            this.#work();
+          },
+          (error: unknown) => this.#give(error),
+        );
+        return;
+      }
+      this.#read(body);
+    }
+    this.#isBusy = false;
+  }
+
+  #read(body: Uint8Array): void {
+    if (this.#isClosed) return;
+    try {
+      for (const message of serverMessagesIn(body)) {
+        if (this.#isClosed) return;
+        this.#deliver(message);
+      }
+    } catch (error) {
+      this.#give(error);
+    }
+  }
+
+  #give(error: unknown): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#fail(error instanceof Error ? error : new Error(String(error)));
+  }
+}

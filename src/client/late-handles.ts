@@ -1,0 +1,100 @@
+/**
+ * Tables and functions under names that the compiler knows and the program has not read yet: the
+ * schema may still be on its way. Until it is there a table is empty; from then on a name that does
+ * not exist throws `SchemaMismatchError`.
+ */
+import type { ClientSchema } from './client-schema.ts';
+import { SchemaMismatchError } from './errors.ts';
+import { accessorOf, type LiveHandle } from './table-handle.ts';
+import type { TableRows } from './table-rows.ts';
+
+export interface LateTables {
+  schema(): ClientSchema | undefined;
+  /** Of the table with that accessor, dotted in submodules. */
+  live(path: string): LiveHandle;
+  rows(path: string): TableRows | undefined;
+}
+
+/** `client.db`, `client.db.hero`, `client.db.hero.nick`, … by path. */
+export function lateTables(tables: LateTables, path = ''): object {
+  const nodes = new Map<string, unknown>();
+  const node = (key: string) => {
+    let known = nodes.get(key);
+    if (known === undefined) {
+      known = lateTables(tables, path === '' ? key : `${path}.${key}`);
+      nodes.set(key, known);
+    }
+    return known;
+  };
+  const handle: Record<PropertyKey, any> = path === '' ? {} : { ...tables.live(path).handle };
+  return new Proxy(handle, {
+    get: (target, key) => {
+      if (typeof key === 'symbol' || key === 'then') return target[key];
+      const schema = tables.schema();
+      if (schema === undefined) return target[key] ?? emptyIndex[key] ?? node(key);
+      const table = schema.tables.get(path);
+      if (table !== undefined) {
+        const found = accessorOf(table, key, () => tables.rows(path)) ?? target[key];
+        if (found === undefined) throw new SchemaMismatchError(`${path}.${key}`, 'index');
+        return found;
+      }
+      const index = indexAt(schema, tables, path);
+      if (index !== undefined) return index[key];
+      const inner = path === '' ? key : `${path}.${key}`;
+      if (!hasPath(schema.tables, inner)) throw new SchemaMismatchError(inner, 'table');
+      return node(key);
+    },
+  });
+}
+
+/** What an index answers as long as nothing is known. */
+const emptyIndex: Readonly<Record<string, () => unknown>> = {
+  find: () => null,
+  filter: () => [].values(),
+};
+
+/** A name that was taken before the schema came and turns out to be that of an index. */
+function indexAt(
+  schema: ClientSchema,
+  tables: LateTables,
+  path: string,
+): Record<string, unknown> | undefined {
+  const dot = path.lastIndexOf('.');
+  const table = schema.tables.get(path.slice(0, Math.max(0, dot)));
+  if (table === undefined) return undefined;
+  const rows = () => tables.rows(table.parts.accessor);
+  return accessorOf(table, path.slice(dot + 1), rows) as Record<string, unknown> | undefined;
+}
+
+function hasPath(items: ReadonlyMap<string, unknown>, path: string): boolean {
+  return items.has(path) || [...items.keys()].some((key) => key.startsWith(`${path}.`));
+}
+
+export type CallByPath = (path: string, args: unknown, options: unknown) => Promise<unknown>;
+
+/** `client.reducers`, `client.reducers.say`, … by path; each may be called. */
+export function lateCalls(call: CallByPath, path = ''): object {
+  const nodes = new Map<string, unknown>();
+  const run = (args: unknown, options: unknown) => call(path, args, options);
+  return new Proxy(run, {
+    get: (_target, key) => {
+      if (typeof key === 'symbol' || key === 'then') return undefined;
+      if (key === 'result' && path !== '') return resultOf(run);
+      let known = nodes.get(key);
+      if (known === undefined) {
+        known = lateCalls(call, path === '' ? key : `${path}.${key}`);
+        nodes.set(key, known);
+      }
+      return known;
+    },
+  });
+}
+
+/** A call that says how it went instead of throwing. */
+export function resultOf(run: (args: unknown, options: unknown) => Promise<unknown>) {
+  return (args: unknown, options: unknown) =>
+    run(args, options).then(
+      (value) => ({ ok: true, value }),
+      (error: unknown) => ({ ok: false, error }),
+    );
+}

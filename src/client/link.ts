@@ -1,0 +1,289 @@
+/**
+ * The way to the server: one socket after another, as `connection-state.ts` draws it. Knows nothing
+ * of what the messages mean, but for the first one of each socket.
+ *
+ * | transition | made by |
+ * |---|---|
+ * | → connecting | `#connect` |
+ * | connecting → live | `#welcome` |
+ * | connecting, live → waiting | `#lost` |
+ * | waiting → connecting | `retryNow` (timer, network, page seen again) |
+ * | → closed | `close` |
+ */
+import type { ServerMessage } from '../protocol/v2/server-message.ts';
+import { packClientMessages } from '../protocol/v3.ts';
+import { ConnectionId } from '../values/connection-id.ts';
+import { Identity } from '../values/identity.ts';
+import { type ConnectionState, delayBefore, type ReconnectOptions } from './connection-state.ts';
+import { ConnectionRefusedError, IdentityChangedError } from './errors.ts';
+import { FrameReader } from './frames.ts';
+import { Observable } from './observable.ts';
+import type { Platform } from './platform.ts';
+import {
+  type OpenSocket,
+  packedProtocol,
+  plainProtocol,
+  type Socket,
+  type SocketRequest,
+} from './socket.ts';
+
+export interface LinkOptions {
+  readonly target: Omit<SocketRequest, 'token' | 'protocols'>;
+  readonly token: () => string | undefined | Promise<string | undefined>;
+  readonly saveToken: ((token: string) => void) | undefined;
+  readonly reconnect: ReconnectOptions | undefined;
+  readonly openSocket: OpenSocket;
+  readonly platform: Platform;
+  /** Traffic-free time after which the server is asked for a sign of life. */
+  readonly idleMillis: number;
+}
+
+/** What the owner of a link is told, in this order for each socket. */
+export interface LinkOwner {
+  /** Messages may be sent. On a return this waits until the identity is known to be the same. */
+  ready(): void;
+  /** The first message of a socket. */
+  welcomed(identity: Identity, token: string): void;
+  received(message: ServerMessage): void;
+  /** The socket is gone. `wasOpen`: it had been open; `error`: what it said. */
+  lost(wasOpen: boolean, error: Error | undefined): void;
+  /** There will be no other socket. */
+  closed(error: Error | undefined): void;
+  /** Nothing has come for a while. */
+  idle(): void;
+}
+
+/** A connection that held this long starts the delays anew. */
+const steadyMillis = 5_000;
+/** The server pings every 15 s: twice that and a little more without a byte is silence. */
+const silenceMillis = 35_000;
+const watchMillis = 5_000;
+/** A timer that comes so much too late has slept with the machine. */
+const sleepMillis = 10_000;
+
+export class Link {
+  readonly state: Observable<ConnectionState>;
+  readonly #options: LinkOptions;
+  readonly #owner: LinkOwner;
+  #socket: Socket | undefined;
+  #frames: FrameReader | undefined;
+  #isPacked = false;
+  #isOpen = false;
+  #attempt = 0;
+  #lostAt: number | undefined;
+  #lastHeardAt = 0;
+  #lastAskedAt = 0;
+  #identity: Identity | undefined;
+  #token: string | undefined;
+  #cancelTimer = () => {};
+  #stopWaking = () => {};
+
+  constructor(options: LinkOptions, owner: LinkOwner) {
+    this.#options = options;
+    this.#owner = owner;
+    const { report } = options.platform;
+    this.state = new Observable<ConnectionState>({ kind: 'connecting', attempt: 0 }, report);
+  }
+
+  start(): void {
+    this.#stopWaking = this.#options.platform.onWake(() => this.#woken());
+    this.#connect();
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  get identity(): Identity | undefined {
+    return this.#identity;
+  }
+
+  get token(): string | undefined {
+    return this.#token;
+  }
+
+  /** The messages of one moment, in as few frames as the protocol allows. */
+  send(messages: readonly Uint8Array[]): void {
+    const frames = this.#isPacked ? packClientMessages(messages) : messages;
+    for (const frame of frames) this.#socket?.send(frame);
+  }
+
+  /** Ends the wait for the next attempt. */
+  retryNow(): void {
+    if (this.state.get().kind === 'waiting') this.#connect();
+  }
+
+  /** For good. */
+  close(error?: Error): void {
+    if (this.state.get().kind === 'closed') return;
+    const wasOpen = this.#isOpen;
+    this.#dropSocket();
+    this.#stopWaking();
+    this.#cancelTimer();
+    this.state.set({ kind: 'closed', ...(error && { error }) });
+    this.#owner.lost(wasOpen, undefined);
+    this.#owner.closed(error);
+  }
+
+  /** The socket is of no use any more; what follows is as if it had been lost. */
+  fail(error: Error): void {
+    this.#lost(error, false);
+  }
+
+  #connect(): void {
+    this.#cancelTimer();
+    this.#attempt += 1;
+    this.state.set({ kind: 'connecting', attempt: this.#attempt });
+    const started = this.state.get();
+    // Another state meanwhile: somebody has disconnected, or the attempt is over.
+    const isStale = () => this.state.get() !== started;
+    const ask = async () => this.#options.token();
+    ask().then(
+      (token) => {
+        if (!isStale()) this.#open(token ?? this.#token);
+      },
+      (error: unknown) => {
+        if (!isStale()) this.#lost(asError(error), false);
+      },
+    );
+  }
+
+  #open(token: string | undefined): void {
+    if (token !== undefined) this.#token = token;
+    const { target, openSocket, platform } = this.#options;
+    const protocols = [packedProtocol, plainProtocol];
+    let socket: Socket | undefined;
+    let isOver = false;
+    const isMine = () => !isOver && (socket === undefined || this.#socket === socket);
+    const frames = new FrameReader(
+      platform,
+      (message) => this.#receive(message),
+      (error) => isMine() && this.#lost(error, false),
+    );
+    this.#frames = frames;
+    socket = openSocket(
+      { ...target, token, protocols },
+      {
+        opened: (protocol) => {
+          if (isMine()) this.#opened(protocol);
+        },
+        frame: (bytes) => {
+          if (!isMine()) return;
+          this.#lastHeardAt = platform.now();
+          frames.push(bytes);
+        },
+        closed: (error) => {
+          const wasMine = isMine();
+          isOver = true;
+          if (wasMine) this.#lost(error, false);
+        },
+      },
+    );
+    if (!isOver) this.#socket = socket;
+  }
+
+  #opened(protocol: string): void {
+    this.#isOpen = true;
+    this.#isPacked = protocol === packedProtocol;
+    this.#lastHeardAt = this.#options.platform.now();
+    this.#watch();
+    if (this.#identity === undefined) this.#owner.ready();
+  }
+
+  #receive(message: ServerMessage): void {
+    if (message.kind === 'initialConnection') {
+      this.#welcome(message.identity, message.connectionId, message.token);
+    } else {
+      this.#owner.received(message);
+    }
+  }
+
+  #welcome(rawIdentity: bigint, rawConnectionId: bigint, token: string): void {
+    const identity = new Identity(rawIdentity);
+    const before = this.#identity;
+    const { reconnect, saveToken, platform } = this.#options;
+    const isOther = before !== undefined && !before.isEqual(identity);
+    if (isOther && reconnect?.allowIdentityChange !== true) {
+      this.close(new IdentityChangedError());
+      return;
+    }
+    this.#identity = identity;
+    // A token that was presented may come back as a short-lived one: the given one is kept.
+    if (this.#token === undefined) {
+      this.#token = token;
+      saveToken?.(token);
+    }
+    const connectionId = new ConnectionId(rawConnectionId);
+    this.#lostAt = undefined;
+    this.state.set({ kind: 'live', identity, connectionId, since: platform.now() });
+    this.#owner.welcomed(identity, token);
+    if (before !== undefined) this.#owner.ready();
+  }
+
+  #lost(error: Error | undefined, isSilent: boolean): void {
+    const { platform, reconnect } = this.#options;
+    const state = this.state.get();
+    if (state.kind === 'closed' || state.kind === 'waiting') return;
+    const now = platform.now();
+    const wasOpen = this.#isOpen;
+    if (state.kind === 'live' && now - state.since >= steadyMillis) this.#attempt = 0;
+    this.#dropSocket();
+    this.#lostAt ??= now;
+    const gaveUp = now - this.#lostAt >= (reconnect?.giveUpAfterMillis ?? Number.POSITIVE_INFINITY);
+    if (reconnect === undefined || gaveUp || error instanceof ConnectionRefusedError) {
+      this.#stopWaking();
+      this.state.set({ kind: 'closed', ...(error && { error }) });
+      this.#owner.lost(wasOpen, error);
+      this.#owner.closed(error);
+      return;
+    }
+    const attempt = Math.max(1, this.#attempt);
+    const delay = delayBefore(attempt, reconnect, platform.random());
+    const offline = isSilent || !platform.isOnline();
+    const retryAt = now + delay;
+    this.state.set({ kind: 'waiting', attempt, retryAt, offline, ...(error && { error }) });
+    this.#cancelTimer = platform.after(delay, () => this.retryNow());
+    this.#owner.lost(wasOpen, error);
+  }
+
+  #dropSocket(): void {
+    this.#cancelTimer();
+    this.#frames?.close();
+    this.#frames = undefined;
+    this.#isOpen = false;
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.close();
+  }
+
+  /** Looks every few seconds whether the server is still there. */
+  #watch(): void {
+    const { platform, idleMillis } = this.#options;
+    const due = platform.now() + watchMillis;
+    this.#cancelTimer = platform.after(watchMillis, () => {
+      const now = platform.now();
+      const hasSlept = now - due > sleepMillis;
+      // After a sleep the silence is nobody's fault: ask, and give the answer its time.
+      if (hasSlept) this.#lastHeardAt = Math.max(this.#lastHeardAt, now - idleMillis);
+      const silence = now - this.#lastHeardAt;
+      if (silence >= silenceMillis) {
+        this.#lost(new Error('the server is silent'), true);
+        return;
+      }
+      const isAsked = this.#lastAskedAt > this.#lastHeardAt;
+      if (hasSlept || (silence >= idleMillis && !isAsked)) {
+        this.#lastAskedAt = now;
+        this.#owner.idle();
+      }
+      this.#watch();
+    });
+  }
+
+  #woken(): void {
+    this.retryNow();
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

@@ -1,0 +1,163 @@
+import type { AnyType, outType } from '../declare/builder.ts';
+import type { columnsType, elementType } from '../declare/composite.ts';
+import type { Described } from '../declare/described.ts';
+import type { Columns, RowInput } from '../declare/infer.ts';
+import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
+import type { TableSchema } from '../declare/table.ts';
+import type { Event } from './events.ts';
+import type { CallOptions } from './requests.ts';
+import type { TableHandle } from './table-handle.ts';
+
+/**
+ * From the type of a module, `typeof import('./module')`, to what a client of it sees: public
+ * tables, views, reducers and procedures; submodules nested. The module's schema alone gives its
+ * tables. All of this is types: no code of the module comes along.
+ *
+ * @example
+ * ```ts
+ * type Tables = TablesOf<typeof tavern>;
+ * ```
+ */
+export type TablesOf<M> = PublicTables<SchemaTypeOf<M>> & ViewTables<M>;
+
+type SchemaTypeOf<M> = M extends { readonly default: { readonly schemaType: infer S } }
+  ? S
+  : M extends { readonly schemaType: infer S }
+    ? S
+    : Record<never, never>;
+
+type PublicTables<S> = {
+  readonly [Key in keyof S as S[Key] extends TableSchema<any, infer Options>
+    ? Options extends { readonly public: true }
+      ? Accessor<Key>
+      : never
+    : never]: S[Key];
+};
+
+type ViewTables<M> = {
+  readonly [Key in keyof M as M[Key] extends Described<{ kind: 'view'; returns: AnyType }>
+    ? Accessor<Key>
+    : never]: M[Key] extends Described<{ kind: 'view'; returns: infer Returns extends AnyType }>
+    ? TableSchema<ViewColumns<Returns>, { readonly public: true }>
+    : never;
+};
+
+type ViewColumns<Returns> = Returns extends {
+  readonly [elementType]: { readonly [columnsType]: infer C extends Columns };
+}
+  ? C
+  : Returns extends { readonly [outType]: infer Row | undefined }
+    ? PlainColumns<Row>
+    : Columns;
+
+/** Rows of a view whose row is no row of a table: columns without keys or indexes. */
+type PlainColumns<Row> = {
+  readonly [Key in keyof Row & string]: AnyType & { readonly [outType]: Row[Key] };
+};
+
+/** Submodules by their key in the schema. */
+type Submodules<M> = {
+  readonly [Key in keyof SchemaTypeOf<M> as SchemaTypeOf<M>[Key] extends Namespace
+    ? Accessor<Key>
+    : never]: SchemaTypeOf<M>[Key];
+};
+
+interface Namespace {
+  readonly default: { readonly schemaType: unknown };
+}
+
+/** The spelling of programs: `sweep_old` reads `sweepOld`. */
+type Accessor<Key> = Key extends string ? Uncapitalize<Joined<Key>> : never;
+type Joined<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<Joined<Rest>>}`
+  : Name;
+
+/**
+ * `client.db`: the tables that this client knows rows of, by accessor.
+ *
+ * @example
+ * ```ts
+ * const countHeroes = (db: ClientDb<typeof tavern>) => db.hero.count();
+ * ```
+ */
+export type ClientDb<M> = {
+  readonly [Key in keyof TablesOf<M>]: TablesOf<M>[Key] extends TableSchema<infer C, infer Options>
+    ? TableHandle<C, Options, ClientContext<M>>
+    : never;
+} & { readonly [Key in keyof Submodules<M>]: ClientDb<Submodules<M>[Key]> };
+
+/** Starting points of queries: the tables by accessor. */
+export type QueryRoots<M> = QueryBuilder<TablesOf<M>> & {
+  readonly [Key in keyof Submodules<M>]: QueryRoots<Submodules<M>[Key]>;
+};
+
+/** What a query may be given as: SQL, a query, or a function that makes one. */
+export type QueryInput<M, Row = any> =
+  | string
+  | RowTypedQuery<Row, any>
+  | ((from: QueryRoots<M>) => RowTypedQuery<Row, any>);
+
+/** What callbacks receive besides rows. */
+export interface ClientContext<M> {
+  readonly event: Event;
+  readonly db: ClientDb<M>;
+  readonly reducers: ClientReducers<M>;
+  readonly procedures: ClientProcedures<M>;
+}
+
+/**
+ * `client.reducers`: one function each.
+ *
+ * @example
+ * ```ts
+ * const greet = (reducers: ClientReducers<typeof tavern>) => reducers.say({ text: 'hi' });
+ * ```
+ */
+export type ClientReducers<M> = {
+  readonly [Key in keyof M as M[Key] extends Described<{ kind: 'reducer'; params: Columns }>
+    ? Accessor<Key>
+    : never]: M[Key] extends Described<{ kind: 'reducer'; params: infer P extends Columns }>
+    ? Call<P, void>
+    : never;
+} & { readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key]> };
+
+/** `client.procedures`: one function each. */
+export type ClientProcedures<M> = {
+  readonly [Key in keyof M as M[Key] extends AnyProcedure
+    ? Accessor<Key>
+    : never]: M[Key] extends Described<{
+    kind: 'procedure';
+    params: infer P extends Columns;
+    returns: infer R extends AnyType;
+  }>
+    ? Call<P, R[typeof outType]>
+    : never;
+} & { readonly [Key in keyof Submodules<M>]: ClientProcedures<Submodules<M>[Key]> };
+
+type AnyProcedure = Described<{ kind: 'procedure'; params: Columns; returns: AnyType }>;
+
+/** Arguments are one object, left out when nothing in it is required. */
+type Arguments<P extends Columns> =
+  Record<never, never> extends RowInput<P>
+    ? [args?: RowInput<P>, options?: CallOptions]
+    : [args: RowInput<P>, options?: CallOptions];
+
+/**
+ * A call. It settles after the changes that it made are in the cache and were told.
+ *
+ * @example
+ * ```ts
+ * const call: Call<Record<never, never>, void> = client.reducers.ping;
+ * const outcome = await call.result();
+ * ```
+ */
+export interface Call<P extends Columns, Returned> {
+  (...args: Arguments<P>): Promise<Returned>;
+  /** The same without throwing. */
+  result(...args: Arguments<P>): Promise<CallResult<Returned>>;
+}
+
+/** What `result` gives: a value or the error that the call would have thrown. */
+export type CallResult<Returned> =
+  | { readonly ok: true; readonly value: Returned }
+  | { readonly ok: false; readonly error: Error };

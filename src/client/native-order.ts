@@ -1,0 +1,95 @@
+import { limits } from '../limits.ts';
+import { specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import { resolveType } from '../values/typespace.ts';
+
+type Compare = (a: any, b: any) => number;
+
+/** The order of the database over values as programs hold them. */
+export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth = 0): Compare {
+  // A type that contains itself is no key of an index; its order is of no use to anybody.
+  if (depth > limits.nestingDepthMax) return () => 0;
+  const inner = (part: AlgebraicType) => nativeOrderOf(part, typespace, depth + 1);
+  const special = specialKindOf(type);
+  switch (type.kind) {
+    case 'ref':
+      return inner(resolveType(type, typespace));
+    case 'string':
+      return compareTexts;
+    case 'product': {
+      const parts = type.elements.map((item) => ({
+        key: item.name ?? '',
+        order: inner(item.type),
+      }));
+      return (a, b) => {
+        for (const { key, order } of parts) {
+          const difference = order(a[key], b[key]);
+          if (difference !== 0) return difference;
+        }
+        return 0;
+      };
+    }
+    case 'sum': {
+      if (special === 'option') {
+        const order = inner(type.variants[0]?.type ?? type);
+        return (a, b) => {
+          const aIsNone = a === undefined || a === null;
+          const bIsNone = b === undefined || b === null;
+          return aIsNone || bIsNone ? Number(aIsNone) - Number(bIsNone) : order(a, b);
+        };
+      }
+      const tags = type.variants.map(({ name }) => name);
+      // Payloads are looked at when they are met: the type may contain itself.
+      const orders: Compare[] = [];
+      return (a, b) => {
+        const tag = tags.indexOf(a.tag);
+        const difference = tag - tags.indexOf(b.tag);
+        if (difference !== 0) return difference;
+        const order = orders[tag] ?? inner(type.variants[tag]?.type ?? type);
+        orders[tag] = order;
+        return order(a.value ?? {}, b.value ?? {});
+      };
+    }
+    case 'array': {
+      let order: Compare | undefined;
+      return (a, b) => {
+        order ??= inner(type.element);
+        const shared = Math.min(a.length, b.length);
+        for (let index = 0; index < shared; index += 1) {
+          const difference = order(a[index], b[index]);
+          if (difference !== 0) return difference;
+        }
+        return a.length - b.length;
+      };
+    }
+    default:
+      return (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+  }
+}
+
+/** By code points: JavaScript's own order puts some characters elsewhere. */
+function compareTexts(a: string, b: string): number {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index += 1) {
+    const left = a.charCodeAt(index);
+    const right = b.charCodeAt(index);
+    if (left === right) continue;
+    // Halves of pairs stand for code points above all others.
+    return Number(isSurrogate(left)) - Number(isSurrogate(right)) || left - right;
+  }
+  return a.length - b.length;
+}
+
+function isSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+/** Whether two values of a row are the same, down to the bits that JavaScript can tell apart. */
+export function sameValue(a: unknown, b: unknown): boolean {
+  if (Object.is(a, b)) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
+  return keys.every((key) => sameValue(left[key], right[key]));
+}

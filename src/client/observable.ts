@@ -1,0 +1,56 @@
+/**
+ * A value that changes, in the shape that user interfaces want: `get` returns the same object until
+ * the value is another one.
+ *
+ * @example
+ * ```ts
+ * const store: Readable<number> = counter;
+ * const stop = store.subscribe(() => console.log(store.get()));
+ * stop();
+ * ```
+ */
+export interface Readable<Value> {
+  get(): Value;
+  /** Calls `changed` after each change, until the returned function is called. */
+  subscribe(changed: () => void): () => void;
+}
+
+export class Observable<Value> implements Readable<Value> {
+  readonly #listeners = new Set<() => void>();
+  readonly #report: (error: unknown) => void;
+  #value: Value;
+
+  constructor(value: Value, report: (error: unknown) => void) {
+    this.#value = value;
+    this.#report = report;
+    this.get = this.get.bind(this);
+    this.subscribe = this.subscribe.bind(this);
+  }
+
+  get(): Value {
+    return this.#value;
+  }
+
+  set(value: Value): void {
+    if (Object.is(value, this.#value)) return;
+    this.#value = value;
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener();
+      } catch (error) {
+        this.#report(error);
+      }
+    }
+  }
+
+  get listenerCount(): number {
+    return this.#listeners.size;
+  }
+
+  subscribe(changed: () => void): () => void {
+    // A function of its own, so that one callback may subscribe twice.
+    const listener = () => changed();
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}

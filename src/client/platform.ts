@@ -1,0 +1,162 @@
+/**
+ * What the library takes from where it runs: browsers, workers, Node, Bun, Deno, React Native. The
+ * names are looked up on `globalThis` when they are needed, so importing the library touches
+ * nothing, and a test hands in a platform of its own.
+ */
+
+/** The constructor of web sockets: the platform's, or one that the program brings along. */
+export type WebSocketClass = new (
+  url: string,
+  protocols: string[],
+) => {
+  readonly protocol: string;
+  readonly readyState: number;
+  binaryType: string;
+  onopen: ((event: any) => void) | null;
+  onmessage: ((event: any) => void) | null;
+  onclose: ((event: any) => void) | null;
+  onerror: ((event: any) => void) | null;
+  send(data: any): void;
+  close(code?: number, reason?: string): void;
+};
+
+export interface HttpAnswer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly statusText: string;
+  text(): Promise<string>;
+}
+
+export interface HttpRequest {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** What a signal to stop waiting must offer; an `AbortSignal` does. */
+export interface StopSignal {
+  readonly aborted: boolean;
+  readonly reason: any;
+  addEventListener(type: 'abort', listener: () => void): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+export interface Platform {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** From 0 up to 1. */
+  random(): number;
+  /** Runs `run` after `millis`, unless the returned function is called before. */
+  after(millis: number, run: () => void): () => void;
+  fetch(url: string, request: HttpRequest): Promise<HttpAnswer>;
+  /** The platform's own sockets, if it has any. */
+  webSocket(): Promise<WebSocketClass>;
+  /** False: the platform knows that there is no network. */
+  isOnline(): boolean;
+  /** Calls `wake` when the network is back or somebody looks at the page again. */
+  onWake(wake: () => void): () => void;
+  canDecompress(format: 'gzip' | 'brotli'): boolean;
+  decompress(format: 'gzip' | 'brotli', bytes: Uint8Array): Promise<Uint8Array>;
+  /** Says that a callback of the program threw. */
+  report(error: unknown): void;
+}
+
+/** Timers are not a reason to keep a process alive that has nothing else to do. */
+interface Timer {
+  unref?(): void;
+}
+
+interface Globals {
+  setTimeout(run: () => void, millis: number): Timer;
+  clearTimeout(timer: Timer): void;
+  fetch?(url: string, request: HttpRequest): Promise<HttpAnswer>;
+  WebSocket?: WebSocketClass;
+  navigator?: { readonly onLine?: boolean };
+  document?: EventSource & { readonly visibilityState?: string };
+  addEventListener?: EventSource['addEventListener'];
+  removeEventListener?: EventSource['removeEventListener'];
+  DecompressionStream?: new (format: string) => unknown;
+  Blob?: new (parts: unknown[]) => { stream(): { pipeThrough(through: unknown): unknown } };
+  Response?: new (body: unknown) => { arrayBuffer(): Promise<ArrayBuffer> };
+  reportError?(error: unknown): void;
+  console?: { error(...words: unknown[]): void };
+}
+
+interface EventSource {
+  addEventListener(type: string, listener: () => void): void;
+  removeEventListener(type: string, listener: () => void): void;
+}
+
+const globals = globalThis as unknown as Globals;
+
+export const platform: Platform = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+  after: (millis, run) => {
+    const timer = globals.setTimeout(run, millis);
+    timer.unref?.();
+    return () => globals.clearTimeout(timer);
+  },
+  fetch: (url, request) => {
+    if (globals.fetch === undefined) throw new Error('this platform has no `fetch`');
+    return globals.fetch(url, request);
+  },
+  webSocket: async () => globals.WebSocket ?? packageWebSocket(),
+  isOnline: () => globals.navigator?.onLine !== false,
+  onWake: listenToWake,
+  canDecompress,
+  decompress,
+  report: (error) => {
+    if (globals.reportError !== undefined) globals.reportError(error);
+    else globals.console?.error(error);
+  },
+};
+
+/** Node 20 has no web sockets of its own. The names are variables: no bundler follows them. */
+async function packageWebSocket(): Promise<WebSocketClass> {
+  for (const name of ['ws', 'undici']) {
+    try {
+      const found = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
+        WebSocket?: WebSocketClass;
+      };
+      if (found.WebSocket !== undefined) return found.WebSocket;
+    } catch {
+      // Not installed: the next one, or the error below, which says what to do.
+    }
+  }
+  throw new Error(
+    'this platform has no WebSocket: install `ws`, or give a class as the option `webSocket`',
+  );
+}
+
+function listenToWake(wake: () => void): () => void {
+  const { document } = globals;
+  const wakeIfSeen = () => {
+    if (document?.visibilityState !== 'hidden') wake();
+  };
+  const types = ['online', 'pageshow', 'focus'];
+  for (const type of types) globals.addEventListener?.(type, wakeIfSeen);
+  document?.addEventListener('visibilitychange', wakeIfSeen);
+  return () => {
+    for (const type of types) globals.removeEventListener?.(type, wakeIfSeen);
+    document?.removeEventListener('visibilitychange', wakeIfSeen);
+  };
+}
+
+function canDecompress(format: 'gzip' | 'brotli'): boolean {
+  const { DecompressionStream } = globals;
+  if (DecompressionStream === undefined) return false;
+  try {
+    return new DecompressionStream(format) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+async function decompress(format: 'gzip' | 'brotli', bytes: Uint8Array): Promise<Uint8Array> {
+  const { DecompressionStream, Blob, Response } = globals;
+  if (DecompressionStream === undefined || Blob === undefined || Response === undefined) {
+    throw new Error(`this platform cannot decompress ${format}`);
+  }
+  const body = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(format));
+  return new Uint8Array(await new Response(body).arrayBuffer());
+}

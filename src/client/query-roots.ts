@@ -1,0 +1,60 @@
+import { isTypedQuery, queryOfTable } from '../declare/query.ts';
+import type { ClientSchema } from './client-schema.ts';
+import { SchemaMismatchError } from './errors.ts';
+
+/** What programs give as queries: SQL, a query, a function that makes one, or several of these. */
+export type GivenQueries = unknown;
+
+/** The SQL texts of `given`. `roots` is handed to functions. */
+export function sqlOf(given: GivenQueries, roots: unknown): readonly string[] {
+  const made = typeof given === 'function' ? given(roots) : given;
+  const queries = Array.isArray(made) ? made : [made];
+  if (queries.length === 0) throw new TypeError('Subscriptions must have at least one query');
+  return queries.map((query) => {
+    if (typeof query === 'string') return query;
+    if (isTypedQuery(query)) return query.toSql();
+    throw new TypeError('Subscriptions must be SQL strings or typed queries');
+  });
+}
+
+const rootsBySchema = new WeakMap<ClientSchema, object>();
+
+/** Starting points of queries over all tables of a database; unknown ones throw. */
+export function rootsOf(schema: ClientSchema): object {
+  let roots = rootsBySchema.get(schema);
+  if (roots === undefined) {
+    const items = [...schema.tables.values()].map(({ parts: { accessor, name, columns } }) => {
+      return [accessor, queryOfTable(name, columns)] as const;
+    });
+    roots = checked(nested(items));
+    rootsBySchema.set(schema, roots);
+  }
+  return roots;
+}
+
+/** `a.b` as `{ a: { b } }`. */
+export function nested<Item>(items: Iterable<readonly [string, Item]>): Record<string, any> {
+  const root: Record<string, any> = {};
+  for (const [path, item] of items) {
+    const keys = path.split('.');
+    const last = keys.pop() ?? '';
+    let place = root;
+    for (const key of keys) {
+      place[key] ??= {};
+      place = place[key];
+    }
+    place[last] = item;
+  }
+  return root;
+}
+
+function checked(roots: Record<string, any>): object {
+  return new Proxy(roots, {
+    get: (target, key) => {
+      if (typeof key === 'string' && !(key in target)) {
+        throw new SchemaMismatchError(key, 'table');
+      }
+      return target[key as string];
+    },
+  });
+}

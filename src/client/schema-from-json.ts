@@ -1,0 +1,197 @@
+/**
+ * From the JSON of the schema endpoint, version 10, to what the client works with. The JSON has the
+ * module's spelling of tables and functions and says what each is called on the wire; columns and
+ * variants have their canonical names. Programs see the spelling of generated code: camel case for
+ * columns, fields and parameters, Pascal case for variants.
+ */
+import { toCamelCase, toPascalCase } from '../declare/names.ts';
+import { viewRowOf } from '../schema/view-rows.ts';
+import { specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
+import {
+  type ClientColumn,
+  ClientFunction,
+  type ClientIndex,
+  type ClientSchema,
+  ClientTable,
+  schemaOf,
+} from './client-schema.ts';
+
+/** The text is what the endpoint sent: well formed. */
+export function schemaFromJson(json: RawSchema): ClientSchema {
+  const found: Found = { tables: [], reducers: [], procedures: [] };
+  addModule(json, '', '', found);
+  return schemaOf(found.tables, found.reducers, found.procedures);
+}
+
+/**
+ * What `GET /v1/database/:name/schema?version=10` answers, parsed.
+ *
+ * @example
+ * ```ts
+ * const schema: RawSchema = JSON.parse(text);
+ * ```
+ */
+export interface RawSchema {
+  readonly sections: readonly Readonly<Record<string, any>>[];
+}
+
+interface Found {
+  readonly tables: ClientTable[];
+  readonly reducers: ClientFunction[];
+  readonly procedures: ClientFunction[];
+}
+
+/** The parts of the JSON that are read here. */
+interface JsonTable {
+  readonly source_name: string;
+  readonly product_type_ref: number;
+  readonly primary_key: readonly number[];
+  readonly indexes: readonly JsonIndex[];
+  readonly constraints: readonly { data: { Unique: { columns: readonly number[] } } }[];
+  readonly is_event: boolean;
+}
+
+interface JsonIndex {
+  readonly accessor_name: { readonly some?: string };
+  readonly algorithm: Readonly<Record<string, readonly number[] | number>>;
+}
+
+interface JsonFunction {
+  readonly source_name: string;
+  readonly params: { readonly elements: readonly JsonNamed[] };
+  readonly return_type?: JsonType;
+  readonly visibility?: Readonly<Record<string, unknown>>;
+}
+
+interface JsonNamed {
+  readonly name: { readonly some?: string };
+  readonly algebraic_type: JsonType;
+}
+
+type JsonType = Readonly<Record<string, any>>;
+
+/** `path` and `prefix` stand before accessors and names of a submodule: `guilds.`. */
+function addModule(json: RawSchema, path: string, prefix: string, found: Found): void {
+  const section = (kind: string): any => json.sections.find((each) => kind in each)?.[kind];
+  const typespace: Typespace = { types: (section('Typespace')?.types ?? []).map(typeOf) };
+  const names = new Map<string, string>();
+  for (const entry of section('ExplicitNames')?.entries ?? []) {
+    const [kind = ''] = Object.keys(entry);
+    const { source_name, canonical_name } = entry[kind];
+    names.set(`${kind}:${source_name}`, canonical_name);
+  }
+  const named = (kind: string, sourceName: string) => ({
+    accessor: path + toCamelCase(sourceName),
+    name: prefix + (names.get(`${kind}:${sourceName}`) ?? sourceName),
+    typespace,
+  });
+  const tables: readonly JsonTable[] = section('Tables') ?? [];
+  for (const table of tables) {
+    const columns = columnsOf(typespace, section('Typespace').types, table.product_type_ref);
+    const primaryKey = table.primary_key[0];
+    const indexes = indexesOf(table, columns);
+    const isEvent = table.is_event;
+    const parts = { ...named('Table', table.source_name), columns, primaryKey, indexes, isEvent };
+    found.tables.push(new ClientTable(parts));
+  }
+  for (const view of section('Views') ?? []) {
+    const row = viewRowOf(typeOf(view.return_type));
+    if (row === undefined) continue;
+    const columns = columnsOf(typespace, section('Typespace').types, row.ref);
+    const keys = section('ViewPrimaryKeys') ?? [];
+    const key = keys.find((each: any) => each.view_source_name === view.source_name)?.columns[0];
+    const inherited = tables.find((table) => row.isQuery && table.product_type_ref === row.ref);
+    const position = columns.findIndex(({ name }) => name === key);
+    const primaryKey = position < 0 ? inherited?.primary_key[0] : position;
+    const parts = { ...named('Function', view.source_name), columns, primaryKey };
+    found.tables.push(new ClientTable({ ...parts, indexes: [], isEvent: false }));
+  }
+  const functions = (kind: 'Reducers' | 'Procedures'): ClientFunction[] => {
+    const all: readonly JsonFunction[] = section(kind) ?? [];
+    const callable = all.filter(({ visibility }) => !('Private' in (visibility ?? {})));
+    return callable.map(({ source_name, params, return_type }) => {
+      const returns = return_type === undefined ? undefined : typeOf(return_type);
+      const product: ProductType = { kind: 'product', elements: params.elements.map(fieldOf) };
+      return new ClientFunction({ ...named('Function', source_name), params: product, returns });
+    });
+  };
+  found.reducers.push(...functions('Reducers'));
+  found.procedures.push(...functions('Procedures'));
+  for (const { namespace, module } of section('Submodules') ?? []) {
+    addModule(module, `${path}${toCamelCase(namespace)}.`, `${prefix}${namespace}.`, found);
+  }
+}
+
+function columnsOf(
+  typespace: Typespace,
+  types: readonly JsonType[],
+  ref: number,
+): readonly ClientColumn[] {
+  const product = typespace.types[ref];
+  if (product?.kind !== 'product') throw new TypeError(`type ${ref} of the schema is no row`);
+  const named: readonly JsonNamed[] = types[ref]?.Product.elements;
+  return product.elements.map(({ name, type }, position) => {
+    return { key: name ?? '', name: named[position]?.name.some ?? '', type };
+  });
+}
+
+function indexesOf(table: JsonTable, columns: readonly ClientColumn[]): ClientIndex[] {
+  const sets = table.constraints.map(({ data }) => data.Unique.columns);
+  return table.indexes.flatMap(({ accessor_name, algorithm }) => {
+    const [given = []] = Object.values(algorithm);
+    const positions = typeof given === 'number' ? [given] : given;
+    const accessor = accessor_name.some;
+    if (accessor === undefined) return [];
+    const isUnique = sets.some((set) => sameSet(set, positions)) || areKeys(positions, sets);
+    return [{ accessor, columns: positions.map((at) => columns[at]?.key ?? ''), isUnique }];
+  });
+}
+
+/** Each column is unique by itself. */
+function areKeys(positions: readonly number[], sets: readonly (readonly number[])[]): boolean {
+  return positions.every((at) => sets.some((set) => sameSet(set, [at])));
+}
+
+function sameSet(a: readonly number[], b: readonly number[]): boolean {
+  return a.length === b.length && a.every((item) => b.includes(item));
+}
+
+/** A type as programs see it; what the shape alone makes special keeps its names. */
+function typeOf(json: JsonType): AlgebraicType {
+  const [kind = ''] = Object.keys(json);
+  const payload = json[kind];
+  switch (kind) {
+    case 'Ref':
+      return { kind: 'ref', ref: payload };
+    case 'Array':
+      return { kind: 'array', element: typeOf(payload) };
+    case 'Product': {
+      const elements = payload.elements as readonly JsonNamed[];
+      const plain: AlgebraicType = { kind: 'product', elements: elements.map(verbatim) };
+      if (specialKindOf(plain) !== undefined || elements[0]?.name.some === '__query__')
+        return plain;
+      return { kind: 'product', elements: elements.map(fieldOf) };
+    }
+    case 'Sum': {
+      const variants = payload.variants as readonly JsonNamed[];
+      const plain: AlgebraicType = { kind: 'sum', variants: variants.map(verbatim) };
+      if (specialKindOf(plain) !== undefined) return plain;
+      return { kind: 'sum', variants: plain.variants.map(renamed(toPascalCase)) };
+    }
+    default:
+      return { kind: kind.toLowerCase() } as AlgebraicType;
+  }
+}
+
+function verbatim({ name, algebraic_type }: JsonNamed): NamedType {
+  return { name: name.some, type: typeOf(algebraic_type) };
+}
+
+function fieldOf(json: JsonNamed): NamedType {
+  return renamed(toCamelCase)(verbatim(json));
+}
+
+function renamed(change: (name: string) => string): (item: NamedType) => NamedType {
+  return ({ name, type }) => ({ name: name === undefined ? name : change(name), type });
+}

@@ -1,0 +1,126 @@
+import { subprotocols } from '../protocol/versions.ts';
+import { ConnectionRefusedError } from './errors.ts';
+import type { Platform, WebSocketClass } from './platform.ts';
+
+/** What this library speaks, best first: packed frames, or one message a frame. */
+export const [packedProtocol, plainProtocol] = subprotocols;
+
+/** How frames of the server may be compressed. */
+export type CompressionChoice = 'gzip' | 'brotli' | 'none';
+
+export interface SocketRequest {
+  readonly uri: URL;
+  readonly database: string;
+  readonly protocols: readonly string[];
+  readonly token: string | undefined;
+  readonly compression: CompressionChoice;
+  readonly lightMode: boolean;
+  /** `undefined`: as the server likes. */
+  readonly confirmedReads: boolean | undefined;
+}
+
+/** A connection as the library sees it; it need not be open yet when it is handed over. */
+export interface Socket {
+  send(bytes: Uint8Array): void;
+  /** Ends it, open or not. `closed` is still called, once. */
+  close(): void;
+}
+
+/** `opened` once or never, `frame` only in between, `closed` once, at the end. */
+export interface SocketListener {
+  opened(protocol: string): void;
+  frame(bytes: Uint8Array): void;
+  closed(error: Error | undefined): void;
+}
+
+export type OpenSocket = (request: SocketRequest, listener: SocketListener) => Socket;
+
+/** Sockets of the web, from the platform or of the class that the program brings along. */
+export function webSockets(platform: Platform, webSocket?: WebSocketClass): OpenSocket {
+  return (request, listener) => {
+    let isCancelled = false;
+    let isOver = false;
+    let socket: InstanceType<WebSocketClass> | undefined;
+    const end = (error: Error | undefined) => {
+      if (!isOver) listener.closed(error);
+      isOver = true;
+    };
+    const open = async () => {
+      const socketClass = webSocket ?? (await platform.webSocket());
+      const token = await passFor(request, platform);
+      if (isCancelled) return;
+      const made = new socketClass(String(addressOf(request, token)), [...request.protocols]);
+      made.binaryType = 'arraybuffer';
+      let error: Error | undefined;
+      made.onopen = () => listener.opened(made.protocol);
+      made.onmessage = ({ data }) => {
+        if (typeof data === 'string') made.close();
+        else listener.frame(bytesOf(data));
+      };
+      made.onerror = (event) => {
+        error = errorOf(event);
+      };
+      made.onclose = () => end(error);
+      socket = made;
+    };
+    open().catch((error: unknown) => end(errorOf(error)));
+    return {
+      send: (bytes) => socket?.send(bytes),
+      close: () => {
+        isCancelled = true;
+        socket?.close();
+        // Before the socket exists nothing else tells that it is over.
+        if (socket === undefined) end(undefined);
+      },
+    };
+  };
+}
+
+/** A socket has no headers in a browser: the token is exchanged for one that may stand in a URL. */
+async function passFor(request: SocketRequest, platform: Platform): Promise<string | undefined> {
+  const { token, uri } = request;
+  if (token === undefined) return undefined;
+  const address = new URL('/v1/identity/websocket-token', httpAddress(uri));
+  const headers = { Authorization: `Bearer ${token}` };
+  const answer = await platform.fetch(String(address), { method: 'POST', headers });
+  if (answer.ok) return (JSON.parse(await answer.text()) as { token: string }).token;
+  const text = `Failed to verify token: ${answer.statusText || answer.status}`;
+  const isRefusal = answer.status === 401 || answer.status === 403;
+  throw isRefusal ? new ConnectionRefusedError(answer.status, text) : new Error(text);
+}
+
+export function addressOf(request: SocketRequest, token: string | undefined): URL {
+  const { uri, database, compression, lightMode, confirmedReads } = request;
+  const path = `/v1/database/${encodeURIComponent(database)}/subscribe`;
+  const query: [string, string][] = [];
+  if (token !== undefined) query.push(['token', token]);
+  query.push(['compression', compressionNames[compression]]);
+  if (lightMode) query.push(['light', 'true']);
+  if (confirmedReads !== undefined) query.push(['confirmed', String(confirmedReads)]);
+  const search = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
+  const base = String(httpAddress(uri)).replace(/^http/, 'ws');
+  return new URL(`${path}?${search}`, base);
+}
+
+const compressionNames: Readonly<Record<CompressionChoice, string>> = {
+  gzip: 'Gzip',
+  brotli: 'Brotli',
+  none: 'None',
+};
+
+/** The same place, spoken to over HTTP. */
+export function httpAddress(uri: URL): URL {
+  return new URL(String(uri).replace(/^ws/, 'http'));
+}
+
+function bytesOf(data: unknown): Uint8Array {
+  return data instanceof Uint8Array ? data : new Uint8Array(data as ArrayBuffer);
+}
+
+/** Events of failing sockets say little; what they say is kept. */
+function errorOf(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  const { error, message } = (thrown ?? {}) as { error?: unknown; message?: unknown };
+  if (error instanceof Error) return error;
+  return new Error(typeof message === 'string' && message !== '' ? message : 'the socket failed');
+}

@@ -1,0 +1,144 @@
+import type {
+  Bounds,
+  EntryColumns,
+  EntryOf,
+  IndexedColumn,
+  IsUnique,
+  PointKey,
+} from '../declare/accessors.ts';
+import type { Columns, RowOf, TraitsOf } from '../declare/infer.ts';
+import type { TableOptions } from '../declare/table.ts';
+import type { ClientTable, Row } from './client-schema.ts';
+import type { RowChange } from './contents.ts';
+import type { TableRows } from './table-rows.ts';
+
+/**
+ * The rows of a table that this client knows of, and callbacks for what becomes of them.
+ *
+ * @example
+ * ```ts
+ * client.db.hero.onInsert((_ctx, hero) => console.log(hero.nick));
+ * const names = [...client.db.hero].map((hero) => hero.nick);
+ * ```
+ */
+export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> {
+  /** Rows known to any subscription. */
+  count(): bigint;
+  /** Look at all of it before the program waits for something: the rows may change then. */
+  iter(): Generator<R, undefined, undefined>;
+  [Symbol.iterator](): Generator<R, undefined, undefined>;
+  onInsert(callback: (ctx: Ctx, row: R) => void): void;
+  onDelete(callback: (ctx: Ctx, row: R) => void): void;
+  /** Needs a primary key: without one a change is a delete and an insert. */
+  onUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void): void;
+  removeOnInsert(callback: (ctx: Ctx, row: R) => void): void;
+  removeOnDelete(callback: (ctx: Ctx, row: R) => void): void;
+  removeOnUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void): void;
+}
+
+/** The methods of a table and its indexes, each under its accessor. */
+export type TableHandle<C extends Columns, Options extends TableOptions, Ctx> = TableMethods<
+  RowOf<C>,
+  Ctx
+> & {
+  readonly [Key in IndexedColumn<C>]: Accessor<
+    C,
+    Options,
+    readonly [Key],
+    TraitsOf<C[Key]> extends { index: infer Algorithm } ? Algorithm : 'btree'
+  >;
+} & {
+  readonly [Entry in EntryOf<Options> as Entry['accessor']]: Accessor<
+    C,
+    Options,
+    EntryColumns<Entry>,
+    Entry['algorithm']
+  >;
+};
+
+type Accessor<
+  C extends Columns,
+  Options extends TableOptions,
+  Names extends readonly string[],
+  Algorithm,
+> =
+  IsUnique<C, Options, Names> extends true
+    ? UniqueAccessor<RowOf<C>, PointKey<C, Names>>
+    : RowsAccessor<RowOf<C>, Bounds<C, Names, Algorithm>>;
+
+export interface UniqueAccessor<R, Key> {
+  /** The row with that key, or `null`. */
+  find(key: Key): R | null;
+}
+
+export interface RowsAccessor<R, B> {
+  /** The rows within the bounds. */
+  filter(bounds: B): Generator<R, undefined, undefined>;
+}
+
+type Callback = (ctx: unknown, ...rows: Row[]) => void;
+type Kind = RowChange['kind'];
+
+/** A handle and the way to tell its callbacks. */
+export interface LiveHandle {
+  readonly handle: TableMethods<Row, unknown>;
+  tell(change: RowChange, ctx: unknown, report: (error: unknown) => void): void;
+}
+
+/** Handles are closures: their methods may be passed around without their object. */
+export function liveHandle(rows: () => TableRows | undefined): LiveHandle {
+  const callbacks: Record<Kind, Set<Callback>> = {
+    insert: new Set(),
+    update: new Set(),
+    delete: new Set(),
+  };
+  const adds = (kind: Kind) => (callback: unknown) => {
+    callbacks[kind].add(callback as Callback);
+  };
+  const removes = (kind: Kind) => (callback: unknown) => {
+    callbacks[kind].delete(callback as Callback);
+  };
+  const iter = () => rows()?.rows() ?? noRows();
+  const handle: TableMethods<Row, unknown> = {
+    count: () => BigInt(rows()?.entries.size ?? 0),
+    iter,
+    [Symbol.iterator]: iter,
+    onInsert: adds('insert'),
+    onDelete: adds('delete'),
+    onUpdate: adds('update'),
+    removeOnInsert: removes('insert'),
+    removeOnDelete: removes('delete'),
+    removeOnUpdate: removes('update'),
+  };
+  const tell: LiveHandle['tell'] = (change, ctx, report) => {
+    for (const callback of [...callbacks[change.kind]]) {
+      try {
+        if (change.kind === 'update') callback(ctx, change.old, change.row);
+        else callback(ctx, change.row);
+      } catch (error) {
+        report(error);
+      }
+    }
+  };
+  return { handle, tell };
+}
+
+/** What stands under the name of an index on a handle; `undefined` if there is none. */
+export function accessorOf(
+  table: ClientTable,
+  accessor: string,
+  rows: () => TableRows | undefined,
+): UniqueAccessor<Row, unknown> | RowsAccessor<Row, unknown> | undefined {
+  const { indexes, columns, primaryKey } = table.parts;
+  // The last one of a name counts.
+  const index = indexes.findLast((each) => each.accessor === accessor);
+  if (index === undefined) return undefined;
+  const filter = (bounds: unknown) => rows()?.index(accessor)?.filter(bounds) ?? noRows();
+  if (!index.isUnique) return { filter };
+  const isKey = index.columns.length === 1 && index.columns[0] === columns[primaryKey ?? -1]?.key;
+  return isKey
+    ? { find: (key) => rows()?.entries.get(table.keyOfValue(key))?.row ?? null }
+    : { find: (key) => filter(key).next().value ?? null };
+}
+
+function* noRows(): Generator<never, undefined, undefined> {}

@@ -1,0 +1,155 @@
+import { Range } from '../declare/range.ts';
+import {
+  type ClientIndex,
+  type ClientTable,
+  keyReader,
+  type Row,
+  type RowKey,
+} from './client-schema.ts';
+import { nativeOrderOf } from './native-order.ts';
+
+/** A row of the cache with what belongs to it. Updates replace `row`; the entry stays. */
+export interface Entry {
+  readonly key: RowKey;
+  row: Row;
+  /** How many derivations all query sets together have for it. */
+  count: number;
+}
+
+/** Entries with equal values in the index's columns. */
+interface Bucket {
+  readonly values: readonly unknown[];
+  readonly entries: Set<Entry>;
+}
+
+/**
+ * One index over the rows of one table: exact values through a map, ranges through the buckets in
+ * order. The order is made when it is first asked for, and mended when it is asked for again.
+ */
+export class TableIndex {
+  readonly definition: ClientIndex;
+  readonly #buckets = new Map<RowKey, Bucket>();
+  readonly #keys: readonly ((value: unknown) => RowKey)[];
+  readonly #orders: readonly ((a: unknown, b: unknown) => number)[];
+  #sorted: Bucket[] = [];
+  #unsorted: Bucket[] = [];
+  #goneCount = 0;
+
+  constructor(table: ClientTable, definition: ClientIndex) {
+    this.definition = definition;
+    const { columns, typespace } = table.parts;
+    const types = definition.columns.map((key) => {
+      const column = columns.find((each) => each.key === key);
+      if (column === undefined) throw new TypeError(`no column ${key} for an index`);
+      return column.type;
+    });
+    this.#keys = types.map((type) => keyReader(type, typespace));
+    this.#orders = types.map((type) => nativeOrderOf(type, typespace));
+  }
+
+  add(entry: Entry): void {
+    const values = this.definition.columns.map((column) => entry.row[column]);
+    const key = this.#keyOf(values);
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      bucket = { values, entries: new Set() };
+      this.#buckets.set(key, bucket);
+      this.#unsorted.push(bucket);
+    }
+    bucket.entries.add(entry);
+  }
+
+  /** `row` is the one that the entry was added with. */
+  remove(entry: Entry, row: Row): void {
+    const key = this.#keyOf(this.definition.columns.map((column) => row[column]));
+    const bucket = this.#buckets.get(key);
+    bucket?.entries.delete(entry);
+    if (bucket?.entries.size !== 0) return;
+    this.#buckets.delete(key);
+    this.#goneCount += 1;
+  }
+
+  /** Rows with these values in the leading columns; the last one given may be a `Range`. */
+  *filter(bounds: unknown): Generator<Row, undefined, undefined> {
+    const values = this.#orders.length > 1 && Array.isArray(bounds) ? bounds : [bounds];
+    const isExact = values.length === this.#orders.length && !(values.at(-1) instanceof Range);
+    for (const bucket of isExact ? this.#exactly(values) : this.#within(values)) {
+      for (const entry of bucket.entries) yield entry.row;
+    }
+    return undefined;
+  }
+
+  #exactly(values: readonly unknown[]): Bucket[] {
+    const bucket = this.#buckets.get(this.#keyOf(values));
+    return bucket === undefined ? [] : [bucket];
+  }
+
+  /** A copy: rows may change while the caller looks at them. */
+  #within(values: readonly unknown[]): Bucket[] {
+    const last = values.at(-1);
+    const range = last instanceof Range ? last : undefined;
+    const prefix = range === undefined ? values : values.slice(0, -1);
+    const order = this.#orders[prefix.length] ?? (() => 0);
+    const { from, to } = range ?? new Range<unknown>();
+    const isBefore = ({ values: here }: Bucket): boolean => {
+      const difference = this.#comparePrefix(here, prefix);
+      if (difference !== 0 || from.tag === 'unbounded') return difference < 0;
+      const fromStart = order(here[prefix.length], from.value);
+      return fromStart < 0 || (fromStart === 0 && from.tag === 'excluded');
+    };
+    const isInside = ({ values: here }: Bucket): boolean => {
+      if (this.#comparePrefix(here, prefix) !== 0) return false;
+      if (to.tag === 'unbounded') return true;
+      const toEnd = order(here[prefix.length], to.value);
+      return toEnd < 0 || (toEnd === 0 && to.tag === 'included');
+    };
+    const sorted = this.#order();
+    const found: Bucket[] = [];
+    for (let at = firstNot(sorted, isBefore); at < sorted.length; at += 1) {
+      const bucket = sorted[at] as Bucket;
+      if (!isInside(bucket)) break;
+      found.push(bucket);
+    }
+    return found;
+  }
+
+  /** New buckets are sorted among themselves and merged: the old ones are in order already. */
+  #order(): readonly Bucket[] {
+    if (this.#unsorted.length > 0 || this.#goneCount * 2 > this.#sorted.length) {
+      const compare = (a: Bucket, b: Bucket) => this.#comparePrefix(a.values, b.values);
+      const all = [...this.#sorted, ...this.#unsorted.sort(compare)];
+      this.#sorted = all.filter((bucket) => bucket.entries.size > 0).sort(compare);
+      this.#unsorted = [];
+      this.#goneCount = 0;
+    }
+    return this.#sorted;
+  }
+
+  #comparePrefix(values: readonly unknown[], prefix: readonly unknown[]): number {
+    for (const [position, value] of prefix.entries()) {
+      const difference = this.#orders[position]?.(values[position], value) ?? 0;
+      if (difference !== 0) return difference;
+    }
+    return 0;
+  }
+
+  /** Of several columns each key says how long it is, so that no two lists read alike. */
+  #keyOf(values: readonly unknown[]): RowKey {
+    const [only] = this.#keys;
+    if (this.#keys.length === 1 && only !== undefined) return only(values[0]);
+    const keys = this.#keys.map((key, position) => String(key(values[position])));
+    return keys.map((key) => `${key.length}:${key}`).join('');
+  }
+}
+
+/** The first position whose item is not `before`, in a list where those stand first. */
+function firstNot<Item>(items: readonly Item[], before: (item: Item) => boolean): number {
+  let from = 0;
+  let to = items.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (before(items[middle] as Item)) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}

@@ -1,0 +1,50 @@
+import type { ClientTable, Row, RowKey } from './client-schema.ts';
+import { type Entry, TableIndex } from './table-index.ts';
+
+/** The rows of one table that some query set has, with the indexes that somebody asked for. */
+export class TableRows {
+  readonly table: ClientTable;
+  readonly entries = new Map<RowKey, Entry>();
+  readonly #indexes = new Map<string, TableIndex>();
+
+  constructor(table: ClientTable) {
+    this.table = table;
+  }
+
+  /** The entry of a row that is not there yet. */
+  add(key: RowKey, row: Row): Entry {
+    const entry: Entry = { key, row, count: 0 };
+    this.entries.set(key, entry);
+    for (const index of this.#indexes.values()) index.add(entry);
+    return entry;
+  }
+
+  replace(entry: Entry, row: Row): void {
+    const old = entry.row;
+    for (const index of this.#indexes.values()) index.remove(entry, old);
+    entry.row = row;
+    for (const index of this.#indexes.values()) index.add(entry);
+  }
+
+  remove(entry: Entry): void {
+    this.entries.delete(entry.key);
+    for (const index of this.#indexes.values()) index.remove(entry, entry.row);
+  }
+
+  /** Built from the rows at the first use, kept up to date from then on. */
+  index(accessor: string): TableIndex | undefined {
+    const known = this.#indexes.get(accessor);
+    if (known !== undefined) return known;
+    const definition = this.table.parts.indexes.find((each) => each.accessor === accessor);
+    if (definition === undefined) return undefined;
+    const index = new TableIndex(this.table, definition);
+    for (const entry of this.entries.values()) index.add(entry);
+    this.#indexes.set(accessor, index);
+    return index;
+  }
+
+  *rows(): Generator<Row, undefined, undefined> {
+    for (const entry of this.entries.values()) yield entry.row;
+    return undefined;
+  }
+}
