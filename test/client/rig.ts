@@ -37,6 +37,7 @@ export class TestPlatform implements Platform {
   };
   fetch = async (url: string) => {
     this.fetched.push(url);
+    await Promise.resolve();
     const path = new URL(url).pathname;
     const { status, text } = this.answers.get(path) ?? { status: 404, text: 'not found' };
     return { ok: status < 300, status, statusText: text, text: async () => text };

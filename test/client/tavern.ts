@@ -28,7 +28,6 @@ const flash = table({ public: true, event: true }, { text: t.string() });
 const sweep = table({}, { jobId: t.u64().primaryKey().autoInc(), at: t.scheduleAt() });
 
 const db = schema({ hero, shout, flash, sweep });
-// biome-ignore lint/style/noDefaultExport: a module's schema is its default export.
 export default db;
 
 export const arrived = db.clientConnected(() => {});

@@ -1,0 +1,145 @@
+import { describe, expect, it } from 'vitest';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
+import { hero, liveRig, makeRig, schemaText, settled, tableRows } from './rig.ts';
+
+function text(value: string): Uint8Array {
+  const writer = new BinaryWriter();
+  writer.string(value);
+  return writer.finish();
+}
+
+describe('calls', () => {
+  it('[client-sdk 7] rejects with what the module threw, or with an internal error', async () => {
+    const { client, socket } = await liveRig();
+    const refused = client.reducers.say({ room: 'a', text: 'b' }).catch((error: unknown) => error);
+    const broken = client.reducers.ping.result();
+    await settled();
+    const ids = socket.of('callReducer').map(({ requestId }) => requestId);
+    const [first = -1, second = -1] = ids;
+    const timestamp = 1n;
+    await socket.send(
+      {
+        kind: 'reducerResult',
+        requestId: first,
+        timestamp,
+        outcome: { kind: 'err', error: text('join first') },
+      },
+      {
+        kind: 'reducerResult',
+        requestId: second,
+        timestamp,
+        outcome: { kind: 'internalError', message: 'no such reducer' },
+      },
+    );
+    expect(await refused).toMatchObject({ code: 'sender', message: 'join first' });
+    const result = await broken;
+    expect(result.ok).toBe(false);
+    expect(String(result.ok ? '' : result.error)).toBe('no such reducer');
+  });
+
+  it('[client-sdk 7] gives the value of a procedure', async () => {
+    const { client, socket } = await liveRig();
+    const count = client.procedures.heroCount();
+    await settled();
+    const [call] = socket.of('callProcedure');
+    expect(call?.procedure).toBe('hero_count');
+    const writer = new BinaryWriter();
+    writer.u64(42n);
+    await socket.send({
+      kind: 'procedureResult',
+      requestId: call?.requestId ?? -1,
+      status: { kind: 'returned', value: writer.finish() },
+      timestamp: 1n,
+      durationMicros: 1n,
+    });
+    expect(await count).toBe(42n);
+  });
+
+  it('[client-sdk 7] rejects arguments that do not fit, with the path to them', async () => {
+    const { client } = await liveRig();
+    const wrong = { room: 'a', text: 5 } as unknown as { room: string; text: string };
+    await expect(client.reducers.say(wrong)).rejects.toThrow('say.text: expected a string');
+  });
+
+  it('[client-sdk 14] stops waiting when told to: by a signal, by a timeout', async () => {
+    const { client, platform } = await liveRig();
+    const control = new AbortController();
+    const aborted = client.reducers.ping(undefined, { signal: control.signal });
+    const late = client.reducers.ping(undefined, { timeoutMillis: 100 });
+    const both = Promise.allSettled([aborted, late]);
+    control.abort(new Error('never mind'));
+    await platform.advance(100);
+    const [first, second] = await both;
+    expect(first).toMatchObject({ reason: { message: 'never mind' } });
+    expect(second).toMatchObject({ reason: { code: 'timeout' } });
+    expect(client.pendingCalls.get()).toEqual([]);
+  });
+
+  it('[client-sdk 12] asks a query once, by SQL or by a query', async () => {
+    const { client, socket } = await liveRig();
+    const asked = client.query((q) => q.hero.where((h) => h.guildId.eq(4n)));
+    await settled();
+    const [query] = socket.of('oneOffQuery');
+    expect(query?.query).toBe('SELECT * FROM "hero" WHERE "hero"."guild_id" = 4');
+    await socket.send({
+      kind: 'oneOffQueryResult',
+      requestId: query?.requestId ?? -1,
+      result: { kind: 'ok', tables: [tableRows('hero', hero(3, { guildId: 4n }))] },
+    });
+    // A case without a payload is read with an empty one.
+    const mood = { tag: 'Calm', value: {} };
+    expect(await asked).toEqual([{ ...hero(3, { guildId: 4n }), mood }]);
+    expect(client.db.hero.count()).toBe(0n);
+  });
+
+  it('[client-sdk 12] fetches the schema beside the socket, and lets what is asked for wait', async () => {
+    const rig = makeRig({ schema: undefined as never });
+    rig.platform.answers.set('/v1/database/tavern/schema', { status: 200, text: schemaText });
+    const subscription = rig.client.subscribe((q) => q.shout);
+    const inserted: number[] = [];
+    rig.client.db.hero.onInsert((_ctx, { id }) => inserted.push(id));
+    expect(rig.client.db.hero.count()).toBe(0n);
+    expect(rig.client.db.hero.nick.find('x')).toBeNull();
+    await settled();
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.platform.fetched).toEqual(['http://test/v1/database/tavern/schema?version=10']);
+    expect(rig.socket.of('subscribe')[0]?.queries).toEqual(['SELECT * FROM "shout"']);
+    await rig.socket.apply(0, tableRows('hero', hero(1)));
+    await subscription.applied;
+    expect(inserted).toEqual([1]);
+  });
+
+  it('[client-sdk 12] tries again when the schema cannot be read', async () => {
+    const rig = makeRig({ schema: undefined as never });
+    await settled();
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.client.state.get()).toMatchObject({ kind: 'waiting' });
+    rig.platform.answers.set('/v1/database/tavern/schema', { status: 200, text: schemaText });
+    const call = rig.client.reducers.ping();
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.socket.of('callReducer')).toHaveLength(1);
+    rig.client.disconnect();
+    await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('[client-sdk 12] names the accessor that the database does not have', async () => {
+    const { client } = await liveRig();
+    const loose = client as unknown as {
+      db: Record<string, { count(): bigint }>;
+      reducers: Record<string, () => Promise<void>>;
+    };
+    expect(() => loose.db.sword).toThrow('the database has no table `sword`');
+    await expect(loose.reducers.fly?.()).rejects.toMatchObject({
+      code: 'schemaMismatch',
+      accessor: 'fly',
+    });
+    const failed = client.subscribe(() => 'SELECT' as never).applied;
+    const missing = client.subscribe((q) => (q as unknown as Record<string, never>).sword as never);
+    await expect(missing.applied).rejects.toMatchObject({ accessor: 'sword' });
+    failed.catch(() => {});
+  });
+});

@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'vitest';
+import { ConnectionLostError, IdentityChangedError } from '../../src/client/errors.ts';
+import type { ServerMessage } from '../../src/protocol/v2/server-message.ts';
+import { hero, liveRig, log, makeRig, settled, tableRows, update } from './rig.ts';
+
+const all = 'SELECT * FROM hero';
+
+function committed(requestId: number): ServerMessage {
+  const outcome = { kind: 'ok', returned: new Uint8Array(0), querySets: [] } as const;
+  return { kind: 'reducerResult', requestId, timestamp: 5n, outcome };
+}
+
+describe('the way back', () => {
+  it('[client-sdk 20.1] tells nothing of 10,000 rows that stayed, and keeps them as objects', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    client.subscribe(all);
+    await settled();
+    const heroes = Array.from({ length: 10_000 }, (_, id) => hero(id));
+    await rig.socket.apply(0, tableRows('hero', ...heroes));
+    const watched = client.watch(all);
+    let renders = 0;
+    watched.subscribe(() => {
+      renders += 1;
+    });
+    await settled();
+    await rig.socket.apply(1, tableRows('hero', ...heroes));
+    const { rows } = watched.get();
+    const before = client.db.hero.id.find(77);
+    const lines = log(client);
+    renders = 0;
+    await rig.socket.drop();
+    expect(client.state.get().kind).toBe('waiting');
+    expect(watched.get()).toMatchObject({ isReady: true, isStale: true });
+    expect(client.db.hero.count()).toBe(10_000n);
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.socket.frameCount).toBe(1);
+    expect(rig.socket.of('subscribe').map(({ querySetId }) => querySetId)).toEqual([0, 1]);
+    await rig.socket.apply(0, tableRows('hero', ...heroes));
+    await rig.socket.apply(1, tableRows('hero', ...heroes));
+    expect(lines).toEqual([]);
+    expect(client.db.hero.id.find(77)).toBe(before);
+    expect(watched.get().rows).toBe(rows);
+    expect(watched.get().isStale).toBe(false);
+    // Away and back: `isStale` went on and off, the rows stayed.
+    expect(renders).toBe(2);
+  });
+
+  it('[client-sdk 20.2] tells one of each: inserted, changed, deleted while away', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    client.subscribe(all);
+    await settled();
+    await rig.socket.apply(0, tableRows('hero', hero(1), hero(2), hero(3)));
+    const lines = log(client);
+    const ids = new Set<string>();
+    client.db.hero.onInsert(({ event }) => ids.add(event.id));
+    client.db.hero.onUpdate(({ event }) => ids.add(event.id));
+    client.db.hero.onDelete(({ event }) => ids.add(event.id));
+    await rig.socket.drop();
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await rig.socket.apply(0, tableRows('hero', hero(1), hero(2, { nick: 'two' }), hero(4)));
+    expect(lines).toEqual([
+      'Reconnected + 4 hero 4',
+      'Reconnected ~ 2 hero 2 > two',
+      'Reconnected - 3 hero 3',
+    ]);
+    expect(ids.size).toBe(1);
+    expect(client.db.hero.nick.find('two')?.id).toBe(2);
+  });
+
+  it('[client-sdk 13] folds what changes meanwhile, waits for all sets, drops one that fails', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    const errors: string[] = [];
+    client.subscribe(all);
+    client.subscribe('SELECT * FROM hero WHERE id = 9', { onError: (e) => errors.push(e.message) });
+    await settled();
+    await rig.socket.apply(0, tableRows('hero', hero(1)));
+    await rig.socket.apply(1, tableRows('hero', hero(9)));
+    const lines = log(client);
+    await rig.socket.drop();
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await rig.socket.apply(0, tableRows('hero', hero(1)));
+    await rig.socket.send(
+      update({
+        querySetId: 0,
+        table: 'hero',
+        inserts: [hero(1, { nick: 'one' })],
+        deletes: [hero(1)],
+      }),
+    );
+    expect(lines).toEqual([]);
+    expect(client.db.hero.id.find(1)?.nick).toBe('hero 1');
+    const [, second] = rig.socket.of('subscribe');
+    await rig.socket.send({
+      kind: 'subscriptionError',
+      requestId: second?.requestId,
+      querySetId: 1,
+      error: 'no such table',
+    });
+    expect(errors).toEqual(['no such table']);
+    expect(lines).toEqual(['Reconnected ~ 1 hero 1 > one', 'Reconnected - 9 hero 9']);
+  });
+
+  it('[client-sdk 20.3] rejects a call in flight as unknown; repeats one that may be', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    const first = client.reducers.say({ room: 'hall', text: 'a' });
+    const second = client.reducers.say({ room: 'hall', text: 'b' }, { retry: true });
+    let resolved = 0;
+    second.then(() => {
+      resolved += 1;
+    });
+    const outcome = first.catch((error: unknown) => error);
+    await settled();
+    await rig.socket.drop();
+    expect(await outcome).toMatchObject({ code: 'connectionLost', outcome: 'unknown' });
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    expect(rig.socket.received).toEqual([]);
+    await rig.socket.welcome();
+    const [call, ...more] = rig.socket.of('callReducer');
+    expect(more).toEqual([]);
+    await rig.socket.send(committed(call?.requestId ?? -1));
+    await rig.socket.send(committed(call?.requestId ?? -1));
+    expect(resolved).toBe(1);
+  });
+
+  it('[client-sdk 13] keeps calls that were not sent, and gives them up after a while', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    await rig.socket.drop();
+    const kept = client.reducers.ping();
+    expect(client.pendingCalls.get().map(({ name }) => name)).toEqual(['ping']);
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await rig.socket.send(committed(rig.socket.of('callReducer')[0]?.requestId ?? -1));
+    await kept;
+    await rig.socket.drop();
+    const lost = client.reducers.ping().catch((error: unknown) => error);
+    await rig.platform.advance(31_000);
+    expect(await lost).toMatchObject({ code: 'connectionLost', outcome: 'not-sent' });
+  });
+
+  it('[client-sdk 13] ends when another identity comes back', async () => {
+    const rig = await liveRig();
+    await rig.socket.drop();
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome(8n);
+    const state = rig.client.state.get();
+    expect(state.kind === 'closed' && state.error).toBeInstanceOf(IdentityChangedError);
+    expect(rig.socket.received).toEqual([]);
+    const allowed = await liveRig({ reconnect: { allowIdentityChange: true } });
+    await allowed.socket.drop();
+    await allowed.platform.advance(250);
+    await allowed.socket.open();
+    await allowed.socket.welcome(8n);
+    expect(allowed.client.state.get().kind).toBe('live');
+  });
+
+  it('[client-sdk 13] forgets a set that is ended while away, at once', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    const subscription = client.subscribe(all);
+    client.subscribe('SELECT * FROM hero WHERE id = 1');
+    await settled();
+    await rig.socket.apply(0, tableRows('hero', hero(1), hero(2)));
+    await rig.socket.apply(1, tableRows('hero', hero(1)));
+    const lines = log(client);
+    await rig.socket.drop();
+    subscription.unsubscribe();
+    expect(lines).toEqual(['UnsubscribeApplied - 2 hero 2']);
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.socket.of('subscribe').map(({ querySetId }) => querySetId)).toEqual([1]);
+  });
+
+  it('[client-sdk 13] survives a second loss on the way back', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    client.subscribe(all);
+    client.subscribe('SELECT * FROM hero WHERE id = 1');
+    await settled();
+    await rig.socket.apply(0, tableRows('hero', hero(1), hero(2)));
+    await rig.socket.apply(1, tableRows('hero', hero(1)));
+    const lines = log(client);
+    for (const round of [1, 2]) {
+      await rig.socket.drop();
+      await rig.platform.advance(1_000 * round);
+      await rig.socket.open();
+      await rig.socket.welcome();
+      await rig.socket.apply(0, tableRows('hero', hero(1)));
+    }
+    expect(lines).toEqual([]);
+    await rig.socket.apply(1, tableRows('hero', hero(1)));
+    expect(lines).toEqual(['Reconnected - 2 hero 2']);
+  });
+});
+
+describe('the state of the connection', () => {
+  it('[client-sdk 13] goes from connecting to live, waits twice as long each time, and starts anew', async () => {
+    const rig = makeRig({ reconnect: { jitter: 0 } });
+    const { client, platform } = rig;
+    expect(client.state.get()).toEqual({ kind: 'connecting', attempt: 1 });
+    const kinds: string[] = [];
+    client.state.subscribe(() => kinds.push(client.state.get().kind));
+    await settled();
+    const delays: number[] = [];
+    for (let round = 0; round < 8; round += 1) {
+      await rig.socket.drop(new Error('refused'));
+      const state = client.state.get();
+      if (state.kind !== 'waiting') throw new Error(state.kind);
+      delays.push(state.retryAt - platform.now());
+      await platform.advance(delays.at(-1) ?? 0);
+    }
+    expect(delays).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await platform.advance(5_000);
+    await rig.socket.drop();
+    expect(client.state.get()).toMatchObject({ kind: 'waiting', retryAt: platform.now() + 250 });
+    platform.wake();
+    expect(client.state.get().kind).toBe('connecting');
+    client.disconnect();
+    expect(client.state.get()).toEqual({ kind: 'closed' });
+    expect(kinds.slice(0, 2)).toEqual(['waiting', 'connecting']);
+    expect([platform.timerCount, platform.wakeCount]).toEqual([0, 0]);
+    await expect(client.reducers.ping()).rejects.toBeInstanceOf(ConnectionLostError);
+  });
+
+  it('[client-sdk 19] asks a silent server for a word, and gives it up after 35 s', async () => {
+    const rig = await liveRig();
+    await rig.platform.advance(26_000);
+    expect(rig.socket.of('oneOffQuery')).toHaveLength(1);
+    const [{ requestId = -1 } = {}] = rig.socket.of('oneOffQuery');
+    const result = { kind: 'err', error: 'Empty SQL query' } as const;
+    await rig.socket.send({ kind: 'oneOffQueryResult', requestId, result });
+    await rig.platform.advance(20_000);
+    expect(rig.client.state.get().kind).toBe('live');
+    await rig.platform.advance(20_000);
+    expect(rig.connections[0]?.isClosed).toBe(true);
+    expect(rig.connections.length).toBeGreaterThan(1);
+  });
+
+  it('[client-sdk 13] gives up after the time that was set', async () => {
+    const rig = makeRig({ reconnect: { giveUpAfterMillis: 1_000, jitter: 0 } });
+    await settled();
+    await rig.socket.drop();
+    await rig.platform.advance(250);
+    await rig.socket.drop();
+    await rig.platform.advance(500);
+    await rig.socket.drop();
+    await rig.platform.advance(1_000);
+    await rig.socket.drop();
+    expect(rig.client.state.get().kind).toBe('closed');
+  });
+
+  it('[client-sdk 13] asks a token function for each attempt and keeps the issued one', async () => {
+    const saved: string[] = [];
+    const rig = await liveRig({ token: () => undefined, saveToken: (token) => saved.push(token) });
+    await rig.socket.drop();
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.connections.map(({ request }) => request.token)).toEqual([undefined, 'issued']);
+    expect(saved).toEqual(['issued']);
+    expect(rig.client.token).toBe('issued');
+  });
+});
