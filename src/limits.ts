@@ -151,14 +151,34 @@ export const limits = {
   socketTextPartsMax: 65_536,
   /** Queries of one subscription. */
   querySetQueriesMax: 4_096,
+  /** Query sets of one connection. */
+  connectionSetsMax: 16_384,
+  /** Different queries that one database watches at once. */
+  liveQueriesMax: 262_144,
   /** Messages that one frame of the server holds, and bytes beyond which it takes no more. */
   serverFrameMessagesMax: 4_096,
   serverFrameBytesTarget: 512 * kibibyte,
   /** The same for a frame of the client. */
   clientFrameMessagesMax: 4_096,
   clientFrameBytesTarget: 256 * kibibyte,
-  /** Connections that the service holds at once. */
+  /** Messages of one client over a WebSocket that wait to be processed; more end its connection. */
+  socketMessagesInMax: 16_384,
+  /** Bytes of such messages beyond which nothing more is read from the client for the time being. */
+  socketBytesInMax: 4 * mebibyte,
+  /** Messages for one client that are not written yet; more end its connection. */
+  socketMessagesOutMax: 16_384,
+  /** Bytes of such messages: two of the largest answers fit. */
+  socketBytesOutMax: 512 * mebibyte,
+  /** Bytes from which on the body of a message is compressed, for clients that ask for it. */
+  socketCompressBytesMin: kibibyte + 1,
+  /** Time between two pings, and after which a silent client is dropped. */
+  socketPingMillis: 15_000,
+  socketIdleMillis: 30_000,
+  /** Time that a client has to answer a close. */
+  socketCloseMillis: 250,
+  /** Connections that the service holds at once, and how many of them may be WebSockets. */
   connectionsMax: 10_000,
+  socketsMax: 9_000,
   /** Time for accepted work to finish when the service stops. */
   shutdownMillisMax: 20_000,
 } as const;
@@ -167,6 +187,11 @@ assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in mu
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
   'what our client packs must be let in',
+);
+assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
+assert(
+  limits.socketBytesOutMax >= 2 * limits.sqlResultBytesMax,
+  'two of the largest answers must fit what waits for a client',
 );
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
 assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');

@@ -5,6 +5,7 @@ import type { ChangeSet } from '../store/change-set.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
+import type { LiveFeed } from './live/live-feed.ts';
 import type { Program } from './program.ts';
 import type { StartRead } from './read-execution.ts';
 import type { ViewInstances } from './views/view-instances.ts';
@@ -24,6 +25,7 @@ export interface DatabaseCore {
   /** Writes a line into the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   readonly views: ViewInstances;
+  readonly live: LiveFeed;
   readonly startRead: StartRead;
   /** Replaced by an update. */
   program: Program;

@@ -6,6 +6,7 @@ import { CallQueue } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectClient, connectedClients, disconnectClient } from './lifecycle.ts';
+import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { endedByUpdate, type LongReadOutcome, LongReads } from './long-reads.ts';
 import { Refusal, type SqlRequest } from './outcome.ts';
 import {
@@ -70,7 +71,7 @@ export class Database {
   constructor(core: DatabaseCore, around: DatabaseSurroundings) {
     this.#core = core;
     this.#around = around;
-    this.#longReads = new LongReads(core.clock, (ticket) => this.#begin(ticket));
+    this.#longReads = new LongReads(core.clock, (ticket) => this.#resume(ticket));
   }
 
   get description(): DatabaseDescription {
@@ -167,6 +168,7 @@ export class Database {
     let last: number | undefined;
     const work = (): void => {
       last = this.#runBatch(results);
+      this.#core.live.begin(0, results.length);
       this.#conclude(this.#longReads.goOn(), results);
       this.#core.store.freeLoose();
       this.#running = undefined;
@@ -178,9 +180,15 @@ export class Database {
     this.#write(last);
     this.#around.progress.resting();
     if (results.length === 0 && this.#writes === written) return;
-    const { offset } = this.#core.store;
-    this.#around.owner.handOver({ results, write: this.#writes, offset });
+    this.#handOver(results);
     this.#startSync();
+  }
+
+  #handOver(results: readonly TurnResult[]): void {
+    const { store, live } = this.#core;
+    const commits = live.takeCommits();
+    const { offset } = store;
+    this.#around.owner.handOver({ results, commits, write: this.#writes, offset });
   }
 
   /** Runs what waits, adds the results, and returns the last ticket. */
@@ -201,16 +209,19 @@ export class Database {
 
   #run(work: QueuedWork, results: TurnResult[]): void {
     const ticket = work.kind === 'request' ? work.ticketed.ticket : work.ticket;
-    this.#begin(ticket);
+    this.#begin(ticket, results.length);
     const reply =
-      work.kind === 'request'
-        ? this.#answer(work.ticketed)
-        : this.#finishUpdate(work, (ended) => this.#conclude(ended, results));
+      work.kind === 'request' ? this.#answer(work.ticketed) : this.#finishUpdate(work, results);
     this.#running = undefined;
     if (reply !== undefined) results.push({ ticket, reply });
   }
 
-  #begin(ticket: number): void {
+  #begin(ticket: number, resultsBefore: number): void {
+    this.#core.live.begin(ticket, resultsBefore);
+    this.#resume(ticket);
+  }
+
+  #resume(ticket: number): void {
     this.#running = ticket;
     this.#around.progress.calling(ticket);
   }
@@ -233,6 +244,18 @@ export class Database {
         return this.#connect(request, acceptedMicros);
       case 'disconnect':
         return this.#disconnect(request.connectionId, acceptedMicros);
+      case 'subscribe':
+        return {
+          kind: 'subscribed',
+          outcome: subscribe(core, request.subscribe, acceptedMicros),
+        };
+      case 'unsubscribe':
+        return {
+          kind: 'unsubscribed',
+          outcome: unsubscribe(core, request.unsubscribe, acceptedMicros),
+        };
+      case 'oneOff':
+        return { kind: 'oneOff', outcome: answerOnce(core, request.oneOff, acceptedMicros) };
       case 'program':
         return { kind: 'program', program: core.program.source };
       case 'update':
@@ -266,9 +289,10 @@ export class Database {
   }
 
   #disconnect(connectionId: bigint, timestampMicros: bigint): DatabaseReply {
-    const { connections } = this.#core;
+    const { connections, live } = this.#core;
     const open = connections.get(connectionId);
     if (open !== undefined) {
+      live.dropConnection(this.#core, connectionId, timestampMicros);
       connections.delete(connectionId);
       disconnectClient(this.#core, { ...open, connectionId, timestampMicros });
     }
@@ -294,11 +318,11 @@ export class Database {
 
   #finishUpdate(
     { ticket, loaded, request, acceptedMicros }: PreparedUpdate,
-    conclude: (ended: readonly LongReadOutcome[]) => void,
+    results: TurnResult[],
   ): DatabaseReply {
     const stopReads = (): void => {
-      conclude(this.#longReads.endAll(endedByUpdate));
-      this.#begin(ticket);
+      this.#conclude(this.#longReads.endAll(endedByUpdate), results);
+      this.#begin(ticket, results.length);
     };
     try {
       const endsConnections = applyUpdate(this.#core, {
@@ -323,8 +347,7 @@ export class Database {
       return;
     }
     const results: TurnResult[] = [{ ticket, reply: { kind: 'refused', body: error.body } }];
-    const { offset } = this.#core.store;
-    this.#around.owner.handOver({ results, write: this.#writes, offset });
+    this.#handOver(results);
   }
 
   /** Gives the records of the turn to the operating system. */

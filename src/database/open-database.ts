@@ -19,6 +19,7 @@ import type { DatabaseCore } from './core.ts';
 import { Database, type DatabaseSurroundings } from './database.ts';
 import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
+import { LiveFeed } from './live/live-feed.ts';
 import { Refusal } from './outcome.ts';
 import {
   examineProgram,
@@ -185,6 +186,7 @@ function coreOf(
     program,
     connections,
     views: viewsOf(options, store, program),
+    live: new LiveFeed(program.sql),
     startRead: options.startRead ?? startRead,
   };
 }

@@ -79,6 +79,7 @@ function attempt(
     timestampMicros,
     args,
     jwtPayload: caller.jwtPayload,
+    isOfCall: true,
   });
   return errorOf(outcome);
 }

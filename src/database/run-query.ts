@@ -94,7 +94,8 @@ function runWrite(
     const failure = core.views.refresh(transaction, timestampMicros, false);
     if (failure !== undefined) throw invalid(statementFailureText(failure));
     isDone = true;
-    appendChanges(core, transaction.commit(), {
+    const changes = transaction.commit();
+    appendChanges(core, changes, {
       reducer: '',
       caller: caller.identity,
       connectionId: connection.id,
@@ -102,7 +103,8 @@ function runWrite(
       seed: noBytes,
       args: new TextEncoder().encode(sql),
     });
-    core.views.commit();
+    const views = core.views.commit();
+    core.live.committed(core, { changes, views, timestampMicros, isOfCall: false });
     return { ...counts, ...(returned ?? noRows) };
   } finally {
     if (!isDone) {

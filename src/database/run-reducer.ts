@@ -25,6 +25,8 @@ export interface ReducerRun {
    * True: its changes belong to the change of schema that was applied last, and have its offset.
    */
   readonly isJoined?: boolean;
+  /** True: it is what a call asked for, so the caller is told what it changed by the outcome. */
+  readonly isOfCall?: boolean;
 }
 
 /**
@@ -56,7 +58,9 @@ export function runUnlogged(
   if (failure !== undefined) return { outcome: failure, changes: undefined, seed };
   const isForced = run.isAlwaysLogged ?? false;
   const changes = run.isJoined ? transaction.commitJoined() : transaction.commit(isForced);
-  core.views.commit();
+  const views = core.views.commit();
+  const { timestampMicros, isOfCall = false } = run;
+  core.live.committed(core, { changes, views, timestampMicros, isOfCall });
   return { outcome, changes, seed };
 }
 

@@ -19,6 +19,7 @@ import { noBytes } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { type ViewProgram, viewProgramOf } from './views/served-views.ts';
 import { updateFailureText } from './views/view-failure.ts';
+import type { ViewChange } from './views/view-instance.ts';
 
 export interface ProgramUpdate {
   readonly loaded: LoadedProgram;
@@ -100,10 +101,11 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   const migration = prepare(core, catalog, addedDefaults(plan.steps, catalog));
   const offset = migration.apply();
   const views = viewProgramOf(loaded.runner, loaded.definition, sql);
-  replaceViews(core, views, migration, plan.breaksClients);
+  const viewChanges = replaceViews(core, views, migration, plan.breaksClients);
   log.appendSchema(offset, schema, undefined, inputsOf(core, timestampMicros));
   core.program = programOf(loaded, { ...core, schemaVersion: offset, sql });
   old.runner.dispose();
+  replaceLive(core, viewChanges, plan.breaksClients, timestampMicros);
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const step of plan.steps) reportStep(core, step);
   if (plan.breaksClients) endConnections(core, timestampMicros);
@@ -163,16 +165,26 @@ function replaceViews(
   program: ViewProgram,
   migration: Migration,
   breaksClients: boolean,
-): void {
+): readonly ViewChange[] {
   const { views } = core;
   const failure = views.replaceProgram(program, breaksClients);
-  if (failure === undefined) {
-    views.commit();
-    return;
-  }
+  if (failure === undefined) return views.commit();
   views.rollback();
   migration.revert();
   throw updateFailed(core, new Error(updateFailureText(failure)));
+}
+
+/** Live queries outlive an update, unless their connections end with it. */
+function replaceLive(
+  core: DatabaseCore,
+  views: readonly ViewChange[],
+  breaksClients: boolean,
+  timestampMicros: bigint,
+): void {
+  const { live } = core;
+  if (breaksClients) live.dropEverything(core, timestampMicros);
+  live.queries.replaceSchema(core.program.sql);
+  live.committed(core, { changes: undefined, views, timestampMicros, isOfCall: false });
 }
 
 function updateFailed({ report }: DatabaseCore, { message }: Error): Refusal {

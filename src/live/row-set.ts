@@ -1,3 +1,5 @@
+import type { RowShape } from '../store/row-shape.ts';
+
 /**
  * Encoded rows, one after another in `data`, and where each of them lies. The shape is that of the
  * row lists of the wire, so that a door passes them on as they are.
@@ -26,4 +28,92 @@ export const emptyRowSet: RowSet = {
 
 export function rowCountOf(rows: RowSet): number {
   return rows.kind === 'offsets' ? rows.starts.length : rows.data.length / rows.rowBytes;
+}
+
+export function startOfRow(rows: RowSet, row: number): number {
+  return rows.kind === 'offsets' ? (rows.starts[row] as number) : row * rows.rowBytes;
+}
+
+export function endOfRow(rows: RowSet, row: number): number {
+  if (rows.kind === 'fixedSize') return (row + 1) * rows.rowBytes;
+  return rows.starts[row + 1] ?? rows.data.length;
+}
+
+/** Finds the rows in `data`, which are `count` valid rows of that shape without copying them. */
+export function rowSetOf(data: Uint8Array, count: number, shape: RowShape): RowSet {
+  if (count === 0) return emptyRowSet;
+  const rowBytes = fixedRowBytes(shape);
+  if (rowBytes !== undefined) return { kind: 'fixedSize', rowBytes, data };
+  const starts = new Uint32Array(count);
+  for (let row = 0, at = 0; row < count; row++) {
+    starts[row] = at;
+    at = rowEnd(shape, data, at);
+  }
+  return { kind: 'offsets', starts, data };
+}
+
+function rowEnd(shape: RowShape, bytes: Uint8Array, row: number): number {
+  const last = shape.columnCount - 1;
+  return last < 0 ? row : shape.skip(bytes, shape.startOf(bytes, row, last), last);
+}
+
+/** Bytes of every row of that shape, where that can be announced as their size. */
+function fixedRowBytes(shape: RowShape): number | undefined {
+  const last = shape.columnCount - 1;
+  if (last < 0) return undefined;
+  const start = shape.fixedStart(last);
+  const size = shape.fixedSize(last);
+  return start === undefined || size === undefined ? undefined : announced(start + size);
+}
+
+function announced(rowBytes: number): number | undefined {
+  return rowBytes > 0 && rowBytes <= fixedRowBytesMax ? rowBytes : undefined;
+}
+
+/** A size is announced in 16 bits. */
+const fixedRowBytesMax = 0xffff;
+
+/**
+ * Collects rows where they lie and copies each of them once, in `finish`: nothing may change the
+ * rows in between.
+ */
+export class RowCollector {
+  readonly #sources: Uint8Array[] = [];
+  readonly #bounds: number[] = [];
+  #byteCount = 0;
+  /** Bytes of every row so far; -1 when they differ. */
+  #rowBytes = 0;
+
+  get count(): number {
+    return this.#sources.length;
+  }
+
+  /** The row is `source[start, end)`. */
+  add(source: Uint8Array, start: number, end: number): void {
+    const length = end - start;
+    if (this.#sources.length === 0) this.#rowBytes = length;
+    else if (length !== this.#rowBytes) this.#rowBytes = -1;
+    this.#sources.push(source);
+    this.#bounds.push(start, end);
+    this.#byteCount += length;
+  }
+
+  finish(): RowSet {
+    const sources = this.#sources;
+    if (sources.length === 0) return emptyRowSet;
+    const bounds = this.#bounds;
+    const data = new Uint8Array(this.#byteCount);
+    const rowBytes = announced(this.#rowBytes);
+    const starts = new Uint32Array(rowBytes === undefined ? sources.length : 0);
+    let at = 0;
+    for (let row = 0; row < sources.length; row++) {
+      const start = bounds[2 * row] as number;
+      const end = bounds[2 * row + 1] as number;
+      if (rowBytes === undefined) starts[row] = at;
+      data.set((sources[row] as Uint8Array).subarray(start, end), at);
+      at += end - start;
+    }
+    if (rowBytes !== undefined) return { kind: 'fixedSize', rowBytes, data };
+    return { kind: 'offsets', starts, data };
+  }
 }

@@ -2,6 +2,7 @@ import { type ReadSet, readSetBytes } from '../../module/read-set.ts';
 import type { RowList } from '../../store/change-set.ts';
 import { Table } from '../../store/table.ts';
 import type { ServedView } from './served-views.ts';
+import type { ViewFailure } from './view-failure.ts';
 
 /** The result of one view, for one caller or for all: kept as rows that statements read. */
 export interface ViewInstance {
@@ -18,6 +19,8 @@ export interface ViewInstance {
   usedMicros: bigint;
   /** Memory it took when it was last evaluated. */
   bytes: number;
+  /** How many live queries read it; as long as there is one, it stays. */
+  holdCount: number;
 }
 
 /** Memory of an instance, about. */
@@ -36,6 +39,13 @@ export interface ViewChange {
   readonly deletes: RowList;
 }
 
+/** An instance that was held and is gone: it failed in a transaction that nothing could stop. */
+export interface LostInstance {
+  readonly viewId: number;
+  readonly sender: bigint | undefined;
+  readonly failure: ViewFailure;
+}
+
 export function instanceKey(viewId: number, sender: bigint | undefined): string {
   return sender === undefined ? String(viewId) : `${viewId} ${sender.toString(16)}`;
 }
@@ -50,5 +60,5 @@ export function newInstance(
   const table = new Table({ ...view.table, id: number }, { types: view.schema.types });
   const key = instanceKey(view.id, sender);
   const reads = { tables: new Set<number>(), keys: new Map() };
-  return { key, number, viewId: view.id, sender, table, reads, usedMicros, bytes: 0 };
+  return { key, number, viewId: view.id, sender, table, reads, usedMicros, bytes: 0, holdCount: 0 };
 }

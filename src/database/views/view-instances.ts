@@ -12,6 +12,7 @@ import type { ViewFailure } from './view-failure.ts';
 import {
   instanceBytes,
   instanceKey,
+  type LostInstance,
   newInstance,
   type ViewChange,
   type ViewInstance,
@@ -47,8 +48,11 @@ export class ViewInstances {
   readonly #dependents: Dependents;
   /** Its transactions write the instances' tables; it holds no table itself. */
   readonly #rows = new Store({ tables: [], views: [], types: [], nextId: 1 });
-  /** By key; least recently used first. */
+  /** By key. */
   readonly #instances = new Map<string, ViewInstance>();
+  /** Those that nobody holds, by key; least recently used first. */
+  readonly #unheld = new Map<string, ViewInstance>();
+  #lost: LostInstance[] = [];
   #program: ViewProgram;
   #open: OpenChange | undefined;
   #bytes = 0;
@@ -86,11 +90,52 @@ export class ViewInstances {
     return undefined;
   }
 
+  /**
+   * Keeps the caller's instances of these views, which are prepared, until they are released as
+   * often. False, and nothing is held, when that would be too many.
+   */
+  hold(viewIds: Iterable<number>, caller: bigint): boolean {
+    const { instancesMax = limits.viewInstancesMax } = this.#options;
+    const wanted = [...viewIds].map((id) => present(this.#instanceOf(id, caller), 'an instance'));
+    const added = new Set(wanted.filter(({ holdCount }) => holdCount === 0)).size;
+    if (this.#instances.size - this.#unheld.size + added > instancesMax) return false;
+    for (const instance of wanted) {
+      instance.holdCount += 1;
+      this.#unheld.delete(instance.key);
+    }
+    return true;
+  }
+
+  /** Lets go of what was held; the instances stay for as long as others do. */
+  release(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): void {
+    for (const id of viewIds) {
+      const instance = this.#instanceOf(id, caller);
+      // It may have failed, or its program may have gone.
+      if (instance === undefined || instance.holdCount === 0) continue;
+      instance.holdCount -= 1;
+      if (instance.holdCount > 0) continue;
+      instance.usedMicros = nowMicros;
+      this.#unheld.set(instance.key, instance);
+    }
+    this.#keepWithin(0);
+  }
+
+  /** Instances that were held and are gone since the last call. */
+  takeLost(): readonly LostInstance[] {
+    if (this.#lost.length === 0) return noneLost;
+    const lost = this.#lost;
+    this.#lost = [];
+    return lost;
+  }
+
   /** The rows of a view for a caller, who has had it prepared. */
   table(viewId: number, caller: bigint): Table {
-    const view = present(this.#program.views.get(viewId), `view ${viewId}`);
-    const key = instanceKey(viewId, view.isAnonymous ? undefined : caller);
-    return present(this.#instances.get(key), `instance of the view ${view.name}`).table;
+    return present(this.#instanceOf(viewId, caller), `instance of the view ${viewId}`).table;
+  }
+
+  /** Whether the caller's instance of a view is there. */
+  has(viewId: number, caller: bigint): boolean {
+    return this.#instanceOf(viewId, caller) !== undefined;
   }
 
   /**
@@ -115,6 +160,9 @@ export class ViewInstances {
       if (failure === undefined) continue;
       if (!mustSucceed) return failure;
       open.failed.push(instance);
+      if (instance.holdCount > 0) {
+        open.lost.push({ viewId: instance.viewId, sender: instance.sender, failure });
+      }
     }
     return undefined;
   }
@@ -163,6 +211,7 @@ export class ViewInstances {
     }
     for (const { instance, reads } of open.evaluated.values()) this.#settle(instance, reads);
     for (const instance of open.failed) this.#drop(instance);
+    this.#lost.push(...open.lost);
     return (changes?.tables ?? []).flatMap(({ tableId, inserts, deletes }) => {
       const evaluated = open.evaluated.get(tableId);
       if (evaluated === undefined) return [];
@@ -173,7 +222,7 @@ export class ViewInstances {
 
   #begin(program: ViewProgram | undefined): OpenChange {
     const transaction = this.#rows.begin();
-    this.#open = { transaction, program, evaluated: new Map(), failed: [] };
+    this.#open = { transaction, program, evaluated: new Map(), failed: [], lost: [] };
     return this.#open;
   }
 
@@ -182,8 +231,7 @@ export class ViewInstances {
     const known = this.#instances.get(key);
     if (known !== undefined) {
       if (nowMicros > known.usedMicros) known.usedMicros = nowMicros;
-      this.#instances.delete(key);
-      this.#instances.set(key, known);
+      if (this.#unheld.delete(key)) this.#unheld.set(key, known);
       return undefined;
     }
     this.#lastNumber += 1;
@@ -196,6 +244,7 @@ export class ViewInstances {
       return failure;
     }
     this.#instances.set(key, instance);
+    this.#unheld.set(key, instance);
     this.#finish(open);
     return undefined;
   }
@@ -226,8 +275,14 @@ export class ViewInstances {
     instance.bytes = bytes;
   }
 
+  #instanceOf(viewId: number, caller: bigint): ViewInstance | undefined {
+    const view = this.#program.views.get(viewId);
+    if (view === undefined) return undefined;
+    return this.#instances.get(instanceKey(viewId, view.isAnonymous ? undefined : caller));
+  }
+
   #dropIdle(nowMicros: bigint): void {
-    for (const instance of this.#instances.values()) {
+    for (const instance of this.#unheld.values()) {
       if (nowMicros - instance.usedMicros < idleMicrosMax) return;
       this.#drop(instance);
     }
@@ -237,15 +292,16 @@ export class ViewInstances {
   #keepWithin(wantedCount: number): void {
     const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
       this.#options;
-    for (const instance of this.#instances.values()) {
+    for (const instance of this.#unheld.values()) {
       const isWithin = this.#instances.size <= instancesMax && this.#bytes <= bytesMax;
-      if (isWithin || this.#instances.size <= wantedCount) return;
+      if (isWithin || this.#unheld.size <= wantedCount) return;
       this.#drop(instance);
     }
   }
 
   #drop(instance: ViewInstance): void {
     if (!this.#instances.delete(instance.key)) return;
+    this.#unheld.delete(instance.key);
     this.#dependents.remove(instance, instance.reads);
     this.#bytes -= instance.bytes;
   }
@@ -259,7 +315,9 @@ interface OpenChange {
   readonly evaluated: Map<number, { readonly instance: ViewInstance; readonly reads: ReadSet }>;
   /** To be dropped. */
   readonly failed: ViewInstance[];
+  readonly lost: LostInstance[];
 }
 
 const noChanges: readonly ViewChange[] = [];
+const noneLost: readonly LostInstance[] = [];
 const idleMicrosMax = BigInt(limits.viewIdleMillisMax) * 1_000n;

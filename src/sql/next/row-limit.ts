@@ -9,9 +9,15 @@ import { statisticsOf } from './plan/statistics.ts';
  * are looked at, not those that come out; the owner is not asked to pass here.
  */
 export function requireWithinRowLimit(plan: ReadPlan, tables: SqlTables): void {
+  requireAllWithinRowLimit([plan], tables);
+}
+
+/** The same for reads that are asked together: their estimates add up. */
+export function requireAllWithinRowLimit(plans: readonly ReadPlan[], tables: SqlTables): void {
   const limit = rowLimitOf(tables);
   if (limit === undefined) return;
-  const estimate = estimateScan(plan, statisticsOf(tables));
+  const statistics = statisticsOf(tables);
+  const estimate = plans.reduce((sum, plan) => sum + estimateScan(plan, statistics), 0n);
   if (estimate <= limit) return;
   throw overBudget(`Estimated cardinality (${estimate} rows) exceeds limit (${limit} rows)`);
 }

@@ -1,0 +1,64 @@
+import type { LiveQuery } from '../../live/live-queries.ts';
+
+/** What one `subscribe` of a connection asked for. */
+export interface QuerySet {
+  readonly connectionId: bigint;
+  /** Of the connection. */
+  readonly identity: bigint;
+  readonly queries: readonly LiveQuery[];
+}
+
+/** The query sets of all connections. */
+export class QuerySets {
+  /** By connection id, then by the id that the client chose. */
+  readonly #byConnection = new Map<bigint, Map<number, QuerySet>>();
+
+  get(connectionId: bigint, setId: number): QuerySet | undefined {
+    return this.#byConnection.get(connectionId)?.get(setId);
+  }
+
+  /** How many sets a connection has. */
+  countOf(connectionId: bigint): number {
+    return this.#byConnection.get(connectionId)?.size ?? 0;
+  }
+
+  add(setId: number, set: QuerySet): void {
+    const sets = this.#byConnection.get(set.connectionId) ?? new Map<number, QuerySet>();
+    this.#byConnection.set(set.connectionId, sets);
+    sets.set(setId, set);
+  }
+
+  remove(connectionId: bigint, setId: number): void {
+    const sets = this.#byConnection.get(connectionId);
+    sets?.delete(setId);
+    if (sets?.size === 0) this.#byConnection.delete(connectionId);
+  }
+
+  /** Removes all sets of a connection and returns them. */
+  takeConnection(connectionId: bigint): readonly QuerySet[] {
+    const sets = this.#byConnection.get(connectionId);
+    this.#byConnection.delete(connectionId);
+    return sets === undefined ? [] : [...sets.values()];
+  }
+
+  /** Removes every set that holds one of these queries and returns them. */
+  takeWith(numbers: ReadonlySet<number>): readonly QuerySet[] {
+    const taken: QuerySet[] = [];
+    for (const [connectionId, sets] of this.#byConnection) {
+      for (const [setId, set] of sets) {
+        if (!set.queries.some(({ number }) => numbers.has(number))) continue;
+        taken.push(set);
+        sets.delete(setId);
+      }
+      if (sets.size === 0) this.#byConnection.delete(connectionId);
+    }
+    return taken;
+  }
+
+  /** Removes all sets and returns them. */
+  takeAll(): readonly QuerySet[] {
+    const taken = [...this.#byConnection.values()].flatMap((sets) => [...sets.values()]);
+    this.#byConnection.clear();
+    return taken;
+  }
+}

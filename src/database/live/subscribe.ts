@@ -1,0 +1,272 @@
+import { present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import type { LiveQuery } from '../../live/live-queries.ts';
+import { executingText } from '../../live/live-queries.ts';
+import type { QueryRows } from '../../live/live-update.ts';
+import { PreparedQuery } from '../../live/prepared-query.ts';
+import { joinedRows, RowsReader } from '../../live/read-rows.ts';
+import { invalid, SqlFailure } from '../../sql/failure.ts';
+import { rightsOf } from '../../sql/next/check/visibility.ts';
+import type { DatabaseCore } from '../core.ts';
+import type {
+  Caller,
+  OneOffOutcome,
+  OneOffRequest,
+  SubscribeOutcome,
+  SubscribeRequest,
+  UnsubscribeOutcome,
+  UnsubscribeRequest,
+} from '../outcome.ts';
+import { budgetOf } from '../read-execution.ts';
+import { failureText } from '../views/view-failure.ts';
+import { connectionIdText, identityText } from './client-text.ts';
+import { tablesFor } from './live-feed.ts';
+import { expandAll, isOfAll } from './whole-database.ts';
+
+/**
+ * Accepts a query set or refuses it as a whole: all queries are checked before anything else
+ * happens, their views are evaluated and held, and their rows are those of one commit, from which
+ * on changes come as updates.
+ */
+export function subscribe(
+  core: DatabaseCore,
+  request: SubscribeRequest,
+  nowMicros: bigint,
+): SubscribeOutcome {
+  return timed(core, () => {
+    const set = new NewSet(core, request, nowMicros);
+    const queries = set.accept();
+    return { kind: 'applied', offset: core.store.offset, queries } as const;
+  });
+}
+
+/** Removes a query set; its rows, if they are asked for, are those of this moment. */
+export function unsubscribe(
+  core: DatabaseCore,
+  { connectionId, setId, withRows }: UnsubscribeRequest,
+  nowMicros: bigint,
+): UnsubscribeOutcome {
+  const { live } = core;
+  return timed(core, () => {
+    const set = live.sets.get(connectionId, setId);
+    if (set === undefined) throw notFound(core, connectionId, setId);
+    live.sets.remove(connectionId, setId);
+    try {
+      const { identity } = set;
+      const queries = withRows ? rowsAgain(core, set.queries, identity, nowMicros) : undefined;
+      return { kind: 'removed', offset: core.store.offset, queries } as const;
+    } finally {
+      live.drop(core, set, nowMicros);
+    }
+  });
+}
+
+/** Answers a query of the subscription dialect once; joins need no index. */
+export function answerOnce(
+  core: DatabaseCore,
+  { caller, connectionId, sql }: OneOffRequest,
+  nowMicros: bigint,
+): OneOffOutcome {
+  const outcome = timed(core, () => {
+    requireOpen(core, connectionId);
+    const { schema } = core.live.queries;
+    const query = new PreparedQuery(sql.trim(), rightsOf(caller), schema, false);
+    prepareViews(core, query.views, caller.identity, nowMicros);
+    const reader = readerFor(core, caller.identity, nowMicros);
+    reader.requireWithinLimit([query]);
+    const rows = joinedRows(reader.rowsOf(query), query);
+    const { name: table, id: tableId } = query.table;
+    return { kind: 'rows', offset: core.store.offset, table, tableId, rows } as const;
+  });
+  return outcome.kind === 'refused' ? { ...outcome, kind: 'failed' } : outcome;
+}
+
+class NewSet {
+  readonly #core: DatabaseCore;
+  readonly #request: SubscribeRequest;
+  readonly #nowMicros: bigint;
+  readonly #identity: bigint;
+
+  constructor(core: DatabaseCore, request: SubscribeRequest, nowMicros: bigint) {
+    this.#core = core;
+    this.#request = request;
+    this.#nowMicros = nowMicros;
+    this.#identity = request.caller.identity;
+  }
+
+  accept(): QueryRows[] {
+    const { connectionId } = this.#request;
+    requireOpen(this.#core, connectionId);
+    this.#requireNewId();
+    const prepared = this.#prepare();
+    const held: PreparedQuery[] = [];
+    try {
+      for (const query of prepared) {
+        this.#hold(query);
+        held.push(query);
+      }
+      const rows = this.#read(prepared);
+      return this.#register(prepared, rows);
+    } catch (error) {
+      const { views } = this.#core;
+      for (const query of held) views.release(query.views, this.#identity, this.#nowMicros);
+      throw error;
+    }
+  }
+
+  #requireNewId(): void {
+    const { connectionId, setId, caller } = this.#request;
+    const { sets } = this.#core.live;
+    if (sets.get(connectionId, setId) !== undefined) {
+      const client = clientText(caller, connectionId);
+      throw invalid(
+        `Subscription with id QuerySetId { id: ${setId} } already exists for client: ${client}`,
+      );
+    }
+    if (sets.countOf(connectionId) < limits.connectionSetsMax) return;
+    throw invalid(`A connection has at most ${limits.connectionSetsMax} subscriptions`);
+  }
+
+  /** Each text once. Throws what is wrong with the first that cannot be watched. */
+  #prepare(): PreparedQuery[] {
+    const { queries, caller } = this.#request;
+    const texts = new Set<string>();
+    for (const text of queries) {
+      const sql = text.trim();
+      if (!isOfAll(sql)) texts.add(sql);
+      else for (const one of expandAll(this.#core.program.sql, rightsOf(caller))) texts.add(one);
+      if (texts.size > limits.querySetQueriesMax) {
+        throw invalid(`A subscription has at most ${limits.querySetQueriesMax} queries`);
+      }
+    }
+    return [...texts].map((sql) => this.#prepareOne(sql));
+  }
+
+  #prepareOne(sql: string): PreparedQuery {
+    const { caller, knowsEvents } = this.#request;
+    try {
+      if (sql === '') throw invalid('SubscriptionError: Empty string');
+      const query = this.#core.live.queries.prepare(sql, caller);
+      if (query.table.isEvent && !knowsEvents) throw invalid(eventsRefused);
+      return query;
+    } catch (error) {
+      if (!(error instanceof SqlFailure)) throw error;
+      throw invalid(executingText(error.message, sql));
+    }
+  }
+
+  #hold({ views: ids }: PreparedQuery): void {
+    if (ids.length === 0) return;
+    prepareViews(this.#core, ids, this.#identity, this.#nowMicros);
+    if (this.#core.views.hold(ids, this.#identity)) return;
+    throw invalid(`The database keeps ${limits.viewInstancesMax} results of views already`);
+  }
+
+  #read(prepared: readonly PreparedQuery[]): QueryRows['fragments'][] {
+    const { queries } = this.#core.live;
+    const reader = readerFor(this.#core, this.#identity, this.#nowMicros);
+    const fresh = prepared.filter((query) => queries.find(query, this.#identity) === undefined);
+    queries.requireRoom(fresh.length);
+    reader.requireWithinLimit(fresh);
+    return prepared.map((query) => reader.rowsOf(query));
+  }
+
+  #register(
+    prepared: readonly PreparedQuery[],
+    rows: readonly QueryRows['fragments'][],
+  ): QueryRows[] {
+    const { connectionId, setId } = this.#request;
+    const { live } = this.#core;
+    const queries = prepared.map((query) => live.queries.add(query, this.#identity));
+    live.sets.add(setId, { connectionId, identity: this.#identity, queries });
+    return queries.map((query, at) => {
+      const { table } = present(prepared[at], 'the query that was added');
+      return rowsOfQuery(query, table, rows[at] ?? []);
+    });
+  }
+}
+
+const eventsRefused =
+  'Subscribing to event tables requires WebSocket v2. ' +
+  'Please upgrade your client SDK and regenerate your module bindings.';
+
+function rowsOfQuery(
+  { number }: LiveQuery,
+  { id, name, isEvent }: PreparedQuery['table'],
+  fragments: QueryRows['fragments'],
+): QueryRows {
+  return { query: number, table: name, tableId: id, isEvent, fragments };
+}
+
+function rowsAgain(
+  core: DatabaseCore,
+  queries: readonly LiveQuery[],
+  identity: bigint,
+  nowMicros: bigint,
+): QueryRows[] {
+  const reader = readerFor(core, identity, nowMicros);
+  return queries.map((query) => {
+    try {
+      const prepared = core.live.queries.preparedAgain(query);
+      return rowsOfQuery(query, prepared.table, reader.rowsOf(prepared));
+    } catch (error) {
+      if (!(error instanceof SqlFailure)) throw error;
+      throw invalid(executingText(error.message, query.sql));
+    }
+  });
+}
+
+function readerFor(core: DatabaseCore, identity: bigint, nowMicros: bigint): RowsReader {
+  const { clock, statementMillisMax: millisMax } = core;
+  const budget = budgetOf({ now: () => clock.monotonicMillis(), millisMax });
+  return new RowsReader({ tables: tablesFor(core, identity, nowMicros), identity, budget });
+}
+
+function prepareViews(
+  { views }: DatabaseCore,
+  ids: readonly number[],
+  identity: bigint,
+  nowMicros: bigint,
+): void {
+  if (ids.length === 0) return;
+  const failure = views.prepare(ids, identity, nowMicros);
+  if (failure !== undefined) throw invalid(failureText(failure));
+}
+
+function requireOpen({ connections }: DatabaseCore, connectionId: bigint): void {
+  if (!connections.has(connectionId)) throw invalid('The connection is not open.');
+}
+
+function notFound(core: DatabaseCore, connectionId: bigint, setId: number): SqlFailure {
+  const client = core.connections.get(connectionId);
+  const text =
+    client === undefined ? connectionIdText(connectionId) : clientText(client, connectionId);
+  if (core.live.sets.countOf(connectionId) === 0) return invalid(`Client not found: ${text}`);
+  return invalid(`Subscription not found: (${text}, QuerySetId { id: ${setId} })`);
+}
+
+function clientText({ identity }: Pick<Caller, 'identity'>, connectionId: bigint): string {
+  return `(${identityText(identity)}, ${connectionIdText(connectionId)})`;
+}
+
+interface Refused {
+  readonly kind: 'refused';
+  readonly error: string;
+  readonly micros: number;
+}
+
+/** What is wrong with the request is its outcome. */
+function timed<Done extends object>(
+  { clock }: DatabaseCore,
+  run: () => Done,
+): (Done & { readonly micros: number }) | Refused {
+  const startedAt = clock.monotonicMillis();
+  const micros = (): number => Math.round((clock.monotonicMillis() - startedAt) * 1000);
+  try {
+    const done = run();
+    return { ...done, micros: micros() };
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    return { kind: 'refused', error: error.message, micros: micros() };
+  }
+}

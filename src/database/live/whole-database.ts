@@ -1,0 +1,18 @@
+import type { Rights } from '../../sql/next/check/visibility.ts';
+import type { SqlSchema } from '../../sql/schema.ts';
+
+/** `SELECT * FROM *`: everything that the caller may read. */
+export function isOfAll(sql: string): boolean {
+  return /^select\s*\*\s*from\s*\*$/i.test(sql);
+}
+
+/**
+ * One query for each table and view of the program that the caller may read at this moment, event
+ * tables aside.
+ */
+export function expandAll(schema: SqlSchema, rights: Rights): readonly string[] {
+  return schema.tables
+    .filter(({ kind, isEvent }) => kind !== 'system' && !isEvent)
+    .filter(({ access }) => access === 'public' || rights.readsPrivateTables)
+    .map(({ name }) => `SELECT * FROM "${name.replaceAll('"', '""')}"`);
+}

@@ -1,0 +1,251 @@
+import { AssertionError, assert, present } from '../assert.ts';
+import type { TableSpec } from '../schema/catalog.ts';
+import type { TypedColumn, TypedExpression, TypedRead } from '../sql/next/check/typed.ts';
+import { hasFloats } from '../sql/next/functions/canonical.ts';
+import { boundOf, conjunctsOf } from '../sql/next/plan/conjuncts.ts';
+import { needsOf } from '../sql/next/plan/expression.ts';
+import type { CompileContext, Test } from '../sql/next/run/compile-context.ts';
+import { compileConditions } from '../sql/next/run/compile-sieve.ts';
+import type { Frame } from '../sql/next/run/frame.ts';
+import { compileProbe, type JoinProbe } from './join-probe.ts';
+import type { LiveSchema } from './live-schema.ts';
+import type { SourceKey } from './source-changes.ts';
+import { watchKeyOf } from './watch-key.ts';
+
+/** Whom a query is compiled for: everything in it that depends on the caller is in here. */
+export interface FragmentScope {
+  readonly schema: LiveSchema;
+  readonly identity: bigint;
+  /** Encoded values of the parameters of the typed read. */
+  readonly parameters: readonly (Uint8Array | undefined)[];
+}
+
+/** One relation of a fragment. */
+export interface FragmentRelation {
+  readonly source: SourceKey;
+  readonly table: TableSpec;
+  /** The conditions on its row alone. */
+  readonly test: Test | undefined;
+  /** A column whose value is the same in all rows that concern the fragment. */
+  readonly value: WatchedValue | undefined;
+}
+
+export interface WatchedValue {
+  readonly column: number;
+  readonly key: number | string;
+}
+
+/** A relation of a fragment that can change its result. */
+export interface Watcher {
+  readonly fragment: LiveFragment;
+  readonly relation: FragmentRelation;
+  /** Position of the relation, which is its slot too. */
+  readonly side: number;
+}
+
+/** What joins the two relations of a fragment. */
+export interface FragmentJoin {
+  /** By side: how to find its rows that go with a row of the other one. */
+  readonly probes: readonly [JoinProbe, JoinProbe];
+  /** Conditions on both rows, the equality that joins them among them. */
+  readonly test: Test;
+}
+
+/** A block over one relation or two that are joined, compiled for one caller. */
+export class LiveFragment {
+  readonly relations: readonly FragmentRelation[];
+  readonly join: FragmentJoin | undefined;
+  /** Which relation's rows it returns. */
+  readonly returned: number;
+  readonly parameters: readonly (Uint8Array | undefined)[];
+  readonly watchers: readonly Watcher[];
+
+  constructor(read: TypedRead, scope: FragmentScope) {
+    const { schema, identity, parameters } = scope;
+    const { body } = read.query;
+    assert(body.kind === 'block', 'a fragment is one block');
+    const tables = body.relations.map(({ source, slot }, at) => {
+      assert(slot === at && source.kind === 'table', 'a fragment is about plain tables');
+      return source.table;
+    });
+    const context: CompileContext = {
+      layoutOf: (slot) => schema.layoutOf(present(tables[slot], 'table of a slot')),
+      types: schema.types,
+      subquery: noSubquery,
+    };
+    const joins = body.joins.flatMap(({ condition }) => conjunctsOf(condition));
+    const conjuncts = [...conjunctsOf(body.where), ...joins];
+    const conditions = new Conditions(conjuncts, scope, context);
+    this.parameters = parameters;
+    this.returned = returnedSlot(body.items);
+    const pair = joins.map(pairOf).find((columns) => columns !== undefined);
+    this.relations = tables.map(
+      (table, slot): FragmentRelation => ({
+        table,
+        source: schema.sourceOf(table.id, identity),
+        test: conditions.testOf(slot),
+        value: conditions.valueOf(slot, table, pair),
+      }),
+    );
+    this.join = tables.length < 2 ? undefined : joinOf(pair, tables, conditions, context);
+    const isWatched = !conditions.isNever && !this.#isOfPassingRows();
+    this.watchers = isWatched
+      ? this.relations.map((relation, side) => ({ fragment: this, relation, side }))
+      : [];
+  }
+
+  get table(): TableSpec {
+    return present(this.relations[this.returned], 'the relation that is returned').table;
+  }
+
+  /**
+   * Rows of an event table are there within their transaction only, so what they are joined with
+   * is nothing between transactions: such a result never changes.
+   */
+  #isOfPassingRows(): boolean {
+    return !this.table.isEvent && this.relations.some(({ table }) => table.isEvent);
+  }
+}
+
+/** What has to hold, taken apart by the relations that it is about. */
+class Conditions {
+  readonly #conjuncts: readonly TypedExpression[];
+  readonly #scope: FragmentScope;
+  readonly #context: CompileContext;
+  /** A condition that is about no row does not hold. */
+  readonly isNever: boolean;
+
+  constructor(
+    conjuncts: readonly TypedExpression[],
+    scope: FragmentScope,
+    context: CompileContext,
+  ) {
+    this.#conjuncts = conjuncts;
+    this.#scope = scope;
+    this.#context = context;
+    const fixed = compileConditions(this.#about([]), context);
+    this.isNever = fixed !== undefined && !fixed(frameOf(scope.parameters));
+  }
+
+  testOf(slot: number): Test | undefined {
+    return compileConditions(this.#about([slot]), this.#context);
+  }
+
+  testOfBoth(): Test {
+    return present(compileConditions(this.#about([0, 1]), this.#context), 'the join of two');
+  }
+
+  /** Conditions on one relation that fix a column. */
+  fixedColumns(slot: number): Map<number, TypedExpression> {
+    const fixed = new Map<number, TypedExpression>();
+    for (const conjunct of this.#about([slot])) {
+      const bound = boundOf(conjunct, slot);
+      if (bound?.operator !== '=' || !isGiven(bound.value)) continue;
+      if (!fixed.has(bound.column)) fixed.set(bound.column, bound.value);
+    }
+    return fixed;
+  }
+
+  /** The value by which changed rows find the fragment; one of an index sifts best. */
+  valueOf(
+    slot: number,
+    table: TableSpec,
+    pair: readonly TypedColumn[] | undefined,
+  ): WatchedValue | undefined {
+    const fixed = this.fixedColumns(slot);
+    const own = pair?.find((column) => column.slot === slot);
+    const other = pair?.find((column) => column.slot !== slot);
+    if (own !== undefined && other !== undefined && !fixed.has(own.column)) {
+      // What fixes one side of an equality fixes the other.
+      const value = this.fixedColumns(other.slot).get(other.column);
+      if (value !== undefined) fixed.set(own.column, value);
+    }
+    const { types } = this.#context;
+    let best: WatchedValue | undefined;
+    let bestRank = -1;
+    for (const [column, value] of fixed) {
+      const bytes = this.#bytesOf(value);
+      // Floats that are equal may differ in their bytes.
+      if (bytes === undefined || hasFloats(value.type, types)) continue;
+      const rank = rankOf(column, table);
+      if (rank <= bestRank) continue;
+      best = { column, key: watchKeyOf(bytes, 0, bytes.length) };
+      bestRank = rank;
+    }
+    return best;
+  }
+
+  #bytesOf(value: TypedExpression): Uint8Array | undefined {
+    if (value.kind === 'constant') return value.bytes;
+    return value.kind === 'parameter' ? this.#scope.parameters[value.parameter] : undefined;
+  }
+
+  #about(slots: readonly number[]): TypedExpression[] {
+    return this.#conjuncts.filter((conjunct) => {
+      const needs = needsOf(conjunct).slots;
+      return needs.size === slots.length && slots.every((slot) => needs.has(slot));
+    });
+  }
+}
+
+function noSubquery(): never {
+  throw new AssertionError('the dialect of subscriptions has no subqueries');
+}
+
+function isGiven({ kind }: TypedExpression): boolean {
+  return kind === 'constant' || kind === 'parameter';
+}
+
+/** Columns that tell rows apart go first, those that have two values at most last. */
+function rankOf(column: number, table: TableSpec): number {
+  if (table.columns[column]?.type.kind === 'bool') return 0;
+  const indexes = table.indexes.filter(({ columns }) => columns[0] === column);
+  if (indexes.length === 0) return 1;
+  return indexes.some(({ isUnique, columns }) => isUnique && columns.length === 1) ? 3 : 2;
+}
+
+function joinOf(
+  pair: readonly TypedColumn[] | undefined,
+  tables: readonly TableSpec[],
+  conditions: Conditions,
+  context: CompileContext,
+): FragmentJoin {
+  const probe = (slot: number): JoinProbe => {
+    const columns = present(pair, 'columns that join');
+    const own = present(
+      columns.find((column) => column.slot === slot),
+      'a column of each side',
+    );
+    const other = present(
+      columns.find((column) => column.slot !== slot),
+      'a column of each side',
+    );
+    const table = present(tables[slot], 'table of a slot');
+    return compileProbe({ table, own, other, fixed: conditions.fixedColumns(slot), context });
+  };
+  return { probes: [probe(0), probe(1)], test: conditions.testOfBoth() };
+}
+
+function pairOf(conjunct: TypedExpression): readonly TypedColumn[] | undefined {
+  if (conjunct.kind !== 'comparison' || conjunct.operator !== '=') return undefined;
+  const { left, right } = conjunct;
+  if (left.kind !== 'column' || right.kind !== 'column') return undefined;
+  return left.slot === right.slot ? undefined : [left, right];
+}
+
+function returnedSlot(items: readonly TypedExpression[]): number {
+  const [first] = items;
+  // A table without columns is the only one of its query, or joined by none.
+  if (first === undefined) return 0;
+  assert(first.kind === 'column', 'a fragment returns whole rows');
+  return first.slot;
+}
+
+/** Where the rows in hand are, while one fragment after another is evaluated. */
+export interface LiveFrame extends Frame {
+  parameters: readonly (Uint8Array | undefined)[];
+}
+
+export function frameOf(parameters: readonly (Uint8Array | undefined)[]): LiveFrame {
+  return { pages: [undefined, undefined], rows: [0, 0], values: [], parameters, nowMicros: 0n };
+}

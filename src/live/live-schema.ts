@@ -1,0 +1,44 @@
+import type { TableSpec } from '../schema/catalog.ts';
+import type { SlotLayout } from '../sql/next/run/frame.ts';
+import type { SqlSchema } from '../sql/schema.ts';
+import { RowShape } from '../store/row-shape.ts';
+import type { Typespace } from '../values/type.ts';
+import { type SourceKey, sourceOfView } from './source-changes.ts';
+
+/** One version of the schema as live queries see it; what is compiled once for a table is shared. */
+export class LiveSchema {
+  readonly sql: SqlSchema;
+  readonly types: Typespace;
+  readonly #tables: ReadonlyMap<number, TableSpec>;
+  readonly #layouts = new Map<number, SlotLayout>();
+
+  constructor(sql: SqlSchema) {
+    this.sql = sql;
+    this.types = { types: sql.types };
+    this.#tables = new Map(sql.tables.map((table) => [table.id, table]));
+  }
+
+  table(id: number): TableSpec | undefined {
+    return this.#tables.get(id);
+  }
+
+  layoutOf({ id, columns }: TableSpec): SlotLayout {
+    const known = this.#layouts.get(id);
+    if (known !== undefined) return known;
+    const shape = new RowShape(columns, this.types);
+    const made = { shape, nullableColumns: columns.map(() => false) };
+    this.#layouts.set(id, made);
+    return made;
+  }
+
+  /** Where the rows of a table or view are for a caller. */
+  sourceOf(tableId: number, identity: bigint): SourceKey {
+    const view = this.sql.views.get(tableId);
+    return view === undefined || view.isAnonymous ? tableId : sourceOfView(tableId, identity);
+  }
+
+  /** Whether callers see different rows under that id. */
+  isOfCaller(tableId: number): boolean {
+    return this.sql.views.get(tableId)?.isAnonymous === false;
+  }
+}

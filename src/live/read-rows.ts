@@ -1,0 +1,96 @@
+import { present } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { overBudget } from '../sql/failure.ts';
+import { bindParameters } from '../sql/next/check/bind.ts';
+import type { ReadPlan } from '../sql/next/plan/plan.ts';
+import { requireAllWithinRowLimit } from '../sql/next/row-limit.ts';
+import type { QueryBudget } from '../sql/next/run/budget.ts';
+import { compileRead, ReadExecution } from '../sql/next/run/execution.ts';
+import type { SqlTables } from '../sql/schema.ts';
+import { noValues, type PreparedQuery } from './prepared-query.ts';
+import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
+
+/** What reads of one request share. */
+export interface RowsRequest {
+  readonly tables: SqlTables;
+  readonly identity: bigint;
+  readonly budget: QueryBudget;
+}
+
+/** Reads the rows of queries; the results of all of them together are bounded. */
+export class RowsReader {
+  readonly #request: RowsRequest;
+  #rowCount = 0;
+  #byteCount = 0;
+
+  constructor(request: RowsRequest) {
+    this.#request = request;
+  }
+
+  /** Refuses queries that look at more rows than callers may. Throws `SqlFailure`. */
+  requireWithinLimit(queries: readonly PreparedQuery[]): void {
+    const { tables } = this.#request;
+    const limited = queries.filter(({ rights }) => !rights.exceedsRowLimit);
+    if (limited.length === 0) return;
+    requireAllWithinRowLimit(
+      limited.flatMap((query) => query.plans(tables)),
+      tables,
+    );
+  }
+
+  /** A set for each fragment, without those that read an empty table. Throws `SqlFailure`. */
+  rowsOf(query: PreparedQuery): RowSet[] {
+    const { tables } = this.#request;
+    const sets: RowSet[] = [];
+    query.plans(tables).forEach((plan, at) => {
+      const read = present(query.typed.fragments[at], 'the fragment of a plan');
+      const { body } = read.query;
+      const isEmpty =
+        body.kind === 'block' &&
+        body.relations.some(
+          ({ source }) => source.kind === 'table' && tables.table(source.table.id).rowCount === 0,
+        );
+      if (!isEmpty) sets.push(this.#run(query, plan));
+    });
+    return sets;
+  }
+
+  #run({ schema, table }: PreparedQuery, plan: ReadPlan): RowSet {
+    const { tables, identity, budget } = this.#request;
+    const { types } = schema;
+    const parameters = bindParameters(plan.parameters, noValues, identity, types);
+    const request = { tables, parameters, budget, nowMicros: 0n };
+    const execution = new ReadExecution(compileRead(plan, types), request);
+    while (execution.run() === 'paused');
+    const { rows, rowCount } = execution.result();
+    this.#count(rowCount, rows.length);
+    return rowSetOf(rows, rowCount, schema.layoutOf(table).shape);
+  }
+
+  #count(rowCount: number, byteCount: number): void {
+    this.#rowCount += rowCount;
+    this.#byteCount += byteCount;
+    const { sqlResultRowsMax, sqlResultBytesMax } = limits;
+    if (this.#rowCount > sqlResultRowsMax) throw tooLarge(`${sqlResultRowsMax} rows`);
+    if (this.#byteCount > sqlResultBytesMax) throw tooLarge(`${sqlResultBytesMax} bytes`);
+  }
+}
+
+function tooLarge(bound: string): Error {
+  return overBudget(
+    `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,
+  );
+}
+
+/** All rows of several sets as one. */
+export function joinedRows(sets: readonly RowSet[], query: PreparedQuery): RowSet {
+  const data = new Uint8Array(sets.reduce((sum, set) => sum + set.data.length, 0));
+  let at = 0;
+  let count = 0;
+  for (const set of sets) {
+    data.set(set.data, at);
+    at += set.data.length;
+    count += rowCountOf(set);
+  }
+  return rowSetOf(data, count, query.schema.layoutOf(query.table).shape);
+}

@@ -1,0 +1,53 @@
+import { hashBytes } from '../values/hash.ts';
+import { RowCollector, type RowSet } from './row-set.ts';
+
+/**
+ * Rows with a count each, which may go below zero: what was gained less what was lost. Rows that
+ * have equal bytes are one. The bytes stay where they are and must not change meanwhile.
+ */
+export class RowBag {
+  /** By hash of the row; rows that share one are chained. */
+  readonly #entries = new Map<number, Entry>();
+
+  /** Adds `count` copies, which may be negative, of the row `bytes[start, end)`. */
+  add(bytes: Uint8Array, start: number, end: number, count: number): void {
+    const hash = hashBytes(bytes, start, end);
+    const first = this.#entries.get(hash);
+    for (let entry = first; entry !== undefined; entry = entry.next) {
+      if (!isRow(entry, bytes, start, end)) continue;
+      entry.count += count;
+      return;
+    }
+    this.#entries.set(hash, { bytes, start, end, count, next: first });
+  }
+
+  /** The rows with a count above zero, each so many times, and those below. */
+  surplus(): { readonly gained: RowSet; readonly lost: RowSet } {
+    const gained = new RowCollector();
+    const lost = new RowCollector();
+    for (const first of this.#entries.values()) {
+      for (let entry: Entry | undefined = first; entry !== undefined; entry = entry.next) {
+        const { bytes, start, end, count } = entry;
+        for (let copy = 0; copy < count; copy++) gained.add(bytes, start, end);
+        for (let copy = 0; copy > count; copy--) lost.add(bytes, start, end);
+      }
+    }
+    return { gained: gained.finish(), lost: lost.finish() };
+  }
+}
+
+interface Entry {
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  count: number;
+  readonly next: Entry | undefined;
+}
+
+function isRow(entry: Entry, bytes: Uint8Array, start: number, end: number): boolean {
+  if (entry.end - entry.start !== end - start) return false;
+  for (let at = start, other = entry.start; at < end; at++, other++) {
+    if (bytes[at] !== entry.bytes[other]) return false;
+  }
+  return true;
+}

@@ -1,0 +1,54 @@
+import type { RowList } from '../store/change-set.ts';
+import type { RowShape } from '../store/row-shape.ts';
+import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
+
+/**
+ * Where rows come from: the id of a table or of an anonymous view, or, for a view with rows of each
+ * caller's own, a text made of its id and the caller.
+ */
+export type SourceKey = number | string;
+
+export function sourceOfView(viewId: number, sender: bigint | undefined): SourceKey {
+  return sender === undefined ? viewId : `${viewId} ${sender.toString(16)}`;
+}
+
+/** What a commit did to one source. No row is in both sets. */
+export interface SourceChanges {
+  readonly inserts: RowSet;
+  readonly deletes: RowSet;
+}
+
+export function sourceChangesOf(
+  { inserts, deletes }: { readonly inserts: RowList; readonly deletes: RowList },
+  shape: RowShape,
+): SourceChanges {
+  return {
+    inserts: rowSetOf(inserts.bytes, inserts.count, shape),
+    deletes: rowSetOf(deletes.bytes, deletes.count, shape),
+  };
+}
+
+/** Some rows of a set, by position, in ascending order; `undefined`: all of them. */
+export type Picked = readonly number[] | undefined;
+
+/** The changed rows of one source that a fragment has to look at. */
+export interface PickedChanges {
+  readonly changes: SourceChanges;
+  readonly inserts: Picked;
+  readonly deletes: Picked;
+}
+
+/** Calls `visit` with each picked row, as bounds in `rows.data`. */
+export function eachPicked(
+  rows: RowSet,
+  picked: Picked,
+  visit: (start: number, end: number) => void,
+): void {
+  const count = picked === undefined ? rowCountOf(rows) : picked.length;
+  const { data } = rows;
+  for (let at = 0; at < count; at++) {
+    const row = picked === undefined ? at : (picked[at] as number);
+    if (rows.kind === 'fixedSize') visit(row * rows.rowBytes, (row + 1) * rows.rowBytes);
+    else visit(rows.starts[row] as number, rows.starts[row + 1] ?? data.length);
+  }
+}

@@ -1,0 +1,140 @@
+import type { RowShape } from '../store/row-shape.ts';
+import type { LiveFragment, Watcher } from './fragment.ts';
+import { type RowSet, rowCountOf, startOfRow } from './row-set.ts';
+import type { PickedChanges, SourceChanges, SourceKey } from './source-changes.ts';
+import { watchKeyOf } from './watch-key.ts';
+
+/** The changed rows that a fragment has to look at, by its relation. */
+export type FragmentHits = (PickedChanges | undefined)[];
+
+/**
+ * Which fragments a changed row may concern: those that ask for one value of a column are found by
+ * that value, so a commit costs by the fragments it concerns, however many there are. The others
+ * see every changed row of their source.
+ */
+export class WatchIndex {
+  readonly #sources = new Map<SourceKey, SourceWatch>();
+
+  has(source: SourceKey): boolean {
+    return this.#sources.has(source);
+  }
+
+  add(fragment: LiveFragment): void {
+    for (const watcher of fragment.watchers) {
+      const { source } = watcher.relation;
+      const known = this.#sources.get(source) ?? new SourceWatch();
+      this.#sources.set(source, known);
+      known.add(watcher);
+    }
+  }
+
+  remove(fragment: LiveFragment): void {
+    for (const watcher of fragment.watchers) {
+      const { source } = watcher.relation;
+      const known = this.#sources.get(source);
+      known?.remove(watcher);
+      if (known?.isEmpty === true) this.#sources.delete(source);
+    }
+  }
+
+  /** Adds what the changes of a source, whose rows have that shape, mean to fragments. */
+  collect(
+    source: SourceKey,
+    changes: SourceChanges,
+    shape: RowShape,
+    hits: Map<LiveFragment, FragmentHits>,
+  ): void {
+    this.#sources.get(source)?.collect(changes, shape, hits);
+  }
+}
+
+class SourceWatch {
+  readonly #all = new Set<Watcher>();
+  /** By column, then by key of the value. One watcher is kept without a set: most are alone. */
+  readonly #columns = new Map<number, Map<number | string, Watcher | Set<Watcher>>>();
+
+  get isEmpty(): boolean {
+    return this.#all.size === 0 && this.#columns.size === 0;
+  }
+
+  add(watcher: Watcher): void {
+    const { value } = watcher.relation;
+    if (value === undefined) {
+      this.#all.add(watcher);
+      return;
+    }
+    const values = this.#columns.get(value.column) ?? new Map<number | string, Watcher>();
+    this.#columns.set(value.column, values);
+    const known = values.get(value.key);
+    if (known === undefined) values.set(value.key, watcher);
+    else if (known instanceof Set) known.add(watcher);
+    else values.set(value.key, new Set([known, watcher]));
+  }
+
+  remove(watcher: Watcher): void {
+    const { value } = watcher.relation;
+    if (value === undefined) {
+      this.#all.delete(watcher);
+      return;
+    }
+    const values = this.#columns.get(value.column);
+    const known = values?.get(value.key);
+    if (values === undefined || known === undefined) return;
+    if (known instanceof Set) known.delete(watcher);
+    if (known === watcher || (known instanceof Set && known.size === 0)) values.delete(value.key);
+    if (values.size === 0) this.#columns.delete(value.column);
+  }
+
+  collect(changes: SourceChanges, shape: RowShape, hits: Map<LiveFragment, FragmentHits>): void {
+    for (const { fragment, side } of this.#all) {
+      hitsOf(hits, fragment)[side] = { changes, inserts: undefined, deletes: undefined };
+    }
+    for (const [column, values] of this.#columns) {
+      const find = (rows: RowSet, list: 'inserts' | 'deletes'): void => {
+        eachValue(rows, shape, column, (key, row) => {
+          const found = values.get(key);
+          if (found === undefined) return;
+          if (!(found instanceof Set)) pick(hits, found, changes, list, row);
+          else for (const watcher of found) pick(hits, watcher, changes, list, row);
+        });
+      };
+      find(changes.inserts, 'inserts');
+      find(changes.deletes, 'deletes');
+    }
+  }
+}
+
+function eachValue(
+  rows: RowSet,
+  shape: RowShape,
+  column: number,
+  visit: (key: number | string, row: number) => void,
+): void {
+  const count = rowCountOf(rows);
+  const { data } = rows;
+  for (let row = 0; row < count; row++) {
+    const start = shape.startOf(data, startOfRow(rows, row), column);
+    visit(watchKeyOf(data, start, shape.skip(data, start, column)), row);
+  }
+}
+
+function pick(
+  hits: Map<LiveFragment, FragmentHits>,
+  { fragment, side }: Watcher,
+  changes: SourceChanges,
+  list: 'inserts' | 'deletes',
+  row: number,
+): void {
+  const sides = hitsOf(hits, fragment);
+  const known = sides[side] ?? { changes, inserts: [], deletes: [] };
+  sides[side] = known;
+  (known[list] as number[]).push(row);
+}
+
+function hitsOf(hits: Map<LiveFragment, FragmentHits>, fragment: LiveFragment): FragmentHits {
+  const known = hits.get(fragment);
+  if (known !== undefined) return known;
+  const made: FragmentHits = [];
+  hits.set(fragment, made);
+  return made;
+}

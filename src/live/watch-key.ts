@@ -1,0 +1,27 @@
+/**
+ * A value as a key of a map: equal encodings give equal keys. Two values may share a key, so what
+ * is found by one is still to be tested.
+ */
+export function watchKeyOf(bytes: Uint8Array, start: number, end: number): number | string {
+  const length = end - start;
+  if (length <= 4) return littleEndian(bytes, start, length);
+  if (length === 8) {
+    const high = littleEndian(bytes, start + 4, 4);
+    if (high < highMax) return high * 2 ** 32 + littleEndian(bytes, start, 4);
+  }
+  let text = '';
+  for (let at = start; at < end; at += charactersAtOnce) {
+    text += String.fromCharCode(...bytes.subarray(at, Math.min(at + charactersAtOnce, end)));
+  }
+  return text;
+}
+
+function littleEndian(bytes: Uint8Array, start: number, length: number): number {
+  let value = 0;
+  for (let at = start + length - 1; at >= start; at--) value = value * 256 + (bytes[at] as number);
+  return value;
+}
+
+/** Below this a number of 64 bits is a whole number that a double holds exactly. */
+const highMax = 2 ** 21;
+const charactersAtOnce = 1_024;
