@@ -26,6 +26,19 @@ const regressions: readonly Regression[] = [
     kinds: ['f32'],
   },
   {
+    name: 'DISTINCT ordered by what may be null',
+    tables: {
+      't0(id u16, c0 i128?) [unique:btree:id]': [
+        [7n, null],
+        [9n, 3n],
+        [8n, -1n],
+      ],
+    },
+    ours: 'SELECT DISTINCT c0, id FROM t0 ORDER BY 1 NULLS FIRST',
+    kinds: ['i128', 'u16'],
+    orderedBy: [0],
+  },
+  {
     name: 'a list of one duration',
     tables: {
       't0(id u64, c1 duration?) [unique:hash:id]': [

@@ -9,6 +9,7 @@ import type {
   TypedQuery,
   TypedRelation,
 } from '../check/typed.ts';
+import { optionInnerType } from '../functions/convert.ts';
 import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from './expression.ts';
 import { type FlatBlock, type FlatRelation, flattenBlock } from './flatten.ts';
 import { filtered, joinRelations } from './join-order.ts';
@@ -261,7 +262,8 @@ export class Planner {
     });
     const keys = order.map(({ key, ...rest }): SortKey => {
       assert(key.kind === 'output', 'only columns of the answer order a set');
-      return { ...rest, expression: present(items[key.column], 'an ordered column') };
+      const item = present(items[key.column], 'an ordered column');
+      return { ...rest, expression: carriedBy(item, this.scope.types) };
     });
     const { estimate } = rows;
     const input: TuplesPlan = {
@@ -276,6 +278,13 @@ export class Planner {
     };
     return sorted(input, keys, { items, columns, query });
   }
+}
+
+/** An Option is ordered by what it carries, and none is null. */
+function carriedBy(item: TypedExpression, types: Typespace): TypedExpression {
+  const inner = optionInnerType(item.type, types);
+  if (inner === undefined) return item;
+  return { kind: 'variant', operand: item, tag: 0, type: inner, isNullable: true };
 }
 
 interface Answer {
