@@ -1,12 +1,13 @@
 import { encodeValue } from '../../../values/encode.ts';
 import { bytesType, identityType, specialKindOf } from '../../../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../../../values/type.ts';
-import { resolveType, typeText } from '../../../values/typespace.ts';
+import { resolveType } from '../../../values/typespace.ts';
 import { badParameter, SqlFailure } from '../../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { intervalFromText } from '../functions/interval.ts';
 import { encodeLiteralText } from './literal.ts';
 import { noneBytes, someOf } from './option-bytes.ts';
+import { shownType } from './shown-type.ts';
 import type { ParameterSpec } from './typed.ts';
 
 /** What a request may give a parameter. */
@@ -53,7 +54,7 @@ function bindValue(
   const plain = resolveType(inner ?? type, typespace);
   const bytes = encodeParameter(value, plain);
   if (bytes === undefined) {
-    const typeName = typeText(plain, typespace);
+    const typeName = shownType(plain, typespace);
     throw badParameter(
       `The value of the parameter ${shown} cannot be read as \`${typeName}\`: ` +
         `it is a ${kindOf(value)}`,

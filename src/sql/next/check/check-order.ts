@@ -1,6 +1,5 @@
 import { specialKindOf } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
-import { typeText } from '../../../values/typespace.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, OrderItem, Span } from '../syntax/ast.ts';
 import { itemAt } from './check-grouping.ts';
@@ -9,6 +8,7 @@ import { requireResolved } from './coerce-query.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { isComparable } from './literal.ts';
+import { shownType } from './shown-type.ts';
 import { typeAlone } from './type-expression.ts';
 import type { OrderKey, OutputColumn, TypedExpression } from './typed.ts';
 import { nameHint } from './visibility.ts';
@@ -104,7 +104,7 @@ function requireOrdered(
   const inner = optionInnerType(type, typespace) ?? type;
   if (isComparable(inner) || specialKindOf(inner) === 'timeDuration') return;
   throw refuse(
-    `Cannot order by values of type \`${typeText(type, typespace)}\``,
+    `Cannot order by values of type \`${shownType(type, typespace)}\``,
     span,
     environment,
   );

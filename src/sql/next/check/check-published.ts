@@ -1,9 +1,10 @@
 import type { ProductType } from '../../../values/type.ts';
-import { typesEqual, typeText } from '../../../values/typespace.ts';
+import { typesEqual } from '../../../values/typespace.ts';
 import { invalid } from '../../failure.ts';
 import type { SqlSchema } from '../../schema.ts';
 import { parse } from '../syntax/parse.ts';
 import { checkRowSelect } from './check-subscription.ts';
+import { shownType } from './shown-type.ts';
 import { requireSubscriptionSurface } from './subscription-surface.ts';
 import type { TypedRead } from './typed.ts';
 import { ownerRights } from './visibility.ts';
@@ -50,7 +51,7 @@ export function checkViewQuery(text: string, schema: SqlSchema, expected: Produc
     elements: table.columns.map(({ name, type }) => ({ name, type })),
   };
   if (!haveEqualTypes(actual, expected, schema)) {
-    const [actualText, expectedText] = [actual, expected].map((type) => typeText(type, typespace));
+    const [actualText, expectedText] = [actual, expected].map((type) => shownType(type, typespace));
     throw invalid(`query returns \`${actualText}\` but view expects \`${expectedText}\``);
   }
   checkRowSelect(select, source, scope, true);

@@ -162,6 +162,15 @@ describe('fields', () => {
     });
   });
 
+  it('[sql 5.5] without a name go by their position', () => {
+    const elements = [{ name: undefined, type: { kind: 'u8' } }] as const;
+    const odd = sampleSchema({
+      tables: [{ name: 'odd', columns: { one: { kind: 'product', elements } } }],
+    });
+    const typed = checkedRead('SELECT one."0" AS v FROM odd', scopeFor(odd));
+    expect(columnTexts(typed.query.columns)).toBe('v U8');
+  });
+
   it('[sql 4] the last part is the column before anything else', () => {
     const shadow = sampleSchema({
       tables: [

@@ -1,12 +1,13 @@
 import { limits } from '../../../limits.ts';
 import type { AlgebraicType, Typespace } from '../../../values/type.ts';
-import { typesEqual, typeText } from '../../../values/typespace.ts';
+import { typesEqual } from '../../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../../failure.ts';
 import type { SqlSchema } from '../../schema.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
+import { shownType } from './shown-type.ts';
 import { sizeOf } from './size-of.ts';
 import { Structures } from './structures.ts';
 import type {
@@ -207,7 +208,7 @@ export function mismatch(
   hint?: string,
 ): SqlFailure {
   const { typespace } = environment.statement;
-  const { message } = unexpectedType(typeText(actual, typespace), typeText(required, typespace));
+  const { message } = unexpectedType(shownType(actual, typespace), shownType(required, typespace));
   return refuse(message, span, environment, hint);
 }
 

@@ -1,8 +1,9 @@
 import type { NamedType } from '../../../values/type.ts';
-import { resolveType, typeText } from '../../../values/typespace.ts';
+import { resolveType } from '../../../values/typespace.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import type { Span } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
+import { shownType } from './shown-type.ts';
 import type { TypedExpression } from './typed.ts';
 import { nameHint } from './visibility.ts';
 
@@ -17,7 +18,7 @@ export function fieldOf(
   const type = resolveType(operand.type, typespace);
   const { isNullable } = operand;
   if (type.kind === 'product') {
-    const element = type.elements.findIndex((candidate) => candidate.name === name);
+    const element = type.elements.findIndex((candidate, at) => isNamed(candidate, at, name));
     const found = type.elements[element];
     if (found === undefined) throw noField(operand, name, type.elements, span, environment);
     return {
@@ -29,7 +30,7 @@ export function fieldOf(
     };
   }
   if (type.kind === 'sum') {
-    const tag = type.variants.findIndex((candidate) => candidate.name === name);
+    const tag = type.variants.findIndex((candidate, at) => isNamed(candidate, at, name));
     const found = type.variants[tag];
     if (found !== undefined) {
       const inner = resolveType(found.type, typespace);
@@ -50,6 +51,11 @@ export function unwrapped(operand: TypedExpression, { statement }: Environment):
   return { kind: 'variant', operand, tag: 0, type, isNullable: true };
 }
 
+/** What has no name goes by its position, as messages show it: `pair."0"`. */
+function isNamed(candidate: NamedType, at: number, name: string): boolean {
+  return (candidate.name ?? String(at)) === name;
+}
+
 function noField(
   { type }: TypedExpression,
   name: string,
@@ -57,7 +63,7 @@ function noField(
   span: Span,
   environment: Environment,
 ): Error {
-  const typeName = typeText(type, environment.statement.typespace);
+  const typeName = shownType(type, environment.statement.typespace);
   const names = fields.flatMap((field) => field.name ?? []);
   const message = `The type \`${typeName}\` has no field \`${name}\``;
   return refuse(message, span, environment, nameHint(name, names));

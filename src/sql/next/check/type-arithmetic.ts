@@ -1,12 +1,12 @@
 import { timeDurationType } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
-import { typeText } from '../../../values/typespace.ts';
 import { arithmeticTypes, negatedType } from '../functions/arithmetic.ts';
 import { conversionOf } from '../functions/convert.ts';
 import { valueKindOf } from '../functions/value-kind.ts';
 import type { ArithmeticOperator, Expression, Span } from '../syntax/ast.ts';
 import { type Environment, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
+import { shownType } from './shown-type.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, type OpenExpression, ownType } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
@@ -118,7 +118,7 @@ function invalidOperator(
   environment: Environment,
   hint?: string,
 ): Error {
-  const typeName = typeText(type, environment.statement.typespace);
+  const typeName = shownType(type, environment.statement.typespace);
   const message = `Invalid binary operator \`${operator}\` for type \`${typeName}\``;
   return refuse(message, span, environment, hint);
 }

@@ -1,12 +1,12 @@
 import { limits } from '../../../limits.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
-import { typeText } from '../../../values/typespace.ts';
 import { findAggregate } from '../functions/aggregates.ts';
 import type { FunctionFamily, ResolvedFunction, ScalarFunction } from '../functions/function.ts';
 import { findFunction, functionNames } from '../functions/library.ts';
 import type { Call, Expression } from '../syntax/ast.ts';
 import { type Aggregates, type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
+import { shownType } from './shown-type.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen, ownType } from './type-literal.ts';
 import type { TypedAggregate, TypedExpression } from './typed.ts';
@@ -121,7 +121,7 @@ function noOverload(
     const type = inferred[at]?.type;
     return type === undefined
       ? environment.source.text(argument.span)
-      : typeText(type, environment.statement.typespace);
+      : shownType(type, environment.statement.typespace);
   });
   const message =
     `The function \`${family.name}\` does not take (${types.join(', ')}). ` +
@@ -140,7 +140,7 @@ function typeAggregate(name: string, call: Call, environment: Environment): Type
   const found = findAggregate(name, argument?.type, call.isDistinct);
   if (found === undefined) {
     const type =
-      argument === undefined ? '*' : typeText(argument.type, environment.statement.typespace);
+      argument === undefined ? '*' : shownType(argument.type, environment.statement.typespace);
     throw refuse(`The function \`${name}\` does not take (${type})`, call.span, environment);
   }
   const { function: made, result } = found;

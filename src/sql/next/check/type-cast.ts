@@ -8,7 +8,6 @@ import {
   uuidType,
 } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
-import { typeText } from '../../../values/typespace.ts';
 import { SqlFailure } from '../../failure.ts';
 import { conversionOf, optionInnerType } from '../functions/convert.ts';
 import { intervalFromText } from '../functions/interval.ts';
@@ -17,6 +16,7 @@ import type { Expression, Literal } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { encodeLiteralText } from './literal.ts';
+import { shownType } from './shown-type.ts';
 import { typeAlone, typeOpen } from './type-expression.ts';
 import { constant, typeLiteral } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
@@ -52,8 +52,8 @@ export function typeCast(
       ? unwrapped(alone, environment)
       : alone;
   if (conversionOf(typed.type, type, environment.statement.typespace) === undefined) {
-    const from = typeText(typed.type, environment.statement.typespace);
-    throw refuse(`Cannot convert \`${from}\` to \`${typeText(type)}\``, span, environment);
+    const from = shownType(typed.type, environment.statement.typespace);
+    throw refuse(`Cannot convert \`${from}\` to \`${shownType(type)}\``, span, environment);
   }
   return converted(typed, type, environment);
 }

@@ -1,10 +1,10 @@
 import { specialKindOf } from '../../../values/special-types.ts';
-import { typeText } from '../../../values/typespace.ts';
 import { promotedType } from '../functions/arithmetic.ts';
 import type { Comparison, ComparisonOperator, Expression, Span } from '../syntax/ast.ts';
 import { boolType, boolValue, type Environment, equalTypes, mismatch, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
 import { isComparable } from './literal.ts';
+import { shownType } from './shown-type.ts';
 import { infer, negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
 import { fitsNumber, isOpen } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
@@ -185,7 +185,7 @@ export function requireComparable(
   if (isComparable(type)) return;
   const isDuration = specialKindOf(type) === 'timeDuration';
   if (isDuration && !(isStored(left, environment) && isStored(right, environment))) return;
-  const typeName = typeText(type, environment.statement.typespace);
+  const typeName = shownType(type, environment.statement.typespace);
   throw refuse(
     `Invalid binary operator \`${operator}\` for type \`${typeName}\``,
     span,

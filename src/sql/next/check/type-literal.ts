@@ -1,12 +1,12 @@
 import { bytesType, specialKindOf } from '../../../values/special-types.ts';
 import type { AlgebraicType } from '../../../values/type.ts';
-import { typeText } from '../../../values/typespace.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
 import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
 import { encodeLiteralText } from './literal.ts';
 import { noneBytes } from './option-bytes.ts';
+import { shownType } from './shown-type.ts';
 import type { TypedConstant } from './typed.ts';
 
 /** What has no type of its own and takes that of its place. */
@@ -53,7 +53,7 @@ export function badLiteral(
   { span }: Expression,
   environment: Environment,
 ): Error {
-  const typeName = typeText(type, environment.statement.typespace);
+  const typeName = shownType(type, environment.statement.typespace);
   const message = `The literal expression \`${text}\` cannot be parsed as type \`${typeName}\``;
   const isOption = specialKindOf(type) === 'option';
   const hint = isOption
