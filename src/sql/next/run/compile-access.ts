@@ -149,7 +149,7 @@ function compileRange(
   const writeUpper = compileBound(upper, context);
   const writer = new BinaryWriter(64);
   const findPinned = compilePinnedRange(access, options);
-  return (state) => {
+  return (state, countMax) => {
     writer.reset();
     if (!writePrefix(state, writer)) return noRefs;
     const prefixLength = writer.length;
@@ -165,7 +165,9 @@ function compileRange(
       endLength: writer.length - prefixLength - startLength,
     };
     const table = state.table(number);
-    const refs = table.scanRange(indexOf(table, spec), range);
+    const index = indexOf(table, spec);
+    if (countMax !== undefined) return table.scanRange(index, range, { countMax, isDescending });
+    const refs = table.scanRange(index, range);
     return isDescending ? refs.reverse() : refs;
   };
 }

@@ -291,7 +291,8 @@ export class PlanCompiler {
       return (state) => new UniqueLookup(state, place, find, sieve);
     }
     const find = compileRefs(access, options);
-    return (state) => new RefScan(state, place, { find, sieve });
+    const isPartial = access.kind === 'range';
+    return (state) => new RefScan(state, place, { find, isPartial, sieve });
   }
 
   #loop(plan: LoopPlan): Maker<Tuples> {

@@ -1,3 +1,4 @@
+import { present } from '../../../assert.ts';
 import { offsetOf } from '../../../store/row-heap.ts';
 import { noRow, type RowRef, type RowRefs } from '../../../store/row-ref.ts';
 import type { Table } from '../../../store/table.ts';
@@ -74,8 +75,16 @@ export class TableScan implements Tuples {
   }
 }
 
-/** Finds the rows to look at; `undefined`: too many, look at all of them. */
-export type RefFinder = (state: ExecutionState) => RowRefs | undefined;
+/**
+ * Finds the rows to look at; `undefined`: too many, look at all of them. With `countMax` it may stop
+ * when it has so many; when there are fewer, they are all.
+ */
+export type RefFinder = (state: ExecutionState, countMax?: number) => RowRefs | undefined;
+
+/** What is fetched at first from a range: often that is all that is wanted of it. */
+const firstCount = 64;
+const growthFactor = 32;
+const wholeCount = 100_000;
 
 /** The rows that an index gives, in its order. */
 export class RefScan implements Tuples {
@@ -83,37 +92,47 @@ export class RefScan implements Tuples {
   readonly #table: Table;
   readonly #slot: number;
   readonly #find: RefFinder;
+  readonly #isPartial: boolean;
   readonly #sieve: Sieve;
   readonly #all: TableScan;
   #predicate: Predicate | undefined;
   #refs: RowRefs | undefined;
   #at = 0;
+  /** How many rows were asked for; infinite: all. */
+  #countMax = Number.POSITIVE_INFINITY;
 
   constructor(state: ExecutionState, place: TableSlot, options: RefScanOptions) {
     this.#state = state;
     this.#table = state.table(place.number);
     this.#slot = place.slot;
     this.#find = options.find;
+    this.#isPartial = options.isPartial;
     this.#sieve = options.sieve;
     this.#all = new TableScan(state, place, options.sieve);
   }
 
   open(): void {
-    this.#refs = this.#find(this.#state);
+    this.#countMax = this.#isPartial ? firstCount : Number.POSITIVE_INFINITY;
+    this.#refs = this.#find(this.#state, this.#isPartial ? firstCount : undefined);
     this.#at = 0;
     if (this.#refs === undefined) this.#all.open();
     else this.#predicate = this.#sieve.predicate?.(this.#state);
   }
 
   next(): Step {
-    const refs = this.#refs;
+    let refs = this.#refs;
     if (refs === undefined) return this.#all.next();
     const state = this.#state;
     const table = this.#table;
     const slot = this.#slot;
     const predicate = this.#predicate;
     const { condition } = this.#sieve;
-    while (this.#at < refs.length) {
+    for (;;) {
+      if (this.#at >= refs.length) {
+        if (refs.length < this.#countMax) return ended;
+        refs = this.#fetchMore(refs);
+        continue;
+      }
       if (--state.ticks <= 0 && state.mustPause()) return paused;
       const ref = refs[this.#at++] as number;
       const page = table.pageOf(ref);
@@ -124,12 +143,29 @@ export class RefScan implements Tuples {
       state.refs[slot] = ref;
       if (condition === undefined || condition(state)) return rowReady;
     }
-    return ended;
+  }
+
+  /** Finds the range again, and more of it; what was shown is not shown again. */
+  #fetchMore(shown: RowRefs): RowRefs {
+    this.#countMax *= growthFactor;
+    const isWhole = this.#countMax > wholeCount || this.#state.pins !== undefined;
+    if (isWhole) this.#countMax = Number.POSITIVE_INFINITY;
+    const found = present(
+      this.#find(this.#state, isWhole ? undefined : this.#countMax),
+      'the rows of a range',
+    );
+    // After a pause the order of equal keys may be another one.
+    const known = this.#state.pins === undefined ? undefined : new Set(shown);
+    this.#refs = known === undefined ? found : found.filter((ref) => !known.has(ref));
+    this.#at = known === undefined ? shown.length : 0;
+    return this.#refs;
   }
 }
 
 export interface RefScanOptions {
   readonly find: RefFinder;
+  /** It heeds `countMax`. */
+  readonly isPartial: boolean;
   readonly sieve: Sieve;
 }
 
