@@ -186,6 +186,10 @@ class Explainer {
         this.line(depth, `filter${this.#where(plan.conditions)}${numbers}`);
         this.tuples(plan.input, depth + 1);
         return;
+      case 'first':
+        this.line(depth, `first row${numbers}`);
+        this.tuples(plan.input, depth + 1);
+        return;
       case 'aggregate': {
         const { keys, aggregates } = plan.grouping;
         const names = aggregates.map(({ function: { name } }) => name).join(', ');
@@ -282,6 +286,7 @@ class Explainer {
         this.#collectNames(plan.inner);
         return;
       case 'filter':
+      case 'first':
       case 'aggregate':
         this.#collectNames(plan.input);
         return;
@@ -327,6 +332,7 @@ function secrecyOf(plan: TuplesPlan): SourcePlan['secrecy'] {
     case 'hash':
       return stricter(secrecyOf(plan.outer), secrecyOf(plan.inner));
     case 'filter':
+    case 'first':
       return secrecyOf(plan.input);
     case 'aggregate':
       return afterRows(secrecyOf(plan.input));

@@ -1,4 +1,5 @@
 import type { IndexSpec } from '../../../schema/catalog.ts';
+import type { TypedGrouping } from '../check/typed.ts';
 import type { Access, PlanOptions, SlotPlan, SortKey, SourcePlan, TuplesPlan } from './plan.ts';
 
 /**
@@ -13,6 +14,29 @@ export function orderedByIndex(
 ): TuplesPlan | undefined {
   if (!useIndexes || !optimise) return undefined;
   return withFirst(input, (first) => orderedSource(first, keys, slots));
+}
+
+/**
+ * The tuple that has the answer of the only aggregate, MIN or MAX of a column, if an index leads
+ * there at once.
+ */
+export function extremeByIndex(
+  input: TuplesPlan,
+  { keys, aggregates }: TypedGrouping,
+  options: PlanOptions,
+  slots: readonly SlotPlan[],
+): TuplesPlan | undefined {
+  const [only] = aggregates;
+  if (keys.length > 0 || only === undefined || aggregates.length > 1) return undefined;
+  const { argument } = only;
+  const { name } = only.function;
+  if ((name !== 'min' && name !== 'max') || argument?.kind !== 'column') return undefined;
+  // With conditions left, the walk along the index could be the longer way.
+  if (input.kind !== 'source' || input.conditions.length > 0) return undefined;
+  const key = { expression: argument, isDescending: name === 'max', isNullsFirst: false };
+  const ordered = orderedByIndex(input, [key], options, slots);
+  if (ordered === undefined) return undefined;
+  return { kind: 'first', input: ordered, estimate: { rows: 1, cost: 1 } };
 }
 
 function withFirst(

@@ -157,6 +157,19 @@ describe('order and counts', () => {
     ]);
   });
 
+  it('finds the smallest and the greatest key at the end of an index', () => {
+    const plan = explain('SELECT MAX(id) AS m FROM note');
+    expect(plan).toContain('first row\n      range of note by note_id_idx_btree (all, descending)');
+    expect(lab.rows('SELECT MAX(id) AS m FROM note')).toEqual([[{ tag: 0, value: 199 }]]);
+    const sql = 'SELECT MIN(sent) AS m FROM note WHERE room = 3';
+    expect(explain(sql)).toContain('first row');
+    expect(lab.rows(sql)).toEqual([[{ tag: 0, value: 3n }]]);
+    expect(lab.rows('SELECT MIN(id) AS m FROM note WHERE id > 999')).toEqual([
+      [{ tag: 1, value: [] }],
+    ]);
+    expect(explain('SELECT MIN(id) AS m FROM note WHERE sent > 3')).not.toContain('first row');
+  });
+
   it('counts a whole table without looking at it', () => {
     expect(explain('SELECT COUNT(*) AS n FROM note')).toBe('count of note');
     expect(lab.rows('SELECT COUNT(*) AS n FROM note')).toEqual([[200n]]);

@@ -87,6 +87,7 @@ export type TuplesPlan =
   | LoopPlan
   | HashPlan
   | FilterPlan
+  | FirstPlan
   | AggregatePlan;
 
 /** The rows of one relation that satisfy conditions. */
@@ -173,6 +174,13 @@ export interface FilterPlan {
   readonly kind: 'filter';
   readonly input: TuplesPlan;
   readonly conditions: readonly TypedExpression[];
+  readonly estimate: Estimate;
+}
+
+/** The first tuple only: in the order of an index it has the smallest or the greatest value. */
+export interface FirstPlan {
+  readonly kind: 'first';
+  readonly input: TuplesPlan;
   readonly estimate: Estimate;
 }
 

@@ -13,7 +13,7 @@ import { optionInnerType } from '../functions/convert.ts';
 import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from './expression.ts';
 import { type FlatBlock, type FlatRelation, flattenBlock } from './flatten.ts';
 import { filtered, joinRelations } from './join-order.ts';
-import { orderedByIndex } from './order-by-index.ts';
+import { extremeByIndex, orderedByIndex } from './order-by-index.ts';
 import type {
   AggregatePlan,
   PlanOptions,
@@ -210,7 +210,13 @@ export class Planner {
     const { rows, cost } = input.estimate;
     const groups = grouping.keys.length === 0 ? 1 : Math.max(1, rows / 10);
     const estimate = { rows: groups, cost: cost + rows };
-    const aggregate: AggregatePlan = { kind: 'aggregate', input, grouping, estimate };
+    const extreme = extremeByIndex(input, grouping, this.scope.options, this.slots);
+    const aggregate: AggregatePlan = {
+      kind: 'aggregate',
+      input: extreme ?? input,
+      grouping,
+      estimate,
+    };
     return filtered(aggregate, having === undefined ? [] : [having]);
   }
 

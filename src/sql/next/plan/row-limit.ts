@@ -117,6 +117,7 @@ class RowEstimate {
       }
       case 'filter':
         return filtered(this.#ofTuples(plan.input), plan.conditions);
+      case 'first':
       case 'aggregate':
         return this.#ofTuples(plan.input);
       default:

@@ -275,6 +275,9 @@ function eachExpressionOfTuples(plan: TuplesPlan, visit: ExpressionVisitor): voi
       for (const term of plan.conditions) visit(term, plan.input.estimate.rows);
       eachExpressionOfTuples(plan.input, visit);
       return;
+    case 'first':
+      eachExpressionOfTuples(plan.input, visit);
+      return;
     case 'aggregate':
       for (const key of plan.grouping.keys) visit(key, plan.input.estimate.rows);
       for (const { argument } of plan.grouping.aggregates) {

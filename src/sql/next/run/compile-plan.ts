@@ -34,6 +34,7 @@ import {
   DerivedSource,
   Distinct,
   Filter,
+  FirstTuple,
   Limit,
   type LimitBounds,
   NoTuples,
@@ -214,6 +215,10 @@ export class PlanCompiler {
         const condition = compileConditions(plan.conditions, this.context);
         if (condition === undefined) return input;
         return (state) => new Filter(state, input(state), condition);
+      }
+      case 'first': {
+        const input = this.tuples(plan.input);
+        return (state) => new FirstTuple(input(state));
       }
       case 'aggregate': {
         const input = this.tuples(plan.input);

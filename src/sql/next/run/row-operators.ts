@@ -32,6 +32,28 @@ export class NoTuples implements Tuples {
   }
 }
 
+/** No more than one tuple of its input. */
+export class FirstTuple implements Tuples {
+  readonly #input: Tuples;
+  #isShown = false;
+
+  constructor(input: Tuples) {
+    this.#input = input;
+  }
+
+  open(): void {
+    this.#input.open();
+    this.#isShown = false;
+  }
+
+  next(): Step {
+    if (this.#isShown) return ended;
+    const step = this.#input.next();
+    if (step === rowReady) this.#isShown = true;
+    return step;
+  }
+}
+
 export class Filter implements Tuples {
   readonly #state: ExecutionState;
   readonly #input: Tuples;
