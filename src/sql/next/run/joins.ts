@@ -151,6 +151,7 @@ export class HashJoin implements Tuples {
   #isInside = false;
   #isMatched = false;
   #at = -1;
+  #taken = 0;
 
   constructor(state: ExecutionState, outer: Tuples, inner: KeptTuples, options: HashJoinOptions) {
     this.#state = state;
@@ -166,6 +167,8 @@ export class HashJoin implements Tuples {
     this.#isFilled = false;
     this.#last.clear();
     this.#before.clear();
+    this.#state.budget.giveBack(this.#taken);
+    this.#taken = 0;
     this.#inner.open();
   }
 
@@ -201,7 +204,10 @@ export class HashJoin implements Tuples {
     const key = this.#options.innerKey(this.#state);
     if (key === undefined) return false;
     const number = this.#before.length;
-    if ((number & 0xff) === 0) this.#state.budget.take(256 * bytesPerEntry);
+    if ((number & 0xff) === 0xff) {
+      this.#state.budget.take(256 * bytesPerEntry);
+      this.#taken += 256 * bytesPerEntry;
+    }
     this.#before.push(this.#last.get(key) ?? -1);
     this.#last.set(key, number);
     return true;

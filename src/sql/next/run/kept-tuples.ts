@@ -24,6 +24,7 @@ export class KeptRefs implements KeptTuples {
   readonly #table: Table;
   readonly #slot: number;
   readonly #refs = new RefList();
+  #taken = 0;
 
   constructor(state: ExecutionState, input: Tuples, table: Table, slot: number) {
     this.#state = state;
@@ -37,6 +38,8 @@ export class KeptRefs implements KeptTuples {
   }
 
   open(): void {
+    this.#state.budget.giveBack(this.#taken);
+    this.#taken = 0;
     this.#refs.clear();
     this.#input.open();
   }
@@ -48,7 +51,10 @@ export class KeptRefs implements KeptTuples {
       const step = this.#input.next();
       if (step !== rowReady) return step;
       if (accept !== undefined && !accept()) continue;
-      if ((this.#refs.length & 0xfff) === 0xfff) budget.take(4 * 0x1000);
+      if ((this.#refs.length & 0xfff) === 0xfff) {
+        budget.take(4 * 0x1000);
+        this.#taken += 4 * 0x1000;
+      }
       this.#refs.push(refs[slot] as number);
     }
   }

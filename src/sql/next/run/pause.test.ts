@@ -132,3 +132,18 @@ describe('null', () => {
     expect(first('x DESC NULLS LAST')).toEqual([{ tag: 0, value: 6 }]);
   });
 });
+
+describe('memory', () => {
+  it('is given back when a subquery is asked again', () => {
+    const lab = makeLab();
+    const top = '(SELECT b.id FROM b WHERE b.k = a.k ORDER BY b.id DESC LIMIT 1)';
+    const joined =
+      '(SELECT COUNT(*) FROM b JOIN b AS c ON b.k + 0 = c.k + 0 WHERE b.id > a.k AND c.id > a.k)';
+    const groups =
+      '(SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM b WHERE b.id > a.k GROUP BY b.k) AS g)';
+    for (const subquery of [top, joined, groups]) {
+      const sql = `SELECT a.id, ${subquery} AS m FROM a JOIN a AS o ON a.v <> o.v`;
+      expect(lab.rows(sql, { memoryBytesMax: 64 * 1024 }).length).toBeGreaterThan(1_000);
+    }
+  });
+});

@@ -225,6 +225,7 @@ export class TopRows implements Rows {
   readonly #countOf: (state: ExecutionState) => number;
   readonly #sink = new ByteSink();
   #heap: TopRow[] = [];
+  #taken = 0;
   #count = 0;
   #seen = 0;
   #isCollected = false;
@@ -244,6 +245,8 @@ export class TopRows implements Rows {
 
   open(): void {
     this.#input.open();
+    this.#state.budget.giveBack(this.#taken);
+    this.#taken = 0;
     this.#heap = [];
     this.#count = this.#countOf(this.#state);
     this.#seen = 0;
@@ -316,7 +319,9 @@ export class TopRows implements Rows {
 
   #push(row: TopRow): void {
     const heap = this.#heap;
-    this.#state.budget.take(row.bytes.length + topRowBytes);
+    const bytes = row.bytes.length + topRowBytes;
+    this.#state.budget.take(bytes);
+    this.#taken += bytes;
     let at = heap.length;
     heap.push(row);
     while (at > 0) {
