@@ -8,7 +8,6 @@ import {
   type Kind,
   max,
   min,
-  promote,
   type Range,
   rangeOf,
 } from './kinds.ts';
@@ -66,7 +65,8 @@ function integerArithmetic(wish: Wish, kind: IntegerKind): Expression | undefine
 /** Two operands that meet in `kind`; the first has a type of its own. */
 function operandsOf({ random, operand }: Wish, kind: IntegerKind): [Expression, Expression] {
   if (random.chance(0.4)) return [operand(kind), literal(kind, literalValue(kind, random))];
-  const partners = integerKinds.filter((other) => promote(kind, other) === kind);
+  // U256 meets signed numbers in I256, which does not hold it: that is an error of its own.
+  const partners = integerKinds.filter((other) => isWithin(rangeOf(other), rangeOf(kind)));
   const pair: [Expression, Expression] = [operand(kind), operand(random.pick(partners))];
   return random.chance(0.5) ? pair : [pair[1], pair[0]];
 }

@@ -1,4 +1,15 @@
-import { castNameOf, isInteger, isNumber, type Kind, max, min, type Range } from './kinds.ts';
+import {
+  castNameOf,
+  isInteger,
+  isNumber,
+  isWithin,
+  type Kind,
+  max,
+  min,
+  promote,
+  type Range,
+  rangeOf,
+} from './kinds.ts';
 import { randomArithmetic } from './random-arithmetic.ts';
 import { literalValue } from './random-schema.ts';
 import { nameable, type Scope } from './scope.ts';
@@ -245,7 +256,15 @@ function mixedComparison(scope: Scope, depth: number): Expression | undefined {
   const operand = () => b;
   const computed = randomArithmetic({ random, kind: b.kind, operand, mayRaise: scope.mayRaise });
   if (computed === undefined || depth < 0) return undefined;
+  if (!canMeet(a.kind, b.kind)) return undefined;
   return condition([a, ` ${random.pick(operators)} `, computed]);
+}
+
+/** U256 has no signed type above it. */
+function canMeet(a: Kind, b: Kind): boolean {
+  if (!isInteger(a) || !isInteger(b)) return true;
+  const common = promote(a, b);
+  return isInteger(common) && [a, b].every((kind) => isWithin(rangeOf(kind), rangeOf(common)));
 }
 
 function like({ random }: Scope, operand: Expression): Expression {
