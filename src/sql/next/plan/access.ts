@@ -46,7 +46,7 @@ export function chooseAccess(
   for (const index of indexes) {
     const candidates = [
       pointAccess(index, bounds, conjuncts, scope),
-      listAccess(index, conjuncts, scope),
+      listAccess(index, bounds, conjuncts, scope),
       rangeAccess(index, bounds, conjuncts, scope),
       amongAccess(index, conjuncts, scope),
     ];
@@ -127,20 +127,50 @@ function bucketOf(index: IndexSpec, { statistics, table }: AccessScope): number 
   return Math.min(rowCount, index.isUnique ? 1 : statistics.rowsPerKey(table, index));
 }
 
-/** `column IN (…)`, or the same written with OR, for an index of this column alone. */
+/** More keys than that are looked up one by one no faster than all rows are looked at. */
+const listedKeysMax = 1_000;
+
+/**
+ * All columns of an index fixed, some of them to one of several values: `column IN (…)`, or the
+ * same written with OR.
+ */
 function listAccess(
   index: IndexSpec,
+  bounds: ReadonlyMap<number, readonly Bound[]>,
   conjuncts: readonly TypedExpression[],
   scope: AccessScope,
 ): ChosenAccess | undefined {
-  const [column] = index.columns;
-  if (index.columns.length !== 1) return undefined;
+  const used = new Set<TypedExpression>();
+  let keys: readonly (readonly TypedExpression[])[] = [[]];
+  for (const column of index.columns) {
+    const allowed = allowedValues(column, bounds, conjuncts, scope);
+    if (allowed === undefined) return undefined;
+    used.add(allowed.conjunct);
+    keys = keys.flatMap((key) => allowed.values.map((value) => [...key, value]));
+    if (keys.length > listedKeysMax && index.columns.length > 1) return undefined;
+  }
+  const rest = conjuncts.filter((term) => !used.has(term));
+  const rows = bucketOf(index, scope) * keys.length;
+  return { access: { kind: 'points', index, keys }, rest, rows };
+}
+
+interface AllowedValues {
+  readonly values: readonly TypedExpression[];
+  /** The condition that allows no others. */
+  readonly conjunct: TypedExpression;
+}
+
+function allowedValues(
+  column: number,
+  bounds: ReadonlyMap<number, readonly Bound[]>,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): AllowedValues | undefined {
+  const equal = bounds.get(column)?.find(({ operator }) => operator === '=');
+  if (equal !== undefined) return { values: [equal.value], conjunct: equal.conjunct };
   for (const conjunct of conjuncts) {
     const values = listOf(conjunct, scope.slot, column);
-    if (values === undefined || !values.every((value) => isKey(value, scope))) continue;
-    const rest = conjuncts.filter((other) => other !== conjunct);
-    const rows = bucketOf(index, scope) * values.length;
-    return { access: { kind: 'points', index, keys: values.map((value) => [value]) }, rest, rows };
+    if (values?.every((value) => isKey(value, scope)) === true) return { values, conjunct };
   }
   return undefined;
 }

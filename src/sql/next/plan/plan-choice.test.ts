@@ -63,6 +63,13 @@ describe('choice of access', () => {
     expect(accessOf('id IN (1, 2, 2)')).toBe('look up note by note_id_idx_btree (1; 2; 2)');
     expect(accessOf('id = 1 OR id = 4')).toBe('look up note by note_id_idx_btree (1; 4)');
     expect(lab.rows('SELECT id FROM note WHERE id IN (1, 2, 2, 999)')).toEqual([[1], [2]]);
+    expect(accessOf('room = 2 AND sent IN (2, 12, 3)')).toBe(
+      'look up note by note_room_sent_idx_btree (2, 2; 2, 12; 2, 3)',
+    );
+    expect(lab.rows('SELECT id FROM note WHERE room = 2 AND sent IN (2, 12, 3)')).toEqual([
+      [2],
+      [12],
+    ]);
   });
 
   it('scans where no index helps', () => {

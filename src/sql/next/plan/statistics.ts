@@ -11,8 +11,11 @@ export interface Statistics {
   rowsPerKey(table: TableSpec, index: IndexSpec): number;
 }
 
-/** Reads the numbers off the tables; a bucket is estimated from a few rows of the table. */
-export function statisticsOf(tables: SqlTables): Statistics {
+/**
+ * Reads the numbers off the tables. In a table of at most `countedRowsMax` rows the keys are counted;
+ * in a larger one their number is estimated from a few rows.
+ */
+export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): Statistics {
   const known = new Map<number, number>();
   return {
     rowCount: (spec) => tables.table(spec.id).rowCount,
@@ -20,9 +23,11 @@ export function statisticsOf(tables: SqlTables): Statistics {
       if (index.isUnique) return 1;
       const before = known.get(index.id);
       if (before !== undefined) return before;
-      const sampled = sampleBucket(tables.table(spec.id), index);
-      known.set(index.id, sampled);
-      return sampled;
+      const table = tables.table(spec.id);
+      const isCounted = table.rowCount <= countedRowsMax;
+      const found = isCounted ? countBuckets(table, index) : sampleBucket(table, index);
+      known.set(index.id, found);
+      return found;
     },
   };
 }
@@ -33,7 +38,18 @@ export const unknownStatistics: Statistics = {
   rowsPerKey: (_table, index) => (index.isUnique ? 1 : 10),
 };
 
+/** Rows by number of different keys. */
+function countBuckets(table: Table, { columns }: IndexSpec): number {
+  const keys = new Set<string>();
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
+    keys.add(keyOf(table.shape, columns, table.pageOf(ref), table.offsetOf(ref)).join());
+  }
+  return keys.size === 0 ? 1 : table.rowCount / keys.size;
+}
+
 const sampleCount = 5;
+/** After a bucket of so many rows no more are looked at: finding them all takes its time. */
+const longBucket = 20_000;
 
 /** Long buckets are met more often than short ones, so the mean is the harmonic one. */
 function sampleBucket(table: Table, spec: IndexSpec): number {
@@ -47,6 +63,7 @@ function sampleBucket(table: Table, spec: IndexSpec): number {
     if (size === 0) continue;
     sum += 1 / size;
     count++;
+    if (size > longBucket) break;
   }
   return count === 0 ? 1 : Math.max(1, count / sum);
 }
