@@ -39,6 +39,13 @@ const regressions: readonly Regression[] = [
     orderedBy: [0],
   },
   {
+    name: 'the count of a table, united with what may be null',
+    tables: { 't0(id u16, c2 u16?) [unique:btree:id]': [], 't2(id u32) []': [[7n], [5n]] },
+    ours: 'SELECT COUNT(*) AS x FROM t2 UNION SELECT SUM(c2.some) AS y FROM t0',
+    postgres: 'SELECT COUNT(*)::numeric AS x FROM t2 UNION SELECT SUM(c2) AS y FROM t0',
+    kinds: ['u64'],
+  },
+  {
     name: 'a list of one duration',
     tables: {
       't0(id u64, c1 duration?) [unique:hash:id]': [

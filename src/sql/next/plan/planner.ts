@@ -174,7 +174,7 @@ export class Planner {
 
   #block(query: TypedQuery, block: TypedBlock, columns: readonly OutputColumn[]): RowsPlan {
     const flat = this.#flatten(block, query.order);
-    const counted = this.#countOfTable(flat, query);
+    const counted = this.#countOfTable(flat, columns);
     if (counted !== undefined) return counted;
     const input = this.#grouped(flat, this.#tuples(flat));
     const { items } = flat;
@@ -221,7 +221,7 @@ export class Planner {
   }
 
   /** `SELECT COUNT(*)` of a table as a whole. */
-  #countOfTable(block: FlatBlock, query: TypedQuery): RowsPlan | undefined {
+  #countOfTable(block: FlatBlock, columns: readonly OutputColumn[]): RowsPlan | undefined {
     const { relations, grouping, items, having, conjuncts } = block;
     const [only] = relations;
     if (!this.scope.options.optimise || grouping === undefined || only === undefined) {
@@ -236,7 +236,7 @@ export class Planner {
       return undefined;
     }
     if (aggregate?.argument !== undefined || item?.kind !== 'value') return undefined;
-    if (query.columns[0]?.isNullable !== false) return undefined;
+    if (columns[0]?.isNullable !== false) return undefined;
     this.noteTable(slot, source.table);
     const { table } = source;
     const rows = this.scope.statistics.rowCount(table);
