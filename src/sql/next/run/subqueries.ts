@@ -23,6 +23,9 @@ import {
 } from './stages.ts';
 import { valueReaderOf } from './value-codec.ts';
 
+/** Rows that are looked at without a pause, about a millisecond's worth. */
+const deferredCostMax = 10_000;
+
 /** Subqueries inside expressions: how they are run, and what is kept of their answers. */
 export class CompiledSubqueries {
   /** Those that are answered once, inner ones before the outer ones that ask them. */
@@ -89,8 +92,13 @@ export class CompiledSubqueries {
       return new RowCollector<Answer>(state, rows(state), answer);
     });
     this.#stageOf.set(subquery, stage);
-    this.stages.push(stage);
+    this.#announce(stage, plan.rows);
     return stage;
+  }
+
+  /** What is answered quickly waits until it is asked: maybe it never is. */
+  #announce(stage: Stage, rows: RowsPlan): void {
+    if (rows.estimate.cost > deferredCostMax) this.stages.push(stage);
   }
 
   #once(subquery: TypedSubquery): Evaluator {
@@ -149,7 +157,7 @@ export class CompiledSubqueries {
     const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
       return new KeyCollector(state, { tuples: input(state), keyOf: innerKey });
     });
-    this.stages.push(stage);
+    this.#announce(stage, rows);
     return (frame) => {
       const key = outerKey(frame);
       return key !== undefined && stage.answerIn(frame as ExecutionState).has(key);
@@ -170,7 +178,7 @@ export class CompiledSubqueries {
     const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
       return new GroupCollector(state, { tuples: input(state), keyOf: innerKey, evaluate });
     });
-    this.stages.push(stage);
+    this.#announce(stage, rows);
     const absent = this.#each(subquery, { rows: plan.absent, column: plan.column });
     const each = this.#each(subquery, { rows: plan.each, column: plan.column });
     const outerKey = compileHashKey(plan.keys, context);
