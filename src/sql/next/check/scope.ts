@@ -107,7 +107,7 @@ export function requireDistinct(
  */
 function findColumn(
   parts: readonly string[],
-  { span }: ColumnReference,
+  reference: ColumnReference,
   environment: Environment,
 ): TypedColumn | undefined {
   const { scope, statement } = environment;
@@ -118,10 +118,13 @@ function findColumn(
       if (qualifier !== undefined && relation.name !== qualifier) continue;
       const at = columnPosition(relation.columns, name);
       if (at !== -1) {
-        if (qualifier === undefined && block.relations.length > 1) {
-          throw refuse(unqualifiedMessage, span, environment);
+        const column = columnAt(relation, at, statement.typespace);
+        // What follows a name that can have no fields makes it the name of a relation.
+        const isColumn = parts.length === reference.parts.length || hasFields(column, environment);
+        if (qualifier === undefined && block.relations.length > 1 && isColumn) {
+          throw refuse(unqualifiedMessage, reference.span, environment);
         }
-        return columnAt(relation, at, statement.typespace);
+        return column;
       }
       // A nearer relation of this name hides the outer ones, columns and all.
       if (qualifier !== undefined) return undefined;
