@@ -115,7 +115,8 @@ export class Table {
 
   /**
    * The rows inside the bounds, in key order; none when the bounds are inverted. With `part`, about
-   * so many at one end. Throws `DecodeError`. Asserts that the index supports ranges (hash indexes do not).
+   * so many at one end. Throws `DecodeError`. Asserts that the index supports ranges (hash indexes
+   * do not).
    */
   scanRange(index: Index, bounds: RangeRequest, part?: RangePart): RowRefs {
     return index.scanRange(bounds, part);

@@ -11,7 +11,7 @@ export function conjunctsOf(condition: TypedExpression | undefined): readonly Ty
   return [positive];
 }
 
-export const conditionType: ValueType = { type: { kind: 'bool' }, isNullable: true };
+const conditionType: ValueType = { type: { kind: 'bool' }, isNullable: true };
 
 export function conjunction(terms: readonly TypedExpression[]): TypedExpression | undefined {
   const [first] = terms;

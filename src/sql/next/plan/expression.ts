@@ -47,7 +47,7 @@ export function operandsOf(expression: TypedExpression): readonly TypedExpressio
 }
 
 /** Decides about one expression; `undefined` leaves it to its operands. */
-export type Replacement = (expression: TypedExpression) => TypedExpression | undefined;
+type Replacement = (expression: TypedExpression) => TypedExpression | undefined;
 
 /** Rewrites from the top down, queries inside included. What is replaced is not looked into. */
 export function mapExpression(e: TypedExpression, replace: Replacement): TypedExpression {
@@ -99,7 +99,7 @@ export function mapExpression(e: TypedExpression, replace: Replacement): TypedEx
   }
 }
 
-export function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
+function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
   const map = (e: TypedExpression): TypedExpression => mapExpression(e, replace);
   const { body } = query;
   return {
@@ -118,7 +118,7 @@ export function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
   };
 }
 
-export function mapBlock(block: TypedBlock, replace: Replacement): TypedBlock {
+function mapBlock(block: TypedBlock, replace: Replacement): TypedBlock {
   const map = (e: TypedExpression): TypedExpression => mapExpression(e, replace);
   const { grouping } = block;
   return {
@@ -211,7 +211,7 @@ export function needsOf(expression: TypedExpression): Needs {
   return needs;
 }
 
-export function needsOfQuery(query: TypedQuery): Needs {
+function needsOfQuery(query: TypedQuery): Needs {
   return gather((visit) => visitQuery(query, visit));
 }
 
@@ -280,15 +280,7 @@ export function hasSubquery(expression: TypedExpression): boolean {
   return operandsOf(expression).some(hasSubquery);
 }
 
-/** True when nothing but the request decides its value: constants, parameters, functions of them. */
+/** True when the request alone decides its value: constants, parameters, functions of them. */
 export function isRequestValue(expression: TypedExpression): boolean {
   return !hasSubquery(expression) && isFree(needsOf(expression));
-}
-
-export function sameExpression(a: TypedExpression, b: TypedExpression): boolean {
-  if (a === b) return true;
-  if (a.kind !== b.kind) return false;
-  if (a.kind === 'column' && b.kind === 'column') return a.slot === b.slot && a.column === b.column;
-  if (a.kind === 'value' && b.kind === 'value') return a.value === b.value;
-  return false;
 }

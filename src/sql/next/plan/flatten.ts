@@ -1,7 +1,6 @@
 import { assert, present } from '../../../assert.ts';
 import type {
   OrderKey,
-  OutputColumn,
   TypedBlock,
   TypedExpression,
   TypedGrouping,
@@ -307,7 +306,7 @@ function openableBlock({ body, limit, offset }: TypedQuery): TypedBlock | undefi
   return body;
 }
 
-export function substitute(
+function substitute(
   expression: TypedExpression,
   slot: number,
   items: readonly TypedExpression[],
@@ -319,5 +318,3 @@ export function substitute(
     return e.isNullable && item.kind === 'column' ? { ...item, isNullable: true } : item;
   });
 }
-
-export type { OutputColumn };

@@ -12,8 +12,8 @@ export interface Statistics {
 }
 
 /**
- * Reads the numbers off the tables. In a table of at most `countedRowsMax` rows the keys are counted;
- * in a larger one their number is estimated from a few rows.
+ * Reads the numbers off the tables. In a table of at most `countedRowsMax` rows the keys are
+ * counted; in a larger one their number is estimated from a few rows.
  */
 export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): Statistics {
   const known = new Map<number, number>();

@@ -52,7 +52,7 @@ export function compileMapKey(
   };
 }
 
-/** Parts follow each other without being mistaken for one another: one key has one type per part. */
+/** Parts in a row are not mistaken for others: one key has one type for each part. */
 function textOfPart(part: KeyPart): string {
   switch (typeof part) {
     case 'string':

@@ -78,7 +78,7 @@ function condition(dice: Dice, names: readonly string[], depth = 2): string {
     `COALESCE(${relation}.o, 1) ${sign} ${number}`,
     `${relation}.name LIKE '${dice.of(['x%', '%y', '_', '%'])}'`,
     `${relation}.v + ${relation}.k ${sign} ${number}`,
-    `EXISTS (SELECT q.id FROM ${inner} AS q WHERE q.${column} = ${relation}.${dice.of(['k', 'v'])})`,
+    `EXISTS (SELECT q.id FROM ${inner} AS q WHERE q.${column} = ${relation}.v)`,
     `NOT EXISTS (SELECT q.id FROM ${inner} AS q WHERE q.k = ${relation}.k AND q.v > ${number})`,
     `${relation}.${column} IN (SELECT q.v FROM ${inner} AS q WHERE q.k > ${number})`,
     `${relation}.${column} NOT IN (SELECT q.o.some FROM ${inner} AS q WHERE q.k > ${number})`,
@@ -126,7 +126,8 @@ function select(dice: Dice): string {
   switch (dice.below(5)) {
     case 0:
       return (
-        `SELECT ${first}.k AS g, COUNT(*) AS n, SUM(${last}.v) AS s, COUNT(DISTINCT ${last}.k) AS d,` +
+        `SELECT ${first}.k AS g, COUNT(*) AS n, SUM(${last}.v) AS s,` +
+        ` COUNT(DISTINCT ${last}.k) AS d,` +
         ` MIN(${last}.name) AS m FROM ${from}${where} GROUP BY ${first}.k`
       );
     case 1:

@@ -76,8 +76,8 @@ export class TableScan implements Tuples {
 }
 
 /**
- * Finds the rows to look at; `undefined`: too many, look at all of them. With `countMax` it may stop
- * when it has so many; when there are fewer, they are all.
+ * Finds the rows to look at; `undefined`: too many, look at all of them. With `countMax` it may
+ * stop when it has so many; when there are fewer, they are all.
  */
 export type RefFinder = (state: ExecutionState, countMax?: number) => RowRefs | undefined;
 

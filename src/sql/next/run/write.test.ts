@@ -36,7 +36,8 @@ describe('INSERT', () => {
 
   it('[sql 3.2] fails as a whole when a value is taken', () => {
     expect(() => lab.write('INSERT INTO t (id, v) VALUES (4, 40), (1, 11)')).toThrow(
-      "IndexError: Unique constraint violation 't_id_idx_btree' in table 't': column(s): '[\"id\"]' value: 1",
+      "IndexError: Unique constraint violation 't_id_idx_btree' in table 't': " +
+        'column(s): \'["id"]\' value: 1',
     );
     expect(all('t')).toHaveLength(3);
   });
