@@ -6,15 +6,31 @@ import { statisticsOf } from './plan/statistics.ts';
 
 /**
  * Refuses a read whose estimate exceeds the system variable `row_limit`. It bounds the rows that
- * are looked at, not those that come out; the owner is not asked to pass here.
+ * are looked at, not those that come out; the owner is not asked to pass here. `visibleSizes` has
+ * the sizes of tables with hidden rows, as the caller sees them.
  */
-export function requireWithinRowLimit(plan: ReadPlan, tables: SqlTables): void {
+export function requireWithinRowLimit(
+  plan: ReadPlan,
+  tables: SqlTables,
+  visibleSizes: ReadonlyMap<number, number> = noSizes,
+): void {
   const limit = rowLimitOf(tables);
   if (limit === undefined) return;
-  const estimate = estimateScan(plan, statisticsOf(tables, countedRowsMax));
+  const known = statisticsOf(tables, countedRowsMax);
+  const estimate = estimateScan(plan, {
+    rowCount: (table) => visibleSizes.get(table.id) ?? known.rowCount(table),
+    rowsPerKey: (table, index) => {
+      const size = visibleSizes.get(table.id);
+      // How the visible rows spread over the keys is not looked into: all may have the same.
+      if (size !== undefined) return index.isUnique ? 1 : Math.max(1, size);
+      return known.rowsPerKey(table, index);
+    },
+  });
   if (estimate <= limit) return;
   throw overBudget(`Estimated cardinality (${estimate} rows) exceeds limit (${limit} rows)`);
 }
+
+const noSizes: ReadonlyMap<number, number> = new Map();
 
 /** Keys of larger tables are estimated: counting them would cost more than the statement. */
 const countedRowsMax = 20_000;
@@ -27,7 +43,7 @@ const rowLimitKey = Uint8Array.of(9, 0, 0, 0, ...new TextEncoder().encode('row_l
 const u64Tag = 8;
 
 /** The value in `st_var`, if it was set to a U64. */
-function rowLimitOf(tables: SqlTables): bigint | undefined {
+export function rowLimitOf(tables: SqlTables): bigint | undefined {
   const table = tables.table(variableTableId);
   const index = table.indexes.find((candidate) => candidate.isUnique);
   if (index === undefined) return undefined;

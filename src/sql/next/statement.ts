@@ -1,9 +1,12 @@
+import { assert } from '../../assert.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { SqlSchema, SqlTables } from '../schema.ts';
 import { bindParameters, type ParameterValue } from './check/bind.ts';
 import { check } from './check/check.ts';
 import type { TypedRead, TypedStatement, TypedWrite } from './check/typed.ts';
 import { type Rights, rightsOf, type StatementCaller } from './check/visibility.ts';
+import { LimitedRead, type VisibleCount } from './limited-read.ts';
 import { explainPlan } from './plan/explain.ts';
 import type { Plan, PlanOptions, WritePlan } from './plan/plan.ts';
 import { planStatement } from './plan/plan-statement.ts';
@@ -13,7 +16,7 @@ import {
   planningStatistics,
   sizesOf,
 } from './planning-statistics.ts';
-import { requireWithinRowLimit } from './row-limit.ts';
+import { requireWithinRowLimit, rowLimitOf } from './row-limit.ts';
 import type { QueryBudget } from './run/budget.ts';
 import { type CompiledRead, compileRead, ReadExecution, type ReadResult } from './run/execution.ts';
 import { Measurements } from './run/measure.ts';
@@ -187,10 +190,44 @@ function execute(
   compiled: CompiledRead,
   prepared: Prepared,
   request: StatementRequest,
-): ReadExecution {
+): StatementExecution {
   const { plan } = compiled;
-  if (!prepared.rights.exceedsRowLimit) requireWithinRowLimit(plan, request.tables);
-  return new ReadExecution(compiled, executionOf(prepared, request));
+  const { rights, schema } = prepared;
+  const { tables } = request;
+  const given = executionOf(prepared, request);
+  const start = () => new ReadExecution(compiled, given);
+  if (rights.exceedsRowLimit || rowLimitOf(tables) === undefined) return start();
+  const hidden = rights.bypassesFilters
+    ? []
+    : plan.tables.filter(({ id }) => schema.filters.has(id));
+  if (hidden.length > 0) {
+    const counts = hidden.map((table) => countVisible(table, prepared, request));
+    return new LimitedRead(counts, (sizes) => {
+      requireWithinRowLimit(plan, tables, sizes);
+      return start();
+    });
+  }
+  requireWithinRowLimit(plan, tables);
+  return start();
+}
+
+/** A read of its own, for how large a table is to this caller. */
+function countVisible(
+  { id, name }: TableSpec,
+  { schema }: Prepared,
+  request: StatementRequest,
+): VisibleCount {
+  const { caller, tables } = request;
+  const sql = `SELECT COUNT(*) AS n FROM "${name.replaceAll('"', '""')}"`;
+  const counted = prepare(
+    checkStatement(sql, { schema, caller, parameterNames: new Set() }),
+    tables,
+  );
+  assert(counted.kind === 'read', 'to count is to read');
+  return {
+    tableId: id,
+    execution: new ReadExecution(counted.compiled, executionOf(counted, request)),
+  };
 }
 
 function executionOf({ schema, typed }: Prepared, request: StatementRequest) {
