@@ -331,9 +331,8 @@ export class PlanCompiler {
     const { isLeft, inner } = plan;
     const condition = compileConditions(plan.conditions, this.context);
     const terms = [...inner.conditions, ...(plan.kind === 'hash' ? plan.innerKeys : [])];
-    const isFixed = inner.from.kind === 'table' && inner.access.kind === 'scan';
-    const isInnerFixed =
-      isFixed && terms.every((term) => [...needsOf(term).slots].every((s) => s === inner.slot));
+    const isWhole = inner.from.kind === 'table' && inner.access.kind === 'scan';
+    const isInnerFixed = isWhole && terms.every((term) => needsOnly(term, inner.slot));
     return { slot: inner.slot, isLeft, condition, isInnerFixed };
   }
 
@@ -365,6 +364,12 @@ export class PlanCompiler {
     assert(number >= 0, 'a plan lists its tables');
     return number;
   }
+}
+
+/** Whether nothing but the request and the row of one slot decides about a condition. */
+function needsOnly(term: TypedExpression, slot: number): boolean {
+  const { slots, values } = needsOf(term);
+  return values.size === 0 && [...slots].every((needed) => needed === slot);
 }
 
 /** More rows are sorted as a whole. */

@@ -103,11 +103,7 @@ export class ReadExecution {
   /** Throws `SqlFailure`, or what a pin throws when its rows were taken away meanwhile. */
   run(): 'done' | 'paused' {
     assert(!this.#isDone, 'an execution ends once');
-    const { budget } = this.#state;
-    budget.startSlice();
-    if (this.#pins.length > 0) this.#resume();
-    const step = this.#go();
-    budget.endSlice();
+    const step = this.#slice();
     if (step === paused) {
       this.#pin();
       return 'paused';
@@ -115,6 +111,20 @@ export class ReadExecution {
     this.#isDone = true;
     this.dispose();
     return 'done';
+  }
+
+  #slice(): Step {
+    const { budget } = this.#state;
+    budget.startSlice();
+    try {
+      if (this.#pins.length > 0) this.#resume();
+      return this.#go();
+    } catch (error) {
+      this.dispose();
+      throw error;
+    } finally {
+      budget.endSlice();
+    }
   }
 
   result(): ReadResult {

@@ -148,3 +148,15 @@ describe('memory', () => {
     }
   });
 });
+
+describe('subqueries that are asked again', () => {
+  it('see the values of each group', () => {
+    const lab = makeLab();
+    const sql =
+      'SELECT k, COUNT(*) AS n FROM a GROUP BY k HAVING EXISTS (SELECT b.id FROM b JOIN b AS c ' +
+      'ON b.k + 0 = c.k + 0 WHERE b.id = a.k + 2 AND c.id > a.k + 20)';
+    const plain = texts(lab.rows(sql, { optimise: false, useIndexes: false })).toString();
+    expect(texts(lab.rows(sql)).toString()).toBe(plain);
+    expect(lab.rows(sql).length).toBeGreaterThan(1);
+  });
+});
