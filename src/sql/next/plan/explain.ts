@@ -65,6 +65,8 @@ class Explainer {
   readonly #names = new Map<number, string>();
   /** How many stand-ins of filtered tables the present step is inside of. */
   #secretDepth = 0;
+  /** Whether any step hid its numbers altogether. */
+  #hasSecret = false;
 
   constructor(plan: Plan, options: ExplainOptions) {
     this.#plan = plan;
@@ -89,6 +91,8 @@ class Explainer {
 
   /** Common tables and subqueries, each once. */
   shared(): void {
+    // What one step hides would show in how often a subquery is asked.
+    this.#secretDepth += this.#hasSecret ? 1 : 0;
     for (const [number, rows] of this.#plan.commonTables) {
       this.line(0, `common table ${number + 1}`);
       this.rows(rows, 1);
@@ -148,8 +152,17 @@ class Explainer {
   }
 
   tuples(plan: TuplesPlan, depth: number): void {
-    this.#collectNames(plan);
     const secrecy = secrecyOf(plan);
+    // How often one side of such a join is opened tells of the rows of the other.
+    const isSecret = secrecy === 'all';
+    if (isSecret) this.#secretDepth++;
+    this.#hasSecret ||= isSecret;
+    this.#step(plan, depth, secrecy);
+    if (isSecret) this.#secretDepth--;
+  }
+
+  #step(plan: TuplesPlan, depth: number, secrecy: SourcePlan['secrecy']): void {
+    this.#collectNames(plan);
     const numbers = this.#numbers(plan, secrecy);
     switch (plan.kind) {
       case 'one':

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { type LabOptions, QueryLab } from '../../../../test/sql/query-lab.ts';
 import { identityType } from '../../../values/special-types.ts';
+import { explainPlan } from '../plan/explain.ts';
+import { Measurements } from './measure.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
@@ -104,6 +106,18 @@ describe('EXPLAIN for callers with filters', () => {
     expect(lab.explain('SELECT COUNT(*) AS n FROM doc', options)).not.toContain('rows)');
     expect(lab.explain('SELECT id FROM both', options)).not.toContain('rows)');
     expect(lab.explain('SELECT id FROM free', options)).toContain('(about 1 rows)');
+  });
+
+  it('shows nothing of what is joined before all filters have sifted', () => {
+    const sql = 'SELECT doc.id FROM doc JOIN free ON doc.id = free.id';
+    const plan = lab.plan(sql, { caller: alice });
+    const types = { types: [] };
+    const measurements = new Measurements();
+    const texts = explainPlan(plan, { types, measurements, hidesNumbers: true });
+    expect(texts.filter((text) => text.includes('really'))).toHaveLength(1);
+    expect(texts[0]).toMatch(/^output doc.id \(really/);
+    const all = explainPlan(plan, { types, measurements, hidesNumbers: false });
+    expect(all.filter((text) => text.includes('really')).length).toBeGreaterThan(3);
   });
 
   it('shows of a join with a filtered relation only what is known without it', () => {
