@@ -148,7 +148,8 @@ class Flattening {
     const block = openableBlock(query);
     if (block === undefined) return false;
     if (relation.on !== undefined) return this.#openNullSide(at, block);
-    const inside = flattenBlock(block, [], this.#scope);
+    const inside = flattenBlock(block, query.order, this.#scope);
+    this.#takeOrder(inside);
     const { relations } = inside;
     assert(inside.grouping === undefined, 'an opened block has no groups');
     if (isSecured && relations.length > 1) this.#isRaisingLast = true;
@@ -170,6 +171,18 @@ class Flattening {
     if (inside.isRaisingLast) this.#isRaisingLast = true;
     this.#substitute(slot, inside.items);
     return true;
+  }
+
+  /** What is shown as it comes keeps the order of the only query it comes from. */
+  #takeOrder({ order, items }: FlatBlock): void {
+    const isAsItComes = this.#grouping === undefined && !this.#isDistinct;
+    if (!isAsItComes || this.#order.length > 0 || this.#relations.length > 1) return;
+    this.#order = order.map((one) => {
+      const { key } = one;
+      if (key.kind === 'expression') return one;
+      const expression = present(items[key.column], 'an ordered column');
+      return { ...one, key: { kind: 'expression', expression } };
+    });
   }
 
   /** The null side of a left join: one relation, shown by its columns as they are. */

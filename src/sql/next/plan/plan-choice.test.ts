@@ -154,6 +154,12 @@ describe('order and counts', () => {
     expect(explain('SELECT id FROM note ORDER BY text')).toContain('sort: note.text');
   });
 
+  it('keeps the order of a derived query that is shown as it comes', () => {
+    const inner = '(SELECT id, text FROM note ORDER BY text DESC, id)';
+    expect(lab.rows(`SELECT d.id FROM ${inner} AS d LIMIT 2`)).toEqual([[9], [59]]);
+    expect(explain(`SELECT COUNT(*) AS n FROM ${inner} AS d`)).not.toContain('sort');
+  });
+
   it('keeps only the first rows of an order when a limit asks for no more', () => {
     expect(explain('SELECT id FROM note ORDER BY text, id LIMIT 2')).toContain(
       'sort, the first rows only: note.text, note.id',
