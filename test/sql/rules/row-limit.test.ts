@@ -45,7 +45,6 @@ describe('who is limited', () => {
   it('[sql 9] what counts is what is scanned, not the size of the result', async () => {
     await limit(4);
     expect(await db.refusal('SELECT COUNT(*) AS n FROM t', 'ada')).toBe(exceeds(5, 4));
-    expect(await db.refusal('SELECT * FROM t WHERE FALSE AND flag', 'ada')).toMatch(/^(ok|Estim)/);
     expect(await db.refusal('SHOW row_limit', 'ada')).toBe('ok');
   });
 });
@@ -104,13 +103,15 @@ describe('estimates', () => {
     { 'SELECT s.* FROM t JOIN s ON t.x = s.x': '23' },
     estimate,
   );
-  it('[sql 9] the alternatives of several filters are summed', async () => {
+  it('[sql 9] the alternatives of several filters are summed, of rows that are seen', async () => {
     const [ada, bob] = [db.identity('ada'), db.identity('bob')];
-    await db.result(
-      `INSERT INTO letter (id, from_who, to_who) VALUES (1, 0x${ada}, 0x${bob}),
-        (2, 0x${bob}, 0x${ada}), (3, 0x${bob}, 0x${bob}), (4, 0x${ada}, 0x${ada})`,
-    );
-    // By each of the two indexes: four rows of two keys.
-    expect(await estimate('SELECT * FROM letter')).toBe('4');
+    const insert = 'INSERT INTO letter (id, from_who, to_who) VALUES';
+    await db.result(`${insert} (1, 0x${ada}, 0x${bob}), (2, 0x${bob}, 0x${ada})`);
+    const before = await estimate('SELECT * FROM letter');
+    // Two filters, and each may let two rows through.
+    expect(before).toBe('4');
+    // What others have does not show in the estimate.
+    await db.result(`${insert} (3, 0x${bob}, 0x${bob}), (4, 0x${bob}, 0x${bob})`);
+    expect(await estimate('SELECT * FROM letter')).toBe(before);
   });
 });

@@ -284,13 +284,20 @@ describe('what they tell', () => {
   itAnswers(
     '[sql 11] st_index_accessor and st_column_accessor',
     {
-      "SELECT accessor_name FROM st_index_accessor WHERE index_name = 'indexed_a_b_idx_btree'":
-        '[["byAB"]]',
+      "SELECT accessor_name FROM st_index_accessor WHERE index_name LIKE 'user_profile%'":
+        '[["userProfile_userId_idx_btree"]]',
       "SELECT col_name, accessor_name FROM st_column_accessor WHERE table_name = 'user_profile'":
         '[["full_name","fullName"],["user_id","userId"]]',
     },
     answer,
   );
+  for (const table of ['st_table_accessor', 'st_index_accessor']) {
+    it(`[sql 11] both columns of ${table} are unique`, async () => {
+      const rows = await db.rows(`SELECT * FROM ${table}`);
+      expect(rows.length).toBeGreaterThan(20);
+      for (const at of [0, 1]) expect(new Set(rows.map((row) => row[at])).size).toBe(rows.length);
+    });
+  }
 });
 
 describe('identities in system tables', () => {
