@@ -122,13 +122,27 @@ export function rejectsNull(conjunct: TypedExpression, slot: number): boolean {
       return isNullWith(conjunct.operand, slot);
     case 'not':
       if (conjunct.operand.kind === 'isNull') return isNullWith(conjunct.operand.operand, slot);
-      return rejectsNull(conjunct.operand, slot) && conjunct.operand.kind !== 'inList';
+      return isUnknown(conjunct.operand, slot);
     case 'column':
       return isNullWith(conjunct, slot);
     case 'or':
       return conjunct.terms.every((term) => rejectsNull(term, slot));
     case 'and':
       return conjunct.terms.some((term) => rejectsNull(term, slot));
+    default:
+      return false;
+  }
+}
+
+/** True when the condition is null, not only false, while all columns of the slot are null. */
+function isUnknown(condition: TypedExpression, slot: number): boolean {
+  switch (condition.kind) {
+    case 'comparison':
+    case 'like':
+    case 'column':
+      return rejectsNull(condition, slot);
+    case 'not':
+      return isUnknown(condition.operand, slot);
     default:
       return false;
   }
