@@ -46,6 +46,15 @@ const regressions: readonly Regression[] = [
     kinds: ['u64'],
   },
   {
+    name: 'a left join under a negated AND that is false for the rows it adds',
+    tables: { 't0(c2 i8) []': [[1n]], 't1(id u64, c2 i32?) [unique:hash:id]': [] },
+    ours: `SELECT COUNT(*) AS x FROM t0 AS a LEFT JOIN t1 AS b ON b.c2.some = 1
+      WHERE NOT ((b.c2.some = b.c2.some) AND (20 IS NOT DISTINCT FROM b.id))`,
+    postgres: `SELECT COUNT(*) AS x FROM t0 AS a LEFT JOIN t1 AS b ON b.c2 = 1
+      WHERE NOT ((b.c2 = b.c2) AND (20 IS NOT DISTINCT FROM b.id))`,
+    kinds: ['u64'],
+  },
+  {
     name: 'a list of one duration',
     tables: {
       't0(id u64, c1 duration?) [unique:hash:id]': [

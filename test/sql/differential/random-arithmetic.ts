@@ -52,8 +52,11 @@ function integerArithmetic(wish: Wish, kind: IntegerKind): Expression | undefine
     case 3:
       return bounded(wish, kind, { parts: [a, ' * ', b], range: combine(a, b, productOf) });
     case 4: {
-      const parts = call('div(', a, ' / ', divisor(wish, b));
-      return bounded(wish, kind, { parts, range: a.range && around(a.range) });
+      const right = divisor(wish, b);
+      const parts = call('div(', a, ' / ', right);
+      const isPositive = right.range !== undefined && right.range.low >= 0n;
+      const range = a.range && (isPositive ? around(a.range) : aroundZero(a.range));
+      return bounded(wish, kind, { parts, range });
     }
     default: {
       const parts = call('mod(', a, ' % ', divisor(wish, b));
@@ -137,10 +140,15 @@ function productOf(a: Range, b: Range): Range {
   return { low: corners.reduce(min), high: corners.reduce(max) };
 }
 
-/** A quotient or remainder lies between these. */
+/** A remainder lies between these, and a quotient by what is positive. */
 function around({ low, high }: Range): Range {
   const size = max(low < 0n ? -low : low, high < 0n ? -high : high);
   return { low: low < 0n ? -size : 0n, high: size };
+}
+
+function aroundZero({ low, high }: Range): Range {
+  const size = max(low < 0n ? -low : low, high < 0n ? -high : high);
+  return { low: -size, high: size };
 }
 
 const fractionMax = 10n ** 9n;
