@@ -158,7 +158,8 @@ function ordered(made: Made, { random, isFinal }: Wish): Made {
   const orderBy: Order[] = taken.map((key) => orderOf(key, random));
   if (made.scope !== undefined && random.chance(0.3)) {
     const key = randomExpression(made.scope, randomKind(made.scope), 2);
-    orderBy.unshift(orderOf(key, random));
+    // PostgreSQL takes no constant there.
+    if (hasColumn(key, made.scope.atoms)) orderBy.unshift(orderOf(key, random));
   }
   const isOffset = isLimited && random.chance(0.4);
   const limit =
