@@ -1,12 +1,12 @@
+import { check } from '../../src/sql/check/check.ts';
+import { checkSubscription } from '../../src/sql/check/check-subscription.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
-import { check } from '../../src/sql/next/check/check.ts';
-import { checkSubscription } from '../../src/sql/next/check/check-subscription.ts';
-import { explainPlan } from '../../src/sql/next/plan/explain.ts';
-import { planStatement } from '../../src/sql/next/plan/plan-statement.ts';
-import { compileRead } from '../../src/sql/next/run/execution.ts';
-import { compileWrite } from '../../src/sql/next/run/write.ts';
-import { type Parsed, parse } from '../../src/sql/next/syntax/parse.ts';
+import { explainPlan } from '../../src/sql/plan/explain.ts';
+import { planStatement } from '../../src/sql/plan/plan-statement.ts';
+import { compileRead } from '../../src/sql/run/execution.ts';
+import { compileWrite } from '../../src/sql/run/write.ts';
 import type { SqlSchema } from '../../src/sql/schema.ts';
+import { type Parsed, parse } from '../../src/sql/syntax/parse.ts';
 import { Random } from '../../src/testing/random.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import { sampleSchema, scopeFor, type Who } from './check-statement.ts';
@@ -124,7 +124,7 @@ function plan(parsed: Parsed, schema: SqlSchema, who: Who): true {
   const typed = check(parsed, scope);
   const types = { types: schema.types };
   const made = planStatement(typed.kind === 'explain' ? typed.statement : typed, { types });
-  explainPlan(made, schema, scope.rights);
+  explainPlan(made, { types, hidesNumbers: who === 'stranger' });
   if (made.kind === 'read') compileRead(made, types);
   else compileWrite(made, types);
   return true;

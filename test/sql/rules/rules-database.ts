@@ -3,11 +3,11 @@ import { sqlSchemaOf } from '../../../src/database/sql-schema.ts';
 import { catalogOf } from '../../../src/schema/build-catalog.ts';
 import { decodeRawModule } from '../../../src/schema/decode-raw-module.ts';
 import { validateModule } from '../../../src/schema/validate.ts';
+import { checkSubscription } from '../../../src/sql/check/check-subscription.ts';
+import { rightsOf } from '../../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../../src/sql/failure.ts';
-import { checkSubscription } from '../../../src/sql/next/check/check-subscription.ts';
-import { rightsOf } from '../../../src/sql/next/check/visibility.ts';
-import { parse } from '../../../src/sql/next/syntax/parse.ts';
 import type { SqlSchema } from '../../../src/sql/schema.ts';
+import { parse } from '../../../src/sql/syntax/parse.ts';
 import { type Answer, type Person, program, Running } from '../../service/running.ts';
 import { loadDescribed } from '../../support/module-under-test.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { checkSubscription } from '../../../src/sql/next/check/check-subscription.ts';
-import { parse } from '../../../src/sql/next/syntax/parse.ts';
+import { checkSubscription } from '../../../src/sql/check/check-subscription.ts';
+import { parse } from '../../../src/sql/syntax/parse.ts';
 import { refusal as refusalOf, sampleSchema, scopeFor } from '../check-statement.ts';
 import { itAnswers, notInScope, RulesDatabase } from './rules-database.ts';
 
