@@ -5,11 +5,35 @@ import type { Random } from '../../src/testing/random.ts';
 /** A few changes at random places; `other` makes statements to take pieces from. */
 export function mutate(sql: string, other: () => string, random: Random): string {
   let text = sql;
+  // Words for words leave most statements well-formed, so that they get far.
+  if (random.chance(0.5)) {
+    for (let left = random.pick([1, 1, 2]); left > 0; left--) {
+      text = replaceWord(text, other, random);
+    }
+    return text;
+  }
   for (let left = random.pick([1, 1, 1, 2, 4]); left > 0; left--) {
     text = random.chance(0.3) ? mutateText(text, random) : mutateTokens(text, other, random);
   }
   return text;
 }
+
+const words = /^["'\w:$]/;
+
+/** A name or literal in the place of another. */
+function replaceWord(sql: string, other: () => string, random: Random): string {
+  const pieces = piecesOf(sql);
+  const places = pieces.flatMap((piece, at) => (words.test(piece) ? [at] : []));
+  if (places.length === 0) return sql;
+  const taken = random.chance(0.5) ? names : piecesOf(other()).filter((piece) => words.test(piece));
+  const word = random.pick(taken.length === 0 ? names : taken);
+  return pieces.with(random.pick(places), word).join(' ');
+}
+
+const names: readonly string[] = `t s users secret every_type opaque owned viewed filtered st_var id
+  a x name flag u8 f32 f64 i256 bool string bytes ts uuid opt color point list duration t0 t1 c1 c2
+  0 1 -1 255 1e3 1.5 0xab 'x' '5' TRUE NULL :sender $1 :name COUNT SUM MAX lower abs coalesce U32
+  String`.split(/\s+/);
 
 /** Pieces that may stand anywhere, those that open something above all. */
 const fragments: readonly string[] = [
