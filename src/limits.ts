@@ -202,3 +202,4 @@ assert(
 );
 assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
+assert(limits.readSliceMillisMax <= limits.turnMillisMax, 'a slice is part of a turn');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { functionNames } from '../src/sql/next/functions/library.ts';
+import { functionNames } from '../src/sql/functions/library.ts';
 import { openTestDatabase, QueryFailed, type TestDatabase } from '../src/testing/test-database.ts';
 
 /** One statement of the guide. */

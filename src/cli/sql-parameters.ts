@@ -3,8 +3,8 @@ import { JsonError, JsonNumber, parseJson } from '../values/json.ts';
 const named = /^(:?[A-Za-z_]\w*|\$?\d+)=([\s\S]*)$/;
 
 /**
- * The values of `--param`, as the JSON object that the service takes. `name=value` and `1=value` say
- * which parameter they are for; others are `$1`, `$2`, … in their order. A value that is a JSON
+ * The values of `--param`, as the JSON object that the service takes. `name=value` and `1=value`
+ * say which parameter they are for; others are `$1`, `$2`, … in their order. A value that is a JSON
  * number, string, `true`, `false` or `null` is that; anything else is text.
  */
 export function parametersJson(given: readonly string[]): string {

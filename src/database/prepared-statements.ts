@@ -1,12 +1,12 @@
+import type { SqlSchema } from '../sql/schema.ts';
 import {
   type CheckedStatement,
   checkStatement,
   isStale,
   type PreparedStatement,
   prepare,
-} from '../sql/next/statement.ts';
-import { StatementCache } from '../sql/next/statement-cache.ts';
-import type { SqlSchema } from '../sql/schema.ts';
+} from '../sql/statement.ts';
+import { StatementCache } from '../sql/statement-cache.ts';
 import type { SqlRequest } from './outcome.ts';
 import type { CallerTables } from './views/caller-tables.ts';
 

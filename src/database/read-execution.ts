@@ -1,12 +1,12 @@
 import { limits } from '../limits.ts';
-import { QueryBudget } from '../sql/next/run/budget.ts';
-import type { ReadResult } from '../sql/next/run/execution.ts';
+import { QueryBudget } from '../sql/run/budget.ts';
+import type { ReadResult } from '../sql/run/execution.ts';
 import {
   type PreparedExplain,
   type PreparedRead,
   type StatementRequest,
   startRead as startStatement,
-} from '../sql/next/statement.ts';
+} from '../sql/statement.ts';
 import type { Store } from '../store/store.ts';
 
 /** A read under way. It sees the rows of the moment at which it began, however long it takes. */

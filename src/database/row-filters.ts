@@ -1,5 +1,5 @@
+import { checkFilter } from '../sql/check/check-published.ts';
 import { SqlFailure } from '../sql/failure.ts';
-import { checkFilter } from '../sql/next/check/check-published.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 
 /** A filter of row-level security that no database can have; `message` is for the publisher. */

@@ -6,7 +6,7 @@ import {
   type PreparedExplainedWrite,
   type PreparedWrite,
   type StatementRequest,
-} from '../sql/next/statement.ts';
+} from '../sql/statement.ts';
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlOutcome, SqlParameters, SqlRequest } from './outcome.ts';

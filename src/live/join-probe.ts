@@ -1,9 +1,9 @@
 import { present } from '../assert.ts';
 import type { IndexSpec, TableSpec } from '../schema/catalog.ts';
-import type { TypedColumn, TypedExpression } from '../sql/next/check/typed.ts';
-import type { CompileContext } from '../sql/next/run/compile-context.ts';
-import { compileKey, type KeyWriter } from '../sql/next/run/compile-key.ts';
-import type { Frame } from '../sql/next/run/frame.ts';
+import type { TypedColumn, TypedExpression } from '../sql/check/typed.ts';
+import type { CompileContext } from '../sql/run/compile-context.ts';
+import { compileKey, type KeyWriter } from '../sql/run/compile-key.ts';
+import type { Frame } from '../sql/run/frame.ts';
 import type { RowRefs } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';

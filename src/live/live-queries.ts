@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { invalid, SqlFailure } from '../sql/failure.ts';
-import { type Rights, rightsOf, type StatementCaller } from '../sql/next/check/visibility.ts';
-import { StatementCache } from '../sql/next/statement-cache.ts';
+import { type Rights, rightsOf, type StatementCaller } from '../sql/check/visibility.ts';
+import { StatementCache } from '../sql/statement-cache.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import { filterChanges } from './evaluate-filter.ts';

@@ -1,5 +1,5 @@
 import type { TableSpec } from '../schema/catalog.ts';
-import type { SlotLayout } from '../sql/next/run/frame.ts';
+import type { SlotLayout } from '../sql/run/frame.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { RowShape } from '../store/row-shape.ts';
 import type { Typespace } from '../values/type.ts';

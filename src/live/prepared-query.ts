@@ -1,11 +1,11 @@
 import type { TableSpec } from '../schema/catalog.ts';
-import { bindParameters, type ParameterValue } from '../sql/next/check/bind.ts';
-import { checkSubscription, type TypedSubscription } from '../sql/next/check/check-subscription.ts';
-import type { Rights } from '../sql/next/check/visibility.ts';
-import type { ReadPlan } from '../sql/next/plan/plan.ts';
-import { planStatement } from '../sql/next/plan/plan-statement.ts';
-import { planningStatistics } from '../sql/next/planning-statistics.ts';
-import { parse } from '../sql/next/syntax/parse.ts';
+import { bindParameters, type ParameterValue } from '../sql/check/bind.ts';
+import { checkSubscription, type TypedSubscription } from '../sql/check/check-subscription.ts';
+import type { Rights } from '../sql/check/visibility.ts';
+import type { ReadPlan } from '../sql/plan/plan.ts';
+import { planStatement } from '../sql/plan/plan-statement.ts';
+import { planningStatistics } from '../sql/planning-statistics.ts';
+import { parse } from '../sql/syntax/parse.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { LiveFragment } from './fragment.ts';
 import type { LiveSchema } from './live-schema.ts';

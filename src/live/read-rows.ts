@@ -1,11 +1,11 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { overBudget } from '../sql/failure.ts';
-import { bindParameters } from '../sql/next/check/bind.ts';
-import type { ReadPlan } from '../sql/next/plan/plan.ts';
-import { requireAllWithinRowLimit } from '../sql/next/row-limit.ts';
-import type { QueryBudget } from '../sql/next/run/budget.ts';
-import { compileRead, ReadExecution } from '../sql/next/run/execution.ts';
+import { bindParameters } from '../sql/check/bind.ts';
+import type { ReadPlan } from '../sql/plan/plan.ts';
+import { requireAllWithinRowLimit } from '../sql/row-limit.ts';
+import type { QueryBudget } from '../sql/run/budget.ts';
+import { compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { noValues, type PreparedQuery } from './prepared-query.ts';
 import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';

@@ -1,82 +1,238 @@
 import { assert } from '../assert.ts';
-import type { Catalog } from '../schema/catalog.ts';
-import type { Store } from '../store/store.ts';
+import type { TableSpec } from '../schema/catalog.ts';
 import type { Transaction } from '../store/transaction.ts';
-import type { Budget } from './budget.ts';
+import { bindParameters, type ParameterValue } from './check/bind.ts';
 import { check } from './check/check.ts';
-import { rightsOf, type StatementCaller } from './check/visibility.ts';
-import { explain } from './plan/explain.ts';
-import { type Plan, plan, type ReadPlan, type WritePlan } from './plan/plan.ts';
-import { requireWithinRowLimit } from './plan/row-limit.ts';
-import { type ReadResult, runRead } from './run/execute-read.ts';
-import { runWrite, type WriteResult } from './run/execute-write.ts';
-import { toDialect } from './syntax/dialect.ts';
+import type { TypedRead, TypedStatement, TypedWrite } from './check/typed.ts';
+import { type Rights, rightsOf, type StatementCaller } from './check/visibility.ts';
+import { LimitedRead, type VisibleCount } from './limited-read.ts';
+import { explainPlan } from './plan/explain.ts';
+import type { Plan, PlanOptions, WritePlan } from './plan/plan.ts';
+import { planStatement } from './plan/plan-statement.ts';
+import {
+  isOutgrown,
+  type PlannedSizes,
+  planningStatistics,
+  sizesOf,
+} from './planning-statistics.ts';
+import { requireWithinRowLimit, rowLimitOf } from './row-limit.ts';
+import type { QueryBudget } from './run/budget.ts';
+import { type CompiledRead, compileRead, ReadExecution, type ReadResult } from './run/execution.ts';
+import { Measurements } from './run/measure.ts';
+import { textRows } from './run/text-rows.ts';
+import { type CompiledWrite, compileWrite, runWrite, type WriteOutcome } from './run/write.ts';
+import type { SqlSchema, SqlTables } from './schema.ts';
 import { parse } from './syntax/parse.ts';
 
+/** What a statement is checked against, and for whom. */
+export interface StatementScope {
+  readonly schema: SqlSchema;
+  readonly caller: StatementCaller;
+  /** Those that the request has values for. */
+  readonly parameterNames: ReadonlySet<string>;
+}
+
 /**
- * A statement that is known to be right for its caller and the schema it was checked against, ready
- * to run. Whether it reads or writes, and which table, is read off the plan, never off the text.
+ * A statement that is known to be right for all callers with the same rights: whether it reads or
+ * writes, which tables and which views are read off `typed`, never off the text. Before it is
+ * planned, its views are to be evaluated.
  */
-export type PreparedStatement = PreparedRead | PreparedWrite;
+export interface CheckedStatement {
+  readonly schema: SqlSchema;
+  readonly rights: Rights;
+  readonly typed: TypedStatement;
+}
+
+/** A statement ready to run any number of times, for all callers with the same rights. */
+export type PreparedStatement = PreparedRead | PreparedWrite | PreparedExplain;
+
+interface Prepared extends CheckedStatement {
+  readonly sizes: PlannedSizes;
+}
 
 export interface PreparedRead extends Prepared {
   readonly kind: 'read';
-  readonly plan: ReadPlan;
+  readonly compiled: CompiledRead;
 }
 
 export interface PreparedWrite extends Prepared {
   readonly kind: 'write';
+  readonly compiled: CompiledWrite;
+}
+
+/** Shows a plan; with `isAnalyze` it also runs, and what it did is measured. */
+export interface PreparedExplain extends Prepared {
+  readonly kind: 'explain';
+  readonly plan: Plan;
+  readonly isAnalyze: boolean;
+}
+
+export interface PreparedExplainedWrite extends PreparedExplain {
   readonly plan: WritePlan;
+  readonly isAnalyze: true;
 }
 
-interface Prepared {
-  /** Valid while the store has this catalog. */
-  readonly store: Store;
-  readonly catalog: Catalog;
-  readonly isRowLimited: boolean;
-}
-
-export interface StatementScope {
-  readonly store: Store;
+/** What one run of a statement is given. */
+export interface StatementRequest {
+  readonly tables: SqlTables;
   readonly caller: StatementCaller;
-  /** False: plan without indexes, to compare with. */
-  readonly useIndexes?: boolean;
+  /** By the name behind `$` or `:`. */
+  readonly parameters: ReadonlyMap<string, ParameterValue>;
+  readonly budget: QueryBudget;
+  /** The moment of the statement, microseconds since the Unix epoch. */
+  readonly nowMicros: bigint;
 }
 
-/** Parses, checks and plans one statement. Throws `SqlFailure`; reads no rows. */
-export function prepare(sql: string, scope: StatementScope): PreparedStatement {
-  const { store, caller, useIndexes = true } = scope;
-  const { catalog } = store;
-  const typed = check(toDialect(parse(sql)), catalog, caller);
-  const planned: Plan = plan(typed, { types: catalog.types }, { useIndexes });
-  const isRowLimited = !rightsOf(caller).exceedsRowLimit;
-  const prepared = { store, catalog, isRowLimited };
-  if (planned.kind === 'read') return { ...prepared, kind: 'read', plan: planned };
-  return { ...prepared, kind: 'write', plan: planned };
+/** A read under way: see `ReadExecution`. */
+export type StatementExecution = Pick<ReadExecution, 'run' | 'result' | 'dispose'>;
+
+/** Parses and checks one statement; reads no rows. Throws `SqlFailure`. */
+export function checkStatement(sql: string, scope: StatementScope): CheckedStatement {
+  const { schema, caller, parameterNames } = scope;
+  const rights = rightsOf(caller);
+  const { identity } = caller;
+  return { schema, rights, typed: check(parse(sql), { schema, rights, identity, parameterNames }) };
 }
 
-/** Runs a read against the present rows. Throws `SqlFailure` when it exceeds a limit. */
-export function executeRead(prepared: PreparedRead, store: Store, budget: Budget): ReadResult {
-  assert(store.catalog === prepared.catalog, 'a statement runs against the schema it was made for');
-  if (prepared.isRowLimited) requireWithinRowLimit(prepared.plan, store);
-  return runRead(prepared.plan, store, budget);
+/** Plans a checked statement, by the sizes of the tables at this moment. */
+export function prepare(
+  checked: CheckedStatement,
+  tables: SqlTables,
+  options: Partial<PlanOptions> = {},
+): PreparedStatement {
+  const { schema, rights, typed } = checked;
+  const types = { types: schema.types };
+  const statistics = planningStatistics(schema, rights, tables);
+  const request = { types, statistics, options };
+  const isExplained = typed.kind === 'explain';
+  const inner: TypedRead | TypedWrite = isExplained ? typed.statement : typed;
+  const plan: Plan = planStatement(inner, request);
+  const sizes = sizesOf(plan.tables, tables);
+  if (isExplained) {
+    return { ...checked, kind: 'explain', plan, isAnalyze: typed.isAnalyze, sizes };
+  }
+  if (plan.kind === 'read') {
+    return { ...checked, kind: 'read', compiled: compileRead(plan, types), sizes };
+  }
+  return { ...checked, kind: 'write', compiled: compileWrite(plan, types), sizes };
+}
+
+/** True when the tables have changed so much that the statement should be prepared anew. */
+export function isStale({ sizes }: PreparedStatement, tables: SqlTables): boolean {
+  return isOutgrown(sizes, tables);
+}
+
+/** Whether running it needs a transaction: to explain a write does not, unless it is analysed. */
+export function isWrite(
+  prepared: PreparedStatement,
+): prepared is PreparedWrite | PreparedExplainedWrite {
+  if (prepared.kind !== 'explain') return prepared.kind === 'write';
+  return prepared.isAnalyze && prepared.plan.kind !== 'read';
 }
 
 /**
- * Runs a write in a transaction of the store that it was prepared for. When it throws `SqlFailure`
- * the caller rolls the transaction back.
+ * Starts a statement that does not write: nothing of it has run yet. Throws `SqlFailure` when its
+ * parameters do not fit, or it would look at more rows than the caller may.
  */
-export function executeWrite(
-  prepared: PreparedWrite,
-  transaction: Transaction,
-  budget: Budget,
-): WriteResult {
-  const { store, catalog } = prepared;
-  assert(store.catalog === catalog, 'a statement runs against the schema it was made for');
-  return runWrite(prepared.plan, store, transaction, budget);
+export function startRead(
+  prepared: PreparedRead | PreparedExplain,
+  request: StatementRequest,
+): StatementExecution {
+  if (prepared.kind === 'explain') return startExplain(prepared, request);
+  return execute(prepared.compiled, prepared, request);
 }
 
-/** How a statement will run, as text for people. */
-export function explainPrepared({ plan: planned, catalog }: PreparedStatement): string {
-  return explain(planned, { types: catalog.types });
+/**
+ * Runs a statement that writes, in a transaction of the store that `tables` are of. When it throws
+ * `SqlFailure` the caller rolls the transaction back.
+ */
+export function executeWrite(
+  prepared: PreparedWrite | PreparedExplainedWrite,
+  request: StatementRequest,
+  transaction: Transaction,
+): WriteOutcome {
+  if (prepared.kind === 'write') {
+    return runWrite(prepared.compiled, { ...executionOf(prepared, request), transaction });
+  }
+  const { plan, schema } = prepared;
+  const measurements = new Measurements();
+  const compiled = compileWrite(plan, { types: schema.types }, measurements);
+  const outcome = runWrite(compiled, { ...executionOf(prepared, request), transaction });
+  return { ...outcome, returned: explanation(prepared, measurements) };
+}
+
+function startExplain(prepared: PreparedExplain, request: StatementRequest): StatementExecution {
+  const { plan, isAnalyze, schema } = prepared;
+  if (!isAnalyze || plan.kind !== 'read') {
+    return { run: () => 'done', result: () => explanation(prepared), dispose: () => undefined };
+  }
+  const measurements = new Measurements();
+  const compiled = compileRead(plan, { types: schema.types }, measurements);
+  const execution = execute(compiled, prepared, request);
+  return {
+    run: () => execution.run(),
+    result: () => explanation(prepared, measurements),
+    dispose: () => execution.dispose(),
+  };
+}
+
+function explanation(prepared: PreparedExplain, measurements?: Measurements): ReadResult {
+  const { plan, schema, rights } = prepared;
+  const lines = explainPlan(plan, {
+    types: { types: schema.types },
+    hidesNumbers: !rights.bypassesFilters,
+    ...(measurements !== undefined && { measurements }),
+  });
+  return textRows('plan', lines);
+}
+
+function execute(
+  compiled: CompiledRead,
+  prepared: Prepared,
+  request: StatementRequest,
+): StatementExecution {
+  const { plan } = compiled;
+  const { rights, schema } = prepared;
+  const { tables } = request;
+  const given = executionOf(prepared, request);
+  const start = () => new ReadExecution(compiled, given);
+  if (rights.exceedsRowLimit || rowLimitOf(tables) === undefined) return start();
+  const hidden = rights.bypassesFilters
+    ? []
+    : plan.tables.filter(({ id }) => schema.filters.has(id));
+  if (hidden.length > 0) {
+    const counts = hidden.map((table) => countVisible(table, prepared, request));
+    return new LimitedRead(counts, (sizes) => {
+      requireWithinRowLimit(plan, tables, sizes);
+      return start();
+    });
+  }
+  requireWithinRowLimit(plan, tables);
+  return start();
+}
+
+/** A read of its own, for how large a table is to this caller. */
+function countVisible(
+  { id, name }: TableSpec,
+  { schema }: Prepared,
+  request: StatementRequest,
+): VisibleCount {
+  const { caller, tables } = request;
+  const sql = `SELECT COUNT(*) AS n FROM "${name.replaceAll('"', '""')}"`;
+  const counted = prepare(
+    checkStatement(sql, { schema, caller, parameterNames: new Set() }),
+    tables,
+  );
+  assert(counted.kind === 'read', 'to count is to read');
+  return {
+    tableId: id,
+    execution: new ReadExecution(counted.compiled, executionOf(counted, request)),
+  };
+}
+
+function executionOf({ schema, typed }: Prepared, request: StatementRequest) {
+  const { tables, budget, nowMicros, caller } = request;
+  const types = { types: schema.types };
+  const parameters = bindParameters(typed.parameters, request.parameters, caller.identity, types);
+  return { tables, budget, nowMicros, parameters };
 }

@@ -36,6 +36,13 @@ export interface UniqueBody extends IndexBody {
 }
 
 export interface RangeBody extends IndexBody {
-  /** Appends the rows inside the range, in key order. */
-  collectRange(range: KeyRange, into: RefList): void;
+  /** Appends the rows inside the range, in key order, or only some at one end of it. */
+  collectRange(range: KeyRange, into: RefList, part?: RangePart): void;
+}
+
+/** One end of a range. */
+export interface RangePart {
+  readonly countMax: number;
+  /** The last rows, from the last one backwards. */
+  readonly isDescending: boolean;
 }

@@ -1,7 +1,7 @@
 import { assert, present } from '../assert.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
-import type { RangeBody, UniqueBody } from './index-body.ts';
+import type { RangeBody, RangePart, UniqueBody } from './index-body.ts';
 import type { Bound, KeyRange } from './key-range.ts';
 import type { RefList } from './ref-list.ts';
 import { offsetOf, type RowHeap } from './row-heap.ts';
@@ -102,7 +102,12 @@ export class DirectIndex implements UniqueBody, RangeBody {
     if (ref !== noRow) into.push(ref);
   }
 
-  collectRange(range: KeyRange, into: RefList): void {
+  collectRange(range: KeyRange, into: RefList, part?: RangePart): void {
+    if (part?.isDescending === true) {
+      this.#collectBack(range, into, part.countMax);
+      return;
+    }
+    const enough = into.length + (part?.countMax ?? Number.POSITIVE_INFINITY);
     const first = this.#edge(range, range.start, 0, 1);
     const last = this.#edge(range, range.end, directKeyMax, -1);
     const lastBlock = Math.min(Math.floor(last / blockKeys), this.#blocks.length - 1);
@@ -115,6 +120,25 @@ export class DirectIndex implements UniqueBody, RangeBody {
         const ref = refs[at] as number;
         if (ref !== noRow) into.push(ref);
       }
+      if (into.length >= enough) return;
+    }
+  }
+
+  #collectBack(range: KeyRange, into: RefList, countMax: number): void {
+    const first = this.#edge(range, range.start, 0, 1);
+    const last = this.#edge(range, range.end, directKeyMax, -1);
+    const lastBlock = Math.min(Math.floor(last / blockKeys), this.#blocks.length - 1);
+    const enough = into.length + countMax;
+    for (let block = lastBlock; block >= Math.floor(first / blockKeys); block--) {
+      const refs = this.#blocks[block];
+      if (refs === undefined) continue;
+      const base = block * blockKeys;
+      const start = Math.max(0, first - base);
+      for (let at = Math.min(blockMask, last - base); at >= start; at--) {
+        const ref = refs[at] as number;
+        if (ref !== noRow) into.push(ref);
+      }
+      if (into.length >= enough) return;
     }
   }
 

@@ -1,4 +1,4 @@
-import type { RangeBody, UniqueBody } from './index-body.ts';
+import type { RangeBody, RangePart, UniqueBody } from './index-body.ts';
 import type { Bound, KeyRange } from './key-range.ts';
 import { OrderedKey, RowBytesKey } from './ordered-key.ts';
 import type { RefList } from './ref-list.ts';
@@ -56,15 +56,15 @@ export class TreeIndex implements UniqueBody, RangeBody {
     this.#tree.collectTo('after', into);
   }
 
-  collectRange(range: KeyRange, into: RefList): void {
+  collectRange(range: KeyRange, into: RefList, part?: RangePart): void {
     const { start, end } = range;
     if (this.#load(range, start))
       this.#tree.startAt(start.kind === 'excluded' ? 'after' : 'before');
     else this.#tree.startAtFirst();
     if (this.#load(range, end)) {
-      this.#tree.collectTo(end.kind === 'excluded' ? 'before' : 'after', into);
+      this.#tree.collectTo(end.kind === 'excluded' ? 'before' : 'after', into, part);
     } else {
-      this.#tree.collectToLast(into);
+      this.#tree.collectToLast(into, part);
     }
   }
 

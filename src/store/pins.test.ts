@@ -37,8 +37,12 @@ const sketch = {
   },
 } as const;
 
-function filled(count: number, store = storeOf(sketch)): { store: Store; table: Table } {
-  const table = tableOf(store, 't');
+interface Filled {
+  readonly store: Store;
+  readonly table: Table;
+}
+
+function filled(count: number, store = storeOf(sketch), table = tableOf(store, 't')): Filled {
   inTransaction(store, (transaction) => {
     for (let id = 0; id < count; id++) insert(transaction, table, id, textOf(id));
   });
@@ -229,6 +233,21 @@ describe('what is held', () => {
     expect(isWelcome).toBe(true);
   });
 
+  it('is counted of tables beside the catalog too, once a transaction has written them', () => {
+    const store = new Store(catalogFrom(sketch), 100_000);
+    const { spec, types } = tableOf(store, 't');
+    const table = new Table(spec, types);
+    filled(20_000, store, table);
+    const pin = table.pin();
+    inTransaction(store, (transaction) => deleteRow(transaction, table, 7, textOf(7)));
+    expect(pin.isValid).toBe(true);
+    expect(store.heldBytes).toBeGreaterThan(0);
+    inTransaction(store, (transaction) => transaction.clear(table));
+    expect(pin.isValid).toBe(false);
+    while (store.hasLoose) store.freeLoose();
+    expect(table.held.isIdle).toBe(true);
+  });
+
   it('goes when a write needs the room', () => {
     const { table: like } = filled(0);
     const kept = { heap: new RowHeap(3), rowCount: 0, bodies: new Map(), rowSet: undefined };
@@ -294,7 +313,7 @@ describe('a heap that was pinned', () => {
 });
 
 /** A few thousand changes in one transaction, some of which are rolled back. */
-function change({ store, table }: ReturnType<typeof filled>, random: Random): void {
+function change({ store, table }: Filled, random: Random): void {
   const transaction = store.begin();
   const end = random.pick([1, 100, 1_500]);
   for (let step = 0; step < end; step++) {

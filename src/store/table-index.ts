@@ -2,7 +2,7 @@ import { assert, present } from '../assert.ts';
 import type { IndexSpec } from '../schema/catalog.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { ColumnKey } from './hash-key.ts';
-import type { IndexBody, RangeBody, UniqueBody } from './index-body.ts';
+import type { IndexBody, RangeBody, RangePart, UniqueBody } from './index-body.ts';
 import { DirectIndex, isDirectType } from './index-direct.ts';
 import { HashIndex } from './index-hash.ts';
 import { TreeIndex } from './index-tree.ts';
@@ -92,11 +92,14 @@ export class Index {
     return this.#found.take();
   }
 
-  /** In key order. Throws `DecodeError`; asserts that the index supports ranges. */
-  scanRange(request: RangeRequest): RowRefs {
+  /**
+   * In key order, or in the order of `part`, which may give some more than it asks for. Throws
+   * `DecodeError`; asserts that the index supports ranges.
+   */
+  scanRange(request: RangeRequest, part?: RangePart): RowRefs {
     assert(this.supportsRange, 'the caller has asked whether the index supports ranges');
     const range = parseRange(request, this.#shape, this.spec.columns);
-    (this.#body as RangeBody).collectRange(range, this.#found);
+    (this.#body as RangeBody).collectRange(range, this.#found, part);
     return this.#found.take();
   }
 

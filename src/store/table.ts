@@ -4,7 +4,7 @@ import { isIntegerKind } from '../values/integer-range.ts';
 import type { ProductType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
 import { HeldRows } from './held-rows.ts';
-import type { IndexBody } from './index-body.ts';
+import type { IndexBody, RangePart } from './index-body.ts';
 import type { RangeRequest } from './key-range.ts';
 import type { IndexMemory, TableMemory } from './memory.ts';
 import { PinLedger } from './pin-ledger.ts';
@@ -114,11 +114,12 @@ export class Table {
   }
 
   /**
-   * The rows inside the bounds, in key order; none when the bounds are inverted. Throws
-   * `DecodeError`. Asserts that the index supports ranges (hash indexes do not).
+   * The rows inside the bounds, in key order; none when the bounds are inverted. With `part`, about
+   * so many at one end. Throws `DecodeError`. Asserts that the index supports ranges (hash indexes
+   * do not).
    */
-  scanRange(index: Index, bounds: RangeRequest): RowRefs {
-    return index.scanRange(bounds);
+  scanRange(index: Index, bounds: RangeRequest, part?: RangePart): RowRefs {
+    return index.scanRange(bounds, part);
   }
 
   /** The visible row that equals `bytes[at, at + length)`, or `noRow`; also for bytes of no row. */

@@ -156,7 +156,10 @@ export class Transaction {
   }
 
   #noteTouched(table: Table): void {
-    if (!this.#touched.includes(table)) this.#touched.push(table);
+    if (this.#touched.includes(table)) return;
+    this.#touched.push(table);
+    // Tables beside the catalog, such as results of views, share the bound on what pins hold.
+    table.pins = this.#state.pins;
   }
 
   /** Checks the row and fills its generated columns. 0, or a code. */

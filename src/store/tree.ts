@@ -1,4 +1,5 @@
 import { assert } from '../assert.ts';
+import type { RangePart } from './index-body.ts';
 import type { TreeKey } from './ordered-key.ts';
 import type { RefList } from './ref-list.ts';
 import type { RowRef } from './row-ref.ts';
@@ -118,12 +119,12 @@ export class Tree {
   }
 
   /** Appends the rows from the start up to before or after all rows that equal the loaded key. */
-  collectTo(side: 'before' | 'after', into: RefList): void {
+  collectTo(side: 'before' | 'after', into: RefList, part?: RangePart): void {
     this.#descend(side === 'after', 0);
-    this.#collect(into);
+    this.#collectPart(into, part);
   }
 
-  collectToLast(into: RefList): void {
+  collectToLast(into: RefList, part?: RangePart): void {
     this.#foundPrefix = Number.NaN;
     let node = this.#root;
     for (let level = this.#height; level > 0; level--) {
@@ -134,7 +135,7 @@ export class Tree {
     }
     this.#pathNodes[0] = node;
     this.#pathAt[0] = this.#leaves.count(node);
-    this.#collect(into);
+    this.#collectPart(into, part);
   }
 
   #leafNode(): number {
@@ -329,8 +330,53 @@ export class Tree {
     this.#pathAt = at;
   }
 
-  /** Appends the entries from the start up to the path; none when the start is not before it. */
-  #collect(into: RefList): void {
+  #collectPart(into: RefList, part: RangePart | undefined): void {
+    if (part === undefined) this.#collect(into, Number.POSITIVE_INFINITY);
+    else if (part.isDescending) this.#collectBack(into, part.countMax);
+    else this.#collect(into, part.countMax);
+  }
+
+  /** Appends the entries from the path back to the start. */
+  #collectBack(into: RefList, countMax: number): void {
+    if (!this.#isStartBeforePath()) return;
+    const firstLeaf = this.#startNodes[0] as number;
+    const end = into.length + countMax;
+    for (;;) {
+      const leaf = this.#leafNode();
+      const refs = this.#leaves.refs(leaf);
+      const base = baseOf(leaf);
+      const first = leaf === firstLeaf ? (this.#startAt[0] as number) : 0;
+      for (let at = (this.#pathAt[0] as number) - 1; at >= first; at--) {
+        if (into.length >= end) return;
+        into.push(refs[base + at] as number);
+      }
+      if (leaf === firstLeaf || into.length >= end) return;
+      this.#retreatPath();
+    }
+  }
+
+  /** Moves the path behind the last entry of the leaf before, which exists. */
+  #retreatPath(): void {
+    let level = 1;
+    for (; this.#pathAt[level] === 0; level++) {
+      assert(level < this.#height, 'a scan backwards ends before the tree does');
+    }
+    this.#pathAt[level] = (this.#pathAt[level] as number) - 1;
+    for (; level > 0; level--) {
+      const node = this.#pathNodes[level] as number;
+      const below = this.#inners.child(node, this.#pathAt[level] as number);
+      this.#pathNodes[level - 1] = below;
+      this.#pathAt[level - 1] =
+        level > 1 ? this.#inners.count(below) - 1 : this.#leaves.count(below);
+    }
+  }
+
+  /**
+   * Appends the entries from the start up to the path, leaf by leaf until there are `countMax` or
+   * more; none when the start is not before it.
+   */
+  #collect(into: RefList, countMax: number): void {
+    const enough = into.length + countMax;
     if (!this.#isStartBeforePath()) return;
     const lastLeaf = this.#leafNode();
     for (;;) {
@@ -341,7 +387,7 @@ export class Tree {
       for (let at = this.#startAt[0] as number; at < count; at++) {
         into.push(refs[base + at] as number);
       }
-      if (leaf === lastLeaf) return;
+      if (leaf === lastLeaf || into.length >= enough) return;
       this.#advanceStart();
     }
   }

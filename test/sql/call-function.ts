@@ -1,8 +1,8 @@
 import { present } from '../../src/assert.ts';
-import { conversionOf } from '../../src/sql/next/functions/convert.ts';
-import type { QueryValue } from '../../src/sql/next/functions/function.ts';
-import { findFunction } from '../../src/sql/next/functions/library.ts';
-import { scalarTypes } from '../../src/sql/next/functions/value-kind.ts';
+import { conversionOf } from '../../src/sql/functions/convert.ts';
+import type { QueryValue } from '../../src/sql/functions/function.ts';
+import { findFunction } from '../../src/sql/functions/library.ts';
+import { scalarTypes } from '../../src/sql/functions/value-kind.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
 import { typeText } from '../../src/values/typespace.ts';
 

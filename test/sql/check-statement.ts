@@ -1,16 +1,16 @@
 import { expect } from 'vitest';
 import type { TableSpec } from '../../src/schema/catalog.ts';
-import { SqlFailure, type StatementError } from '../../src/sql/failure.ts';
-import { type CheckScope, check } from '../../src/sql/next/check/check.ts';
+import { type CheckScope, check } from '../../src/sql/check/check.ts';
 import type {
   OutputColumn,
   TypedBlock,
   TypedRead,
   TypedStatement,
-} from '../../src/sql/next/check/typed.ts';
-import { rightsOf } from '../../src/sql/next/check/visibility.ts';
-import { parse } from '../../src/sql/next/syntax/parse.ts';
+} from '../../src/sql/check/typed.ts';
+import { rightsOf } from '../../src/sql/check/visibility.ts';
+import { SqlFailure, type StatementError } from '../../src/sql/failure.ts';
 import type { SqlSchema } from '../../src/sql/schema.ts';
+import { parse } from '../../src/sql/syntax/parse.ts';
 import { typeText } from '../../src/values/typespace.ts';
 import { type SampleTable, sampleCatalog } from './sample-tables.ts';
 

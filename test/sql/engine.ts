@@ -1,8 +1,9 @@
 import { present } from '../../src/assert.ts';
+import type { ParameterValue } from '../../src/sql/check/bind.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
-import type { ParameterValue } from '../../src/sql/next/check/bind.ts';
-import { QueryBudget } from '../../src/sql/next/run/budget.ts';
-import type { ReadResult } from '../../src/sql/next/run/execution.ts';
+import { QueryBudget } from '../../src/sql/run/budget.ts';
+import type { ReadResult } from '../../src/sql/run/execution.ts';
+import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import {
   checkStatement,
   executeWrite,
@@ -11,15 +12,14 @@ import {
   prepare,
   type StatementRequest,
   startRead,
-} from '../../src/sql/next/statement.ts';
-import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
+} from '../../src/sql/statement.ts';
 import { Store } from '../../src/store/store.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { type Decoder, decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { NamedType, ProductType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
-import { owner } from './sample-database.ts';
+import { labOwner as owner } from './query-lab.ts';
 import { type SampleTable, sampleCatalog } from './sample-tables.ts';
 
 /** How statements are planned and run. */

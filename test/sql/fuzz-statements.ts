@@ -1,46 +1,144 @@
+import { check } from '../../src/sql/check/check.ts';
+import { checkSubscription } from '../../src/sql/check/check-subscription.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
-import { lex } from '../../src/sql/next/syntax/lex.ts';
-import { type Parsed, parse } from '../../src/sql/next/syntax/parse.ts';
+import { explainPlan } from '../../src/sql/plan/explain.ts';
+import { planStatement } from '../../src/sql/plan/plan-statement.ts';
+import { compileRead } from '../../src/sql/run/execution.ts';
+import { compileWrite } from '../../src/sql/run/write.ts';
+import type { SqlSchema } from '../../src/sql/schema.ts';
+import { type Parsed, parse } from '../../src/sql/syntax/parse.ts';
 import { Random } from '../../src/testing/random.ts';
+import { identityType } from '../../src/values/special-types.ts';
+import { sampleSchema, scopeFor, type Who } from './check-statement.ts';
+import { randomQuery } from './differential/random-query.ts';
+import { type RandomSchema, randomSchema, sampleTableOf } from './differential/random-schema.ts';
+import { randomWrite } from './differential/random-write.ts';
+import { statementText } from './differential/tree.ts';
+import { mutate } from './mutate-statement.ts';
 import { StatementMaker } from './random-statements.ts';
+import { type SampleTable, sampleTables } from './sample-tables.ts';
 
 export interface FuzzResult {
   /** Statements without a syntax error, and those of them in which nothing is refused. */
-  readonly parsed: number;
-  readonly whole: number;
-  readonly refused: number;
+  parsed: number;
+  whole: number;
+  /** Statements with a syntax error. */
+  malformed: number;
+  /** Of those that were parsed, those that got through to a plan, and those that did not. */
+  planned: number;
+  refused: number;
+  /** Those that the subscription dialect takes. */
+  subscribed: number;
 }
 
 /**
- * Sends `count` statements, most of them mutated, through the parser. Each must end in a tree or in
- * a `SqlFailure`; anything else is thrown on with the statement and the seed. A statement that was
+ * Sends `count` statements, most of them mutated, through the parser, the checks of all surfaces and
+ * the planner, on behalf of the owner or a stranger. Each step must end in its result or in a
+ * `SqlFailure`; anything else is thrown on with the statement and the seed. A statement that was
  * made by the grammar and left alone must parse, and every tree must have sound spans and be that
- * of its own text.
+ * of its own text. A statement that was made for the tables and left alone must have a plan.
  */
 export function fuzzStatements(count: number, seed: number): FuzzResult {
   const random = new Random(seed);
-  const maker = new StatementMaker(random);
-  const result = { parsed: 0, whole: 0, refused: 0 };
+  const result = { parsed: 0, whole: 0, malformed: 0, planned: 0, refused: 0, subscribed: 0 };
+  let source = new StatementSource(random);
   for (let at = 0; at < count; at++) {
-    const isMade = random.chance(0.7);
-    const made = isMade ? maker.statement() : random.pick(corpus);
+    if (at % statementsPerSchema === 0) source = new StatementSource(random);
+    const made = source.next();
     const isMutated = random.chance(0.8);
-    const sql = isMutated ? mutate(made, maker, random) : made;
+    const sql = isMutated ? mutate(made.sql, () => source.next().sql, random) : made.sql;
     try {
-      const parsed = parse(sql);
-      result.parsed++;
-      if (checkTree(parsed)) result.whole++;
+      send(sql, isMutated ? 'mutated' : made.origin, source.schema, random, result);
     } catch (error) {
-      const isFailure = error instanceof SqlFailure && isReadable(error.message);
-      const isExpected = isFailure && (isMutated || !isMade || isLimit(error.message));
-      if (!isExpected) {
-        const where = `seed ${seed}, statement ${at}: ${JSON.stringify(sql)}`;
-        throw new Error(where, { cause: error });
-      }
-      result.refused++;
+      const where = `seed ${seed}, statement ${at}: ${JSON.stringify(sql)}`;
+      throw new Error(where, { cause: error });
     }
   }
   return result;
+}
+
+const statementsPerSchema = 200;
+
+type Origin = 'grammar' | 'tables' | 'list' | 'mutated';
+
+/** Statements about the sample tables, and about random ones of this source. */
+class StatementSource {
+  readonly schema: SqlSchema;
+  readonly #random: Random;
+  readonly #maker: StatementMaker;
+  readonly #tables: RandomSchema;
+
+  constructor(random: Random) {
+    this.#random = random;
+    this.#maker = new StatementMaker(random);
+    this.#tables = randomSchema(random);
+    this.schema = sampleSchema({
+      tables: [...sampleTables, viewed, filtered, ...this.#tables.map(sampleTableOf)],
+      views: ['viewed'],
+      filters: { filtered: filters },
+    });
+  }
+
+  next(): { readonly sql: string; readonly origin: Origin } {
+    const share = this.#random.below(10);
+    if (share < 4) return { sql: this.#maker.statement(), origin: 'grammar' };
+    if (share < 5) return { sql: this.#random.pick(corpus), origin: 'list' };
+    if (share < 6) return { sql: this.#random.pick(rowQueries), origin: 'tables' };
+    const write = this.#random.chance(0.2) ? randomWrite(this.#tables, this.#random) : undefined;
+    const statement = write ?? randomQuery(this.#tables, this.#random);
+    return { sql: statementText(statement, 'ours'), origin: 'tables' };
+  }
+}
+
+function send(
+  sql: string,
+  origin: Origin,
+  schema: SqlSchema,
+  random: Random,
+  result: FuzzResult,
+): void {
+  const parsed = unlessRefused(() => parse(sql), origin === 'mutated' || origin === 'list');
+  if (parsed === undefined) {
+    result.malformed++;
+    return;
+  }
+  result.parsed++;
+  if (isSound(parsed)) result.whole++;
+  const who: Who = origin === 'tables' || random.chance(0.5) ? 'owner' : 'stranger';
+  const isPlanned = unlessRefused(() => plan(parsed, schema, who), origin !== 'tables');
+  if (isPlanned === undefined) result.refused++;
+  else result.planned++;
+  const scope = scopeFor(schema, random.pick(['owner', 'stranger']));
+  for (const joinRules of [true, false]) {
+    const subscription = unlessRefused(() => checkSubscription(parsed, scope, { joinRules }), true);
+    if (subscription === undefined) continue;
+    if (joinRules) result.subscribed++;
+    const types = { types: schema.types };
+    for (const fragment of subscription.fragments) planStatement(fragment, { types });
+  }
+}
+
+/** Checks, plans and compiles, and describes the plan. */
+function plan(parsed: Parsed, schema: SqlSchema, who: Who): true {
+  const scope = scopeFor(schema, who, ['1', 'name', 'skip']);
+  const typed = check(parsed, scope);
+  const types = { types: schema.types };
+  const made = planStatement(typed.kind === 'explain' ? typed.statement : typed, { types });
+  explainPlan(made, { types, hidesNumbers: who === 'stranger' });
+  if (made.kind === 'read') compileRead(made, types);
+  else compileWrite(made, types);
+  return true;
+}
+
+/** `undefined` for a refusal, which must be readable, and which only `mayRefuse` allows. */
+function unlessRefused<Result>(run: () => Result, mayRefuse: boolean): Result | undefined {
+  try {
+    return run();
+  } catch (error) {
+    if (!(error instanceof SqlFailure) || !isReadable(error.message)) throw error;
+    if (!mayRefuse && !isLimit(error.message)) throw error;
+    return undefined;
+  }
 }
 
 /** A refusal says something, and never shows the insides of the engine. */
@@ -54,7 +152,7 @@ function isLimit(message: string): boolean {
 }
 
 /** Returns whether nothing in it is refused; only then its text says all of it. */
-function checkTree({ statement, source }: Parsed): boolean {
+function isSound({ statement, source }: Parsed): boolean {
   const whole = { from: 0, to: Number.POSITIVE_INFINITY };
   if (hasRefusal(statement, whole)) return false;
   const text = source.text(statement.span);
@@ -99,91 +197,32 @@ const corpus: readonly string[] = [
   'SET LOCAL a = 1, b = 2; SHOW TABLES;',
 ];
 
-/** Pieces that may stand anywhere, those that open something above all. */
-const fragments: readonly string[] = [
-  ...`( ) , . ; * = == <> != < <= > >= + - / % || && :: [ ] { } : ? $ $1 $$ # @ ~ ! \\ ' " \` ''
-  "" 'x' "t" 0 1 -1 1e3 1.5 .5 5. 1e 0x 0xF X'AB' B'1' TRUE NULL NOT AND OR XOR IN IS BETWEEN LIKE
-  ILIKE ESCAPE CASE WHEN THEN ELSE END SELECT FROM WHERE LIMIT OFFSET ALL AS OF ON USING JOIN INNER
-  LEFT CROSS NATURAL UPDATE SET DELETE INSERT INTO VALUES SHOW EXPLAIN ANALYZE WITH RECURSIVE UNION
-  INTERSECT EXCEPT DISTINCT GROUP ORDER BY HAVING NULLS FIRST RETURNING OVER FILTER EXISTS CAST
-  INTERVAL TIMESTAMP SUBSTRING TRIM BOTH EXTRACT POSITION FOR FETCH WINDOW LATERAL DEFAULT :sender
-  COUNT(*) t s a id -- /* */ 🙂 ß \u0000 \uD800`.split(/\s+/),
-  'a IN (SELECT ',
-  'EXISTS (SELECT 1 FROM t WHERE ',
-  'CASE WHEN ',
-  ' UNION SELECT 1',
-  'AS OF ',
-  ' IS NOT NULL',
-  '::int',
-  'NOT (',
-  '- ',
+/** Whole rows of one table, as subscriptions ask for them. */
+const rowQueries: readonly string[] = [
+  'SELECT * FROM t',
+  'SELECT ALL t.* FROM t WHERE t.id = 5 AND (t.a > 3 OR NOT t.flag)',
+  "SELECT q.* FROM users AS q WHERE q.name <> 'x' OR q.id <= 1e3",
+  'SELECT * FROM owned WHERE owner = :sender AND key != :sender',
+  "SELECT * FROM every_type WHERE ts >= '2025-01-01T00:00:00Z' AND f32 < 1e40 AND bytes = 0xab",
+  'SELECT s.* FROM t JOIN s ON t.a = s.id WHERE t.flag = TRUE',
+  'SELECT s.* FROM s JOIN viewed ON s.id = viewed.id',
+  'SELECT UserProfile.* FROM UserProfile WHERE userId = 1 AND full_name = fullName',
+  'SELECT f.* FROM filtered AS f JOIN t ON f.id = t.id',
+  'SELECT * FROM filtered WHERE id > 3',
+  'SELECT id FROM lib.t WHERE "lib"."t".id = 1',
+  'SELECT opt.some, point.x FROM opaque WHERE opt IS NOT NULL',
 ];
 
-function mutate(sql: string, maker: StatementMaker, random: Random): string {
-  let text = sql;
-  for (let left = random.pick([1, 1, 1, 2, 4]); left > 0; left--) {
-    text = random.chance(0.3) ? mutateText(text, random) : mutateTokens(text, maker, random);
-  }
-  return text;
-}
-
-function mutateText(text: string, random: Random): string {
-  const at = random.below(text.length + 1);
-  const end = Math.min(text.length, at + random.below(12));
-  switch (random.below(5)) {
-    case 0:
-      return text.slice(0, at) + text.slice(end);
-    case 1:
-      return text.slice(0, at) + random.pick(fragments) + text.slice(end);
-    case 2:
-      return text.slice(0, at);
-    case 3:
-      return text.slice(0, at) + String.fromCharCode(random.below(0x180)) + text.slice(at + 1);
-    default:
-      return text.slice(0, end) + text.slice(at);
-  }
-}
-
-/** Mutations that keep words whole get much deeper into the grammar. */
-function mutateTokens(sql: string, maker: StatementMaker, random: Random): string {
-  const pieces = piecesOf(sql);
-  if (pieces.length === 0) return random.pick(fragments);
-  const at = random.below(pieces.length);
-  const to = Math.min(pieces.length, at + 1 + random.below(8));
-  switch (random.below(8)) {
-    case 0:
-      return pieces.toSpliced(at, to - at).join(' ');
-    case 1:
-      return pieces.toSpliced(at, 0, random.pick(fragments)).join(' ');
-    case 2:
-      return pieces.with(at, random.pick(fragments)).join(' ');
-    case 3:
-      return pieces.with(at, random.pick(pieces)).join(' ');
-    case 4: {
-      const run = pieces.slice(at, to);
-      const times = random.pick([1, 3, 60, 600]);
-      return pieces.toSpliced(at, 0, ...new Array<string[]>(times).fill(run).flat()).join(' ');
-    }
-    case 5: {
-      const others = piecesOf(maker.statement());
-      const from = random.below(others.length);
-      return pieces.toSpliced(at, to - at, ...others.slice(from, from + 8)).join(' ');
-    }
-    case 6:
-      return `${pieces.slice(0, at).join(' ')} (${maker.statement()}) ${pieces.slice(at).join(' ')}`;
-    default: {
-      const depth = random.pick([2, 40, 60, 1_000]);
-      const open = random.pick(fragments);
-      return pieces.with(at, `${open} `.repeat(depth) + (pieces[at] ?? '')).join(' ');
-    }
-  }
-}
-
-function piecesOf(sql: string): readonly string[] {
-  try {
-    return lex(sql).flatMap(({ start, end }) => (end > start ? [sql.slice(start, end)] : []));
-  } catch (error) {
-    if (error instanceof SqlFailure) return sql.split(' ');
-    throw error;
-  }
-}
+const viewed: SampleTable = {
+  name: 'viewed',
+  columns: { id: { kind: 'u32' }, text: { kind: 'string' } },
+};
+const filtered: SampleTable = {
+  name: 'filtered',
+  columns: { id: { kind: 'u32' }, owner: identityType },
+  indexes: ['unique:btree:id'],
+};
+const filters = [
+  'SELECT * FROM filtered WHERE owner = :sender',
+  'SELECT filtered.* FROM filtered JOIN t ON filtered.id = t.id WHERE t.flag',
+];

@@ -1,5 +1,5 @@
 import { SqlFailure } from '../../src/sql/failure.ts';
-import { parse } from '../../src/sql/next/syntax/parse.ts';
+import { parse } from '../../src/sql/syntax/parse.ts';
 
 /** What the parser refuses a text with, a syntax error or the first refused part; or `ok`. */
 export function refusalOf(sql: string): string {

@@ -1,20 +1,16 @@
-import { check } from '../../src/sql/next/check/check.ts';
-import type { ParameterSpec, TypedRead, TypedStatement } from '../../src/sql/next/check/typed.ts';
-import {
-  ownerRights,
-  rightsOf,
-  type StatementCaller,
-} from '../../src/sql/next/check/visibility.ts';
-import { explainPlan } from '../../src/sql/next/plan/explain.ts';
-import type { PlanOptions, ReadPlan } from '../../src/sql/next/plan/plan.ts';
-import { planStatement } from '../../src/sql/next/plan/plan-statement.ts';
-import { statisticsOf } from '../../src/sql/next/plan/statistics.ts';
-import { QueryBudget } from '../../src/sql/next/run/budget.ts';
-import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/next/run/execution.ts';
-import { encodeQueryValue } from '../../src/sql/next/run/value-codec.ts';
-import { compileWrite, runWrite } from '../../src/sql/next/run/write.ts';
-import { parse } from '../../src/sql/next/syntax/parse.ts';
+import { check } from '../../src/sql/check/check.ts';
+import type { ParameterSpec, TypedRead, TypedStatement } from '../../src/sql/check/typed.ts';
+import { ownerRights, rightsOf, type StatementCaller } from '../../src/sql/check/visibility.ts';
+import { explainPlan } from '../../src/sql/plan/explain.ts';
+import type { PlanOptions, ReadPlan } from '../../src/sql/plan/plan.ts';
+import { planStatement } from '../../src/sql/plan/plan-statement.ts';
+import { statisticsOf } from '../../src/sql/plan/statistics.ts';
+import { QueryBudget } from '../../src/sql/run/budget.ts';
+import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/run/execution.ts';
+import { encodeQueryValue } from '../../src/sql/run/value-codec.ts';
+import { compileWrite, runWrite } from '../../src/sql/run/write.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
+import { parse } from '../../src/sql/syntax/parse.ts';
 import { Store } from '../../src/store/store.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';

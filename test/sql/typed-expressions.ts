@@ -4,10 +4,10 @@ import type {
   TypedConstant,
   TypedExpression,
   TypedParameter,
-} from '../../src/sql/next/check/typed.ts';
-import type { CompileContext } from '../../src/sql/next/run/compile-context.ts';
-import type { Frame, SlotLayout } from '../../src/sql/next/run/frame.ts';
-import type { ComparisonOperator } from '../../src/sql/next/syntax/ast.ts';
+} from '../../src/sql/check/typed.ts';
+import type { CompileContext } from '../../src/sql/run/compile-context.ts';
+import type { Frame, SlotLayout } from '../../src/sql/run/frame.ts';
+import type { ComparisonOperator } from '../../src/sql/syntax/ast.ts';
 import { RowShape } from '../../src/store/row-shape.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import { optionType, product } from '../../src/values/special-types.ts';

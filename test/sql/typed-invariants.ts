@@ -6,10 +6,10 @@ import type {
   TypedExpression,
   TypedQuery,
   TypedStatement,
-} from '../../src/sql/next/check/typed.ts';
-import { arithmeticTypes, negatedType } from '../../src/sql/next/functions/arithmetic.ts';
-import { conversionOf, optionInnerType } from '../../src/sql/next/functions/convert.ts';
-import { operandsOf } from '../../src/sql/next/plan/expression.ts';
+} from '../../src/sql/check/typed.ts';
+import { arithmeticTypes, negatedType } from '../../src/sql/functions/arithmetic.ts';
+import { conversionOf, optionInnerType } from '../../src/sql/functions/convert.ts';
+import { operandsOf } from '../../src/sql/plan/expression.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
 import { typesEqual, typeText } from '../../src/values/typespace.ts';
 

@@ -1,13 +1,13 @@
 import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import type { TableSpec } from '../../schema/catalog.ts';
+import { checkViewQuery } from '../../sql/check/check-published.ts';
 import { SqlFailure } from '../../sql/failure.ts';
-import { checkViewQuery } from '../../sql/next/check/check-published.ts';
-import { planStatement } from '../../sql/next/plan/plan-statement.ts';
-import { QueryBudget } from '../../sql/next/run/budget.ts';
-import { type CompiledRead, compileRead, ReadExecution } from '../../sql/next/run/execution.ts';
-import { StatementCache } from '../../sql/next/statement-cache.ts';
+import { planStatement } from '../../sql/plan/plan-statement.ts';
+import { QueryBudget } from '../../sql/run/budget.ts';
+import { type CompiledRead, compileRead, ReadExecution } from '../../sql/run/execution.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
+import { StatementCache } from '../../sql/statement-cache.ts';
 import type { Store } from '../../store/store.ts';
 import type { ServedView } from './served-views.ts';
 

@@ -77,7 +77,8 @@ describe('the result of a view', () => {
 
   it('[ABI 11.2] has the type that the view declares', () => {
     expect(() => database.rows('misfit')).toThrow(
-      'Error materializing view `misfit`: query returns `(id: U32, text: String)` but view expects ' +
+      'Error materializing view `misfit`: query returns `(id: U32, text: String)` ' +
+        'but view expects ' +
         '`(id: U32, owner: (__identity__: U256), zone: U32, level: U32)`',
     );
   });

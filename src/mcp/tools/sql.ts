@@ -17,9 +17,9 @@ export const sql: Tool = {
   title: 'Run SQL',
   description:
     'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
-    'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. Values ' +
-    'of $1, $2, … may come in one more argument, the array `params`. With `confirmed`, the answer ' +
-    'waits until what it shows is durable.',
+    'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. ' +
+    'Values of $1, $2, … may come in one more argument, the array `params`. ' +
+    'With `confirmed`, the answer waits until what it shows is durable.',
   properties: {
     sql: { type: 'string', description: 'One SQL statement.' },
     confirmed: { type: 'boolean', description: 'Wait for durability; true unless set to false.' },

@@ -94,7 +94,10 @@ describe('the view hooks', () => {
     );
     expect(await messageOf('return { data: new Proxy(new Uint8Array(5), {}) };')).toContain('must');
     const { outcome } = await evaluate(`
-      class Longer extends Uint8Array { get length() { return 1e9; } get byteLength() { return 1e9; } }
+      class Longer extends Uint8Array {
+        get length() { return 1e9; }
+        get byteLength() { return 1e9; }
+      }
       const data = new Longer([0, 1, 0, 0, 0, 9]);
       Object.defineProperty(data, Symbol.iterator, { value: () => { throw new Error(); } });
       let reads = 0;

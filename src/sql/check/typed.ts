@@ -1,93 +1,283 @@
-import type { ColumnSpec, TableSpec } from '../../schema/catalog.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
-import type { ComparisonOperator } from '../syntax/ast.ts';
+import type { AggregateFunction, ScalarFunction } from '../functions/function.ts';
+import type { ArithmeticOperator, ComparisonOperator } from '../syntax/ast.ts';
 
 /**
  * Statements after the check: every name is a position, every literal an encoded value of a known
- * type. Nothing in here can fail for a reason of names, types or rights any more.
+ * type, every filter of row-level security is in its place. Nothing in here can fail for a reason
+ * of names, types or rights any more.
+ *
+ * *Slots* number the relations of a statement, those of all its subqueries included, each once: a
+ * correlated subquery reads an outer relation by its slot. *Values* number what grouping computes,
+ * in the same way.
  */
-export type TypedStatement = TypedSelect | TypedInsert | TypedUpdate | TypedDelete;
+export type TypedStatement = TypedRead | TypedWrite | TypedExplain;
+export type TypedWrite = TypedInsert | TypedUpdate | TypedDelete;
 
-export interface TypedSelect {
-  readonly kind: 'select';
+export interface TypedRead extends StatementParts {
+  readonly kind: 'read';
+  readonly query: TypedQuery;
+}
+
+export interface TypedExplain extends StatementParts {
+  readonly kind: 'explain';
+  readonly isAnalyze: boolean;
+  readonly statement: TypedRead | TypedWrite;
+}
+
+/** What belongs to a statement as a whole. */
+export interface StatementParts {
+  readonly slotCount: number;
+  readonly valueCount: number;
+  /** What a `parameter` expression indexes, the caller's identity included. */
+  readonly parameters: readonly ParameterSpec[];
+  /** Ids of the views whose rows it reads. */
+  readonly views: readonly number[];
+}
+
+export interface ParameterSpec {
+  /** The name behind `$` or `:`; `undefined` is the caller's identity (`:sender`). */
+  readonly name: string | undefined;
+  readonly type: AlgebraicType;
+  /** Null has no meaning in its place: it is stored in a column, or limits the rows. */
+  readonly refusesNull: boolean;
+}
+
+/** A type of values, and whether there may be none: SQL's NULL. */
+export interface ValueType {
+  readonly type: AlgebraicType;
+  readonly isNullable: boolean;
+}
+
+/** Rows as an answer has them. A nullable column is encoded as an Option of its type. */
+export interface OutputColumn extends ValueType {
+  readonly name: string;
+}
+
+export interface TypedQuery {
+  readonly body: TypedBlock | TypedSetOperation;
+  readonly order: readonly OrderKey[];
+  readonly limit: TypedExpression | undefined;
+  readonly offset: TypedExpression | undefined;
+  readonly columns: readonly OutputColumn[];
+  /** Slots of outer queries that it reads; empty: it is asked once for the whole statement. */
+  readonly outerSlots: readonly number[];
+}
+
+export interface OrderKey {
+  /** `output`: a column of the answer; the only kind behind a set operation or DISTINCT. */
+  readonly key:
+    | { readonly kind: 'output'; readonly column: number }
+    | { readonly kind: 'expression'; readonly expression: TypedExpression };
+  readonly isDescending: boolean;
+  readonly isNullsFirst: boolean;
+}
+
+/** Both sides have the columns of the whole, type by type; only nullness may differ. */
+export interface TypedSetOperation {
+  readonly kind: 'setOperation';
+  readonly operator: 'union' | 'intersect' | 'except';
+  readonly isAll: boolean;
+  readonly left: TypedQuery;
+  readonly right: TypedQuery;
+}
+
+/** FROM, WHERE, GROUP BY, HAVING, the SELECT list and DISTINCT, in this order. */
+export interface TypedBlock {
+  readonly kind: 'block';
+  /** Empty: one row without columns (a SELECT without FROM inside a subquery). */
   readonly relations: readonly TypedRelation[];
-  /**
-   * Conditions of the joins, `relations[at + 1]` with an earlier one; absent for a cross product.
-   */
-  readonly joins: readonly (TypedExpression | undefined)[];
+  /** `joins[at]` joins `relations[at + 1]` with all before it. */
+  readonly joins: readonly TypedJoin[];
   readonly where: TypedExpression | undefined;
-  readonly output: Output;
-  /** Result columns: names as the caller gets them. */
-  readonly columns: readonly NamedType[];
-  readonly limit: bigint | undefined;
+  readonly grouping: TypedGrouping | undefined;
+  readonly having: TypedExpression | undefined;
+  readonly items: readonly TypedExpression[];
+  readonly isDistinct: boolean;
 }
 
 export interface TypedRelation {
+  readonly slot: number;
   /** By what the statement refers to it. */
   readonly name: string;
-  readonly table: TableSpec;
+  readonly source: RelationSource;
+  /**
+   * Row-level security: hides rows before anything that the caller wrote can see them. No
+   * expression of the caller that can raise an error may be evaluated on a row that it refuses.
+   */
+  readonly security: TypedExpression | undefined;
+  /** The null side of a left join. */
+  readonly isNullable: boolean;
 }
 
-export type Output =
-  /** All columns of one relation. */
-  | { readonly kind: 'row'; readonly relation: number }
-  | { readonly kind: 'columns'; readonly columns: readonly ColumnPosition[] }
-  | { readonly kind: 'count' };
+export type RelationSource =
+  /** A stored table, a computed system table, or the caller's instance of a view. */
+  | { readonly kind: 'table'; readonly table: TableSpec }
+  /**
+   * `isBarrier`: it stands for a table with filters of row-level security, so the rule of
+   * `TypedRelation.security` holds for all that is outside of it. `commonTable`: relations with
+   * the same number are the same common table, computed once.
+   */
+  | {
+      readonly kind: 'query';
+      readonly query: TypedQuery;
+      readonly isBarrier: boolean;
+      readonly commonTable: number | undefined;
+    };
 
-export interface ColumnPosition {
-  readonly relation: number;
-  readonly column: number;
+export interface TypedJoin {
+  readonly kind: 'inner' | 'left';
+  /** Absent: a cross product. */
+  readonly condition: TypedExpression | undefined;
 }
 
-export interface TypedInsert {
+/** One row for each group of equal keys; without keys one row, whatever there is to group. */
+export interface TypedGrouping {
+  readonly keys: readonly TypedExpression[];
+  readonly aggregates: readonly TypedAggregate[];
+  /** `value` of the first key; the others follow, then the aggregates. */
+  readonly firstValue: number;
+}
+
+export interface TypedAggregate extends ValueType {
+  readonly function: AggregateFunction;
+  /** Absent: `COUNT(*)`. */
+  readonly argument: TypedExpression | undefined;
+  readonly isDistinct: boolean;
+}
+
+export interface TypedInsert extends StatementParts {
   readonly kind: 'insert';
   readonly table: TableSpec;
-  /** Encoded rows of the table. */
-  readonly rows: readonly Uint8Array[];
+  readonly source: /** Expressions in the order of the table's columns. */
+    | { readonly kind: 'values'; readonly rows: readonly (readonly TypedExpression[])[] }
+    /** `columns[at]` is the output column that fills column `at` of the table. */
+    | { readonly kind: 'query'; readonly query: TypedQuery; readonly columns: readonly number[] };
+  readonly returning: TypedReturning | undefined;
 }
 
-export interface TypedUpdate {
+export interface TypedUpdate extends StatementParts {
   readonly kind: 'update';
+  /** Its slot holds the old row for assignments, the new one for RETURNING. */
+  readonly relation: TypedRelation;
   readonly table: TableSpec;
   /** At most one for each column. */
-  readonly assignments: readonly { readonly column: number; readonly bytes: Uint8Array }[];
+  readonly assignments: readonly { readonly column: number; readonly value: TypedExpression }[];
   readonly where: TypedExpression | undefined;
+  readonly returning: TypedReturning | undefined;
 }
 
-export interface TypedDelete {
+export interface TypedDelete extends StatementParts {
   readonly kind: 'delete';
+  readonly relation: TypedRelation;
   readonly table: TableSpec;
   readonly where: TypedExpression | undefined;
+  readonly returning: TypedReturning | undefined;
+}
+
+/** What a write answers for each row that it wrote; `slot` holds that row. */
+export interface TypedReturning {
+  readonly slot: number;
+  readonly items: readonly TypedExpression[];
+  readonly columns: readonly OutputColumn[];
 }
 
 export type TypedExpression =
   | TypedColumn
   | TypedConstant
+  | TypedParameter
+  /** What grouping computed: a key or an aggregate. */
+  | (ValueType & { readonly kind: 'value'; readonly value: number })
   | TypedComparison
-  | TypedChain
-  | { readonly kind: 'not'; readonly operand: TypedExpression };
+  | (ValueType & { readonly kind: 'and' | 'or'; readonly terms: readonly TypedExpression[] })
+  | (ValueType & { readonly kind: 'not' | 'isNull' | 'negate'; readonly operand: TypedExpression })
+  /** Never null: null is equal to null. Both operands have one type. */
+  | (ValueType & {
+      readonly kind: 'isDistinct';
+      readonly left: TypedExpression;
+      readonly right: TypedExpression;
+    })
+  | (ValueType & {
+      readonly kind: 'inList';
+      readonly operand: TypedExpression;
+      readonly values: readonly TypedExpression[];
+    })
+  | (ValueType & {
+      readonly kind: 'like';
+      readonly operand: TypedExpression;
+      readonly pattern: TypedExpression;
+      readonly escape: TypedExpression | undefined;
+      readonly ignoresCase: boolean;
+    })
+  /** Both operands have the type of the whole, except times: see `functions/arithmetic.ts`. */
+  | (ValueType & {
+      readonly kind: 'arithmetic';
+      readonly operator: ArithmeticOperator;
+      readonly left: TypedExpression;
+      readonly right: TypedExpression;
+    })
+  | (ValueType & {
+      readonly kind: 'case';
+      readonly branches: readonly {
+        readonly when: TypedExpression;
+        readonly then: TypedExpression;
+      }[];
+      /** Absent: null. */
+      readonly otherwise: TypedExpression | undefined;
+    })
+  /** To `type`; may raise unless it widens a number. */
+  | (ValueType & { readonly kind: 'convert'; readonly operand: TypedExpression })
+  | (ValueType & {
+      readonly kind: 'call';
+      readonly function: ScalarFunction;
+      readonly arguments: readonly TypedExpression[];
+    })
+  /** One element of a product. */
+  | (ValueType & {
+      readonly kind: 'field';
+      readonly operand: TypedExpression;
+      readonly element: number;
+    })
+  /** What variant `tag` of a sum carries; null for the other variants. Unwraps an Option with 0. */
+  | (ValueType & {
+      readonly kind: 'variant';
+      readonly operand: TypedExpression;
+      readonly tag: number;
+    })
+  /** `scalar`: the only column of at most one row. `in`: whether `operand` is among the rows. */
+  | (ValueType & {
+      readonly kind: 'subquery';
+      readonly mode: 'scalar' | 'exists' | 'in';
+      readonly operand: TypedExpression | undefined;
+      readonly query: TypedQuery;
+    });
 
-export interface TypedColumn extends ColumnPosition {
+export interface TypedColumn extends ValueType {
   readonly kind: 'column';
-  readonly spec: ColumnSpec;
+  readonly slot: number;
+  /** Position in the table or in the output of the derived query. */
+  readonly column: number;
+  readonly name: string;
 }
 
-export interface TypedConstant {
+export interface TypedConstant extends ValueType {
   readonly kind: 'constant';
-  readonly type: AlgebraicType;
-  readonly bytes: Uint8Array;
+  /** Encoded; `undefined` is null. */
+  readonly bytes: Uint8Array | undefined;
 }
 
-/** Both operands have one type. */
-export interface TypedComparison {
+export interface TypedParameter extends ValueType {
+  readonly kind: 'parameter';
+  readonly parameter: number;
+}
+
+/** Both operands have one type; null when one of them is. */
+export interface TypedComparison extends ValueType {
   readonly kind: 'comparison';
   readonly operator: ComparisonOperator;
-  readonly type: AlgebraicType;
   readonly left: TypedExpression;
   readonly right: TypedExpression;
 }
 
-export interface TypedChain {
-  readonly kind: 'and' | 'or';
-  readonly terms: readonly TypedExpression[];
-}
+export type { NamedType };

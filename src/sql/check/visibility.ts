@@ -1,5 +1,6 @@
-import type { Catalog, TableSpec } from '../../schema/catalog.ts';
-import { noSuchTable } from '../failure.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
+import { editDistance, nearestNames } from '../../schema/nearest-names.ts';
+import type { SqlSchema } from '../schema.ts';
 
 /** On whose behalf a statement is checked. */
 export interface StatementCaller {
@@ -14,26 +15,66 @@ export interface Rights {
   readonly readsPrivateTables: boolean;
   readonly writes: boolean;
   readonly exceedsRowLimit: boolean;
+  /** Filters of row-level security do not hold for them. */
+  readonly bypassesFilters: boolean;
 }
 
 export function rightsOf(caller: StatementCaller): Rights {
-  const { isOwner } = caller;
-  return { readsPrivateTables: isOwner, writes: isOwner, exceedsRowLimit: isOwner };
+  return caller.isOwner ? ownerRights : strangerRights;
 }
 
+/** One object each: what is cached for callers of the same rights is found by it. */
+export const ownerRights: Rights = {
+  readsPrivateTables: true,
+  writes: true,
+  exceedsRowLimit: true,
+  bypassesFilters: true,
+};
+const strangerRights: Rights = {
+  readsPrivateTables: false,
+  writes: false,
+  exceedsRowLimit: false,
+  bypassesFilters: false,
+};
+
 /**
- * The table that `name` means to a caller with these rights: canonical names first, then those of
- * the module's source. A table that the caller may not read takes no part in the search, so every
- * name behaves as it would in a database without that table. Throws `SqlFailure` when nothing is
- * left.
+ * The table or view that `name` means to a caller with these rights: canonical names first, then
+ * those of the module's source. A table that the caller may not read takes no part in the search,
+ * so every name behaves as it would in a database without that table.
  */
-export function visibleTable(catalog: Catalog, rights: Rights, name: string): TableSpec {
+export function visibleTable(
+  schema: SqlSchema,
+  rights: Rights,
+  name: string,
+): TableSpec | undefined {
   let bySource: TableSpec | undefined;
-  for (const table of catalog.tables) {
-    if (table.access === 'private' && !rights.readsPrivateTables) continue;
+  for (const table of schema.tables) {
+    if (!isVisible(table, rights)) continue;
     if (table.name === name) return table;
     if (table.sourceName === name) bySource ??= table;
   }
-  if (bySource === undefined) throw noSuchTable(name);
   return bySource;
+}
+
+/** Names of the tables that the caller may read: the only ones that advice may mention. */
+export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly string[] {
+  return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
+}
+
+function isVisible(table: TableSpec, rights: Rights): boolean {
+  return table.access === 'public' || rights.readsPrivateTables;
+}
+
+/** Longer names were hardly mistyped, and comparing takes the product of the lengths. */
+const comparedLengthMax = 64;
+
+/** "Did you mean `users`?", if one of `names` is near to what was written. */
+export function nameHint(written: string, names: readonly string[]): string | undefined {
+  if (written.length > comparedLengthMax) return undefined;
+  const comparable = names.filter((name) => name.length <= comparedLengthMax && name !== written);
+  const [nearest] = nearestNames(written, comparable);
+  // Two changes turn any word of three letters into any other one, almost.
+  const reach = written.length <= 3 ? 1 : Math.max(2, Math.floor(written.length / 3));
+  if (nearest === undefined || editDistance(written, nearest) > reach) return undefined;
+  return `Did you mean \`${nearest}\`?`;
 }

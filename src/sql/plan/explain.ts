@@ -1,163 +1,396 @@
 import { present, unreachable } from '../../assert.ts';
-import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
-import { decodeValue } from '../../values/decode.ts';
-import { skipperOf } from '../../values/layout.ts';
-import { valueToText } from '../../values/text.ts';
-import type { AlgebraicType, Typespace } from '../../values/type.ts';
-import type { TypedColumn } from '../check/typed.ts';
-import type { Condition } from './condition.ts';
-import type { Access, Plan, ReadPlan, Source } from './plan.ts';
+import type { Typespace } from '../../values/type.ts';
+import type { TypedExpression } from '../check/typed.ts';
+import type { Measurements } from '../run/measure.ts';
+import { expressionText, type TextScope } from './expression-text.ts';
+import type { Access, Plan, RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 
-/**
- * A plan as text, one step a line, what happens first at the top:
- *
- * ```
- * point message_id_idx_btree (id = 5)
- * filter text <> "x"
- * output id, text
- * limit 10
- * ```
- */
-export function explain(plan: Plan, typespace: Typespace): string {
-  return stepsOf(plan, typespace).join('\n');
+export interface ExplainOptions {
+  readonly types: Typespace;
+  /** What the steps really did, for EXPLAIN ANALYZE. */
+  readonly measurements?: Measurements;
+  /**
+   * True for callers whom row-level security hides rows from: no number may tell of rows that they
+   * do not see.
+   */
+  readonly hidesNumbers: boolean;
 }
 
-function stepsOf(plan: Plan, typespace: Typespace): readonly string[] {
+/**
+ * A plan as text: one step a line, what a step takes its rows from below it and further in.
+ *
+ * ```
+ * limit 10
+ *   output id, text
+ *     join by index
+ *       scan room: room.open = true (about 3 rows)
+ *       look up message by message_room_idx_btree (room = room.id) (about 20 rows)
+ * ```
+ */
+export function explainPlan(plan: Plan, options: ExplainOptions): readonly string[] {
+  const explainer = new Explainer(plan, options);
   switch (plan.kind) {
-    case 'read': {
-      const limit = plan.limit === undefined ? [] : [`limit ${plan.limit}`];
-      return [...sourceSteps(plan.source, typespace), outputStep(plan), ...limit];
-    }
+    case 'read':
+      explainer.rows(plan.rows, 0);
+      break;
     case 'insert':
-      return [`insert ${plan.rows.length} into ${plan.table.name}`];
+      explainer.line(0, `insert into ${plan.table.name}`);
+      if (plan.source.kind === 'query') explainer.rows(plan.source.rows, 1);
+      else explainer.line(1, `${plan.source.rows.length} rows of values`);
+      break;
     case 'update': {
-      const { table } = plan.source;
-      const names = plan.assignments.map(({ column }) => columnName(table, column));
-      return [...sourceSteps(plan.source, typespace), `update ${names.join(', ')}`];
+      const names = plan.assignments.map(
+        ({ column }) => present(plan.table.columns[column], 'an assigned column').name,
+      );
+      explainer.line(0, `update ${plan.table.name}: ${names.join(', ')}`);
+      explainer.tuples(plan.input, 1);
+      break;
     }
     case 'delete':
-      return [...sourceSteps(plan.source, typespace), 'delete'];
+      explainer.line(0, `delete from ${plan.table.name}`);
+      explainer.tuples(plan.input, 1);
+      break;
+    default:
+      unreachable(plan);
+  }
+  explainer.shared();
+  return explainer.lines;
+}
+
+class Explainer {
+  readonly lines: string[] = [];
+  readonly #plan: Plan;
+  readonly #options: ExplainOptions;
+  readonly #scope: TextScope;
+  readonly #names = new Map<number, string>();
+  /** How many stand-ins of filtered tables the present step is inside of. */
+  #secretDepth = 0;
+  /** Whether any step hid its numbers altogether. */
+  #hasSecret = false;
+
+  constructor(plan: Plan, options: ExplainOptions) {
+    this.#plan = plan;
+    this.#options = options;
+    // Slots of queries that were opened up are not filled by anything.
+    plan.slots.forEach((slotPlan, slot) => {
+      if (slotPlan.kind === 'table') this.#names.set(slot, slotPlan.table.name);
+    });
+    this.#scope = {
+      types: options.types,
+      nameOf: (slot) => this.#names.get(slot) ?? `relation ${slot}`,
+      parameterName: (at) => {
+        const name = plan.parameters[at]?.name;
+        return name === undefined ? ':sender' : `$${name}`;
+      },
+    };
+  }
+
+  line(depth: number, text: string): void {
+    this.lines.push(`${'  '.repeat(depth)}${text}`);
+  }
+
+  /** Common tables and subqueries, each once. */
+  shared(): void {
+    // What one step hides would show in how often a subquery is asked.
+    this.#secretDepth += this.#hasSecret ? 1 : 0;
+    for (const [number, rows] of this.#plan.commonTables) {
+      this.line(0, `common table ${number + 1}`);
+      this.rows(rows, 1);
+    }
+    for (const [subquery, plan] of this.#plan.subqueries) {
+      this.line(0, `subquery, ${howOften(plan)}: ${this.#text(subquery)}`);
+      this.rows(plan.rows, 1);
+    }
+  }
+
+  rows(plan: RowsPlan, depth: number): void {
+    const inside = this.#namesIn(plan);
+    switch (plan.kind) {
+      case 'project': {
+        this.#collectNames(plan.input);
+        const items = plan.wholeSlot === undefined ? this.#texts(plan.items) : '*';
+        this.line(depth, `output ${items}${this.#numbers(plan, inside)}`);
+        this.tuples(plan.input, depth + 1);
+        return;
+      }
+      case 'sort': {
+        this.#collectNames(plan.input);
+        const keys = plan.keys.map(({ expression, isDescending }) => {
+          return `${this.#text(expression)}${isDescending ? ' DESC' : ''}`;
+        });
+        const how = plan.top === undefined ? 'sort' : 'sort, the first rows only';
+        this.line(depth, `${how}: ${keys.join(', ')}${this.#numbers(plan, inside)}`);
+        this.line(depth + 1, `output ${this.#texts(plan.items)}`);
+        this.tuples(plan.input, depth + 2);
+        return;
+      }
+      case 'distinct':
+        this.line(depth, `distinct${this.#numbers(plan, inside)}`);
+        this.rows(plan.input, depth + 1);
+        return;
+      case 'set': {
+        const all = plan.isAll ? ' all' : '';
+        this.line(depth, `${plan.operator}${all}${this.#numbers(plan, inside)}`);
+        this.rows(plan.left, depth + 1);
+        this.rows(plan.right, depth + 1);
+        return;
+      }
+      case 'limit': {
+        const limit = plan.limit === undefined ? [] : [`limit ${this.#text(plan.limit)}`];
+        const offset = plan.offset === undefined ? [] : [`offset ${this.#text(plan.offset)}`];
+        const bounds = [...limit, ...offset].join(' ');
+        this.line(depth, `${bounds}${this.#numbers(plan, inside)}`);
+        this.rows(plan.input, depth + 1);
+        return;
+      }
+      case 'count':
+        this.line(depth, `count of ${plan.table.name}${this.#numbers(plan, inside)}`);
+        return;
+      default:
+        unreachable(plan);
+    }
+  }
+
+  tuples(plan: TuplesPlan, depth: number): void {
+    const secrecy = secrecyOf(plan);
+    // How often one side of such a join is opened tells of the rows of the other.
+    const isSecret = secrecy === 'all';
+    if (isSecret) this.#secretDepth++;
+    this.#hasSecret ||= isSecret;
+    this.#step(plan, depth, secrecy);
+    if (isSecret) this.#secretDepth--;
+  }
+
+  #step(plan: TuplesPlan, depth: number, secrecy: SourcePlan['secrecy']): void {
+    this.#collectNames(plan);
+    const numbers = this.#numbers(plan, secrecy);
+    switch (plan.kind) {
+      case 'one':
+        this.line(depth, 'one row');
+        return;
+      case 'nothing':
+        this.line(depth, 'nothing');
+        return;
+      case 'source':
+        this.#source(plan, depth);
+        return;
+      case 'loop': {
+        const kind = plan.isLeft ? 'left join' : 'join';
+        const how = plan.isInnerKept ? 'in loops' : 'by index';
+        this.line(depth, `${kind} ${how}${this.#where(plan.conditions)}${numbers}`);
+        this.tuples(plan.outer, depth + 1);
+        this.tuples(plan.inner, depth + 1);
+        return;
+      }
+      case 'hash': {
+        const kind = plan.isLeft ? 'left join' : 'join';
+        const keys = plan.outerKeys.map((key, at) => {
+          const inner = present(plan.innerKeys[at], 'the other side of a key');
+          return `${this.#text(key)} = ${this.#text(inner)}`;
+        });
+        const on = keys.join(' AND ');
+        const rest = this.#where(plan.conditions);
+        this.line(depth, `${kind} by hash on ${on}${rest}${numbers}`);
+        this.tuples(plan.outer, depth + 1);
+        this.tuples(plan.inner, depth + 1);
+        return;
+      }
+      case 'filter':
+        this.line(depth, `filter${this.#where(plan.conditions)}${numbers}`);
+        this.tuples(plan.input, depth + 1);
+        return;
+      case 'first':
+        this.line(depth, `first row${numbers}`);
+        this.tuples(plan.input, depth + 1);
+        return;
+      case 'aggregate': {
+        const { keys, aggregates } = plan.grouping;
+        const names = aggregates.map(({ function: { name } }) => name).join(', ');
+        const by = keys.length === 0 ? '' : ` by ${this.#texts(keys)}`;
+        this.line(depth, `aggregate ${names}${by}${numbers}`);
+        this.tuples(plan.input, depth + 1);
+        return;
+      }
+      default:
+        unreachable(plan);
+    }
+  }
+
+  #source(plan: SourcePlan, depth: number): void {
+    const { from, name, access, conditions } = plan;
+    const numbers = this.#numbers(plan, plan.secrecy);
+    const rest = `${this.#where(conditions)}${numbers}`;
+    switch (from.kind) {
+      case 'table': {
+        const alias = from.table.name === name ? name : `${from.table.name} as ${name}`;
+        this.line(depth, `${this.#access(access, alias)}${rest}`);
+        return;
+      }
+      case 'rows':
+        this.line(depth, `rows of ${name}${rest}`);
+        // Inside, rows are counted before all filters have sifted them.
+        if (plan.secrecy !== 'none') this.#secretDepth++;
+        this.rows(from.rows, depth + 1);
+        if (plan.secrecy !== 'none') this.#secretDepth--;
+        return;
+      case 'common':
+        this.line(depth, `rows of ${name}, common table ${from.number + 1}${rest}`);
+        return;
+      default:
+        unreachable(from);
+    }
+  }
+
+  #access(access: Access, name: string): string {
+    switch (access.kind) {
+      case 'scan':
+        return `scan ${name}`;
+      case 'point':
+        return `look up ${name} by ${access.index.name} (${this.#texts(access.keys)})`;
+      case 'points': {
+        const keys = access.keys.map((key) => this.#texts(key)).join('; ');
+        return `look up ${name} by ${access.index.name} (${keys})`;
+      }
+      case 'among':
+        return `look up ${name} by ${access.index.name} (answers of a subquery)`;
+      case 'range': {
+        const texts = access.conditions.map((term) => this.#text(term));
+        const bounds = texts.length === 0 ? 'all' : texts.join(' AND ');
+        const order = access.isDescending ? ', descending' : '';
+        return `range of ${name} by ${access.index.name} (${bounds}${order})`;
+      }
+      default:
+        return unreachable(access);
+    }
+  }
+
+  #where(conditions: readonly TypedExpression[]): string {
+    if (conditions.length === 0) return '';
+    return `: ${conditions.map((term) => this.#text(term)).join(' AND ')}`;
+  }
+
+  /** Estimate and measurements, as far as they are no secret. */
+  #numbers(plan: RowsPlan | TuplesPlan, secrecy: SourcePlan['secrecy']): string {
+    const { hidesNumbers, measurements } = this.#options;
+    if (hidesNumbers && this.#secretDepth > 0) return '';
+    const parts: string[] = [];
+    if (!hidesNumbers || secrecy === 'none')
+      parts.push(`about ${roundText(plan.estimate.rows)} rows`);
+    if (measurements !== undefined && (!hidesNumbers || secrecy !== 'all')) {
+      const { rows, loops, millis } = measurements.of(plan);
+      parts.push(`really ${rows} rows in ${loops} loops, ${millis.toFixed(3)} ms`);
+    }
+    return parts.length === 0 ? '' : ` (${parts.join('; ')})`;
+  }
+
+  /** The answer of a block is no secret, but an estimate of it is made from what is. */
+  #namesIn(plan: RowsPlan): SourcePlan['secrecy'] {
+    return secrecyOfRows(plan) === 'none' ? 'none' : 'rows';
+  }
+
+  #collectNames(plan: TuplesPlan): void {
+    switch (plan.kind) {
+      case 'source':
+        this.#names.set(plan.slot, plan.name);
+        return;
+      case 'loop':
+      case 'hash':
+        this.#collectNames(plan.outer);
+        this.#collectNames(plan.inner);
+        return;
+      case 'filter':
+      case 'first':
+      case 'aggregate':
+        this.#collectNames(plan.input);
+        return;
+      default:
+    }
+  }
+
+  #text(e: TypedExpression): string {
+    return expressionText(e, this.#scope);
+  }
+
+  #texts(list: readonly TypedExpression[]): string {
+    return list.map((e) => this.#text(e)).join(', ');
+  }
+}
+
+function howOften({ kind }: SubqueryPlan): string {
+  switch (kind) {
+    case 'once':
+      return 'asked once';
+    case 'each':
+      return 'asked for each row';
+    case 'keyed':
+      return 'keys collected once';
+    case 'grouped':
+      return 'groups collected once';
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** The strictest secrecy of the relations of a join. */
+function secrecyOf(plan: TuplesPlan): SourcePlan['secrecy'] {
+  switch (plan.kind) {
+    case 'one':
+    case 'nothing':
+      return 'none';
+    case 'source':
+      return plan.from.kind === 'rows' && plan.secrecy === 'none'
+        ? afterRows(secrecyOfRows(plan.from.rows))
+        : plan.secrecy;
+    case 'loop':
+    case 'hash':
+      return stricter(secrecyOf(plan.outer), secrecyOf(plan.inner));
+    case 'filter':
+    case 'first':
+      return secrecyOf(plan.input);
+    case 'aggregate':
+      return afterRows(secrecyOf(plan.input));
     default:
       return unreachable(plan);
   }
 }
 
-function sourceSteps({ table, access, filter }: Source, typespace: Typespace): readonly string[] {
-  const first = accessText(access, table, typespace);
-  return filter === undefined ? [first] : [first, `filter ${conditionText(filter, typespace)}`];
-}
-
-function accessText(access: Access, table: TableSpec, typespace: Typespace): string {
-  switch (access.kind) {
-    case 'nothing':
-      return 'nothing';
-    case 'fullScan':
-      return `scan ${table.name}`;
-    case 'point': {
-      const { index, key } = access;
-      const texts = equalities(index, table, key, index.columns.length, typespace);
-      return `point ${index.name} (${texts.join(', ')})`;
-    }
-    case 'range':
-      return `range ${access.index.name} (${rangeTexts(access, table, typespace).join(', ')})`;
-    default:
-      return unreachable(access);
-  }
-}
-
-function rangeTexts(
-  { index, range }: Extract<Access, { kind: 'range' }>,
-  table: TableSpec,
-  typespace: Typespace,
-): readonly string[] {
-  const { bytes, prefixColumns, prefixLength, startLength } = range;
-  const texts = equalities(index, table, bytes, prefixColumns, typespace);
-  const column = present(index.columns[prefixColumns], 'the column of a range');
-  const { type } = present(table.columns[column], 'a column of an index');
-  const name = columnName(table, column);
-  const bound = (at: number, operators: readonly [string, string]): readonly string[] => {
-    const operator = operators[bytes[at] ?? 2];
-    if (operator === undefined) return [];
-    return [`${name} ${operator} ${valueText(type, bytes, at + 1, typespace)}`];
+function secrecyOfRows(plan: RowsPlan): SourcePlan['secrecy'] {
+  let secrecy: SourcePlan['secrecy'] = 'none';
+  const look = (inner: SourcePlan['secrecy']): void => {
+    secrecy = stricter(secrecy, inner);
   };
-  const start = bound(prefixLength, ['>=', '>']);
-  const end = bound(prefixLength + startLength, ['<=', '<']);
-  return [...texts, ...start, ...end];
-}
-
-function equalities(
-  index: IndexSpec,
-  table: TableSpec,
-  key: Uint8Array,
-  columnCount: number,
-  typespace: Typespace,
-): readonly string[] {
-  let at = 0;
-  return index.columns.slice(0, columnCount).map((column) => {
-    const { type } = present(table.columns[column], 'a column of an index');
-    const text = `${columnName(table, column)} = ${valueText(type, key, at, typespace)}`;
-    at = skipperOf(type, typespace)(key, at);
-    return text;
-  });
-}
-
-function conditionText(condition: Condition, typespace: Typespace): string {
-  switch (condition.kind) {
-    case 'always':
-      return condition.value ? 'TRUE' : 'FALSE';
-    case 'columnToValue': {
-      const { column, operator, bytes } = condition;
-      return `${nameOf(column)} ${operator} ${valueText(column.spec.type, bytes, 0, typespace)}`;
-    }
-    case 'columnToColumn':
-      return `${nameOf(condition.left)} ${condition.operator} ${nameOf(condition.right)}`;
-    case 'conditions': {
-      const left = conditionText(condition.left, typespace);
-      const right = conditionText(condition.right, typespace);
-      return `(${left}) ${condition.operator} (${right})`;
-    }
-    case 'and':
-    case 'or': {
-      const terms = condition.terms.map((term) => {
-        const text = conditionText(term, typespace);
-        return term.kind === 'and' || term.kind === 'or' ? `(${text})` : text;
-      });
-      return terms.join(condition.kind === 'and' ? ' AND ' : ' OR ');
-    }
-    default:
-      return unreachable(condition);
-  }
-}
-
-function outputStep({ output, source }: ReadPlan): string {
-  switch (output.kind) {
-    case 'row':
-      return 'output *';
-    case 'columns': {
-      const names = output.columns.map((column) => columnName(source.table, column));
-      return `output ${names.join(', ')}`;
-    }
+  switch (plan.kind) {
+    case 'project':
+    case 'sort':
+      look(secrecyOf(plan.input));
+      break;
+    case 'distinct':
+    case 'limit':
+      look(secrecyOfRows(plan.input));
+      break;
+    case 'set':
+      look(secrecyOfRows(plan.left));
+      look(secrecyOfRows(plan.right));
+      break;
     case 'count':
-      return 'count';
+      break;
     default:
-      return unreachable(output);
+      unreachable(plan);
   }
+  return secrecy;
 }
 
-function valueText(
-  type: AlgebraicType,
-  bytes: Uint8Array,
-  at: number,
-  typespace: Typespace,
-): string {
-  const value = decodeValue(type, bytes.subarray(at), typespace);
-  return valueToText(type, value, typespace);
+/** Behind all conditions only what the caller may see is left. */
+function afterRows(secrecy: SourcePlan['secrecy']): SourcePlan['secrecy'] {
+  return secrecy === 'none' ? 'none' : 'rows';
 }
 
-function nameOf(column: TypedColumn): string {
-  return column.spec.name;
+function stricter(a: SourcePlan['secrecy'], b: SourcePlan['secrecy']): SourcePlan['secrecy'] {
+  if (a === 'all' || b === 'all') return 'all';
+  return a === 'rows' || b === 'rows' ? 'rows' : 'none';
 }
 
-function columnName(table: TableSpec, column: number): string {
-  return present(table.columns[column], 'a column of a plan').name;
+function roundText(rows: number): string {
+  if (!Number.isFinite(rows)) return 'all';
+  return rows < 10 ? String(Math.ceil(rows)) : String(Math.round(rows));
 }

@@ -1,117 +1,295 @@
-import { assert, present, unreachable } from '../../assert.ts';
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
-import type { RangeRequest } from '../../store/key-range.ts';
-import type { NamedType, Typespace } from '../../values/type.ts';
-import type { TypedExpression, TypedSelect, TypedStatement, TypedUpdate } from '../check/typed.ts';
-import { invalid } from '../failure.ts';
-import { chooseAccess } from './choose-access.ts';
-import { type Condition, conjunction, conjunctsOf, toCondition } from './condition.ts';
+import type {
+  OutputColumn,
+  ParameterSpec,
+  TypedExpression,
+  TypedGrouping,
+  TypedInsert,
+  TypedReturning,
+  TypedUpdate,
+} from '../check/typed.ts';
+import type { TypedSubquery } from './expression.ts';
 
-/** What will be done, as plain data: reading or writing, which table, by which index. */
+/**
+ * How a statement runs, as plain data. Two kinds of steps: *tuples* fill slots of the frame, one
+ * row of each relation at a time; *rows* are encoded rows, as an answer or a derived query has
+ * them.
+ */
 export type Plan = ReadPlan | WritePlan;
 export type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
-export interface ReadPlan {
-  readonly kind: 'read';
-  readonly source: Source;
-  readonly output: PlanOutput;
-  readonly columns: readonly NamedType[];
-  /** At most so many result rows. */
-  readonly limit: bigint | undefined;
+export interface PlanParts {
+  readonly slots: readonly SlotPlan[];
+  readonly valueCount: number;
+  readonly parameters: readonly ParameterSpec[];
+  /** Every stored table that is read or written. */
+  readonly tables: readonly TableSpec[];
+  /** How each subquery inside an expression is answered. */
+  readonly subqueries: ReadonlyMap<TypedSubquery, SubqueryPlan>;
+  /** By number of the common table. */
+  readonly commonTables: ReadonlyMap<number, RowsPlan>;
+  /** Ids of the views whose rows it reads. */
+  readonly views: readonly number[];
 }
 
-export type PlanOutput =
-  | { readonly kind: 'row' }
-  | { readonly kind: 'columns'; readonly columns: readonly number[] }
-  | { readonly kind: 'count' };
+export interface ReadPlan extends PlanParts {
+  readonly kind: 'read';
+  readonly rows: RowsPlan;
+  readonly columns: readonly OutputColumn[];
+}
 
-export interface InsertPlan {
+export interface InsertPlan extends PlanParts {
   readonly kind: 'insert';
   readonly table: TableSpec;
-  readonly rows: readonly Uint8Array[];
+  readonly source:
+    | Extract<TypedInsert['source'], { readonly kind: 'values' }>
+    | { readonly kind: 'query'; readonly rows: RowsPlan; readonly slot: number };
+  /** For a query: what fills the columns of the table, read from `slot`. */
+  readonly items: readonly TypedExpression[];
+  readonly returning: TypedReturning | undefined;
 }
 
-export interface UpdatePlan {
+export interface UpdatePlan extends PlanParts {
   readonly kind: 'update';
-  readonly source: Source;
-  readonly assignments: TypedUpdate['assignments'];
-}
-
-export interface DeletePlan {
-  readonly kind: 'delete';
-  readonly source: Source;
-}
-
-/** The rows of one table that satisfy a condition: found by `access`, sifted by `filter`. */
-export interface Source {
   readonly table: TableSpec;
-  readonly access: Access;
-  /** What `access` does not already guarantee. */
-  readonly filter: Condition | undefined;
+  readonly slot: number;
+  readonly input: TuplesPlan;
+  readonly assignments: TypedUpdate['assignments'];
+  readonly returning: TypedReturning | undefined;
 }
+
+export interface DeletePlan extends PlanParts {
+  readonly kind: 'delete';
+  readonly table: TableSpec;
+  readonly slot: number;
+  readonly input: TuplesPlan;
+  readonly returning: TypedReturning | undefined;
+}
+
+/** What the rows of a slot look like. */
+export type SlotPlan =
+  | { readonly kind: 'table'; readonly table: TableSpec }
+  | { readonly kind: 'rows'; readonly columns: readonly OutputColumn[] };
+
+/** Numbers that the plan was chosen by. */
+export interface Estimate {
+  /** Rows that come out, each time it is opened. */
+  readonly rows: number;
+  /** Rows that are looked at for them, more or less. */
+  readonly cost: number;
+}
+
+export type TuplesPlan =
+  /** One tuple, nothing in it. */
+  | { readonly kind: 'one'; readonly estimate: Estimate }
+  | { readonly kind: 'nothing'; readonly estimate: Estimate }
+  | SourcePlan
+  | LoopPlan
+  | HashPlan
+  | FilterPlan
+  | FirstPlan
+  | AggregatePlan;
+
+/** The rows of one relation that satisfy conditions. */
+export interface SourcePlan {
+  readonly kind: 'source';
+  readonly slot: number;
+  readonly name: string;
+  readonly from:
+    | { readonly kind: 'table'; readonly table: TableSpec }
+    /** `isKept`: computed at the first opening, shown again at every other. */
+    | { readonly kind: 'rows'; readonly rows: RowsPlan; readonly isKept: boolean }
+    | { readonly kind: 'common'; readonly number: number };
+  readonly access: Access;
+  /** All must hold; in the order in which they are asked. */
+  readonly conditions: readonly TypedExpression[];
+  readonly secrecy: Secrecy;
+  readonly estimate: Estimate;
+}
+
+/** What the numbers of a step would tell of rows that the caller may not see. */
+export type Secrecy =
+  | 'none'
+  /** A filter of row-level security sifts its rows: what comes out is no secret. */
+  | 'rows'
+  /** A filter spans it and other relations: what comes out of it alone is a secret. */
+  | 'all';
 
 export type Access =
-  /** No row can satisfy the condition. */
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'fullScan' }
-  /** Every column of the index is fixed; `key` holds their values in index order. */
-  | { readonly kind: 'point'; readonly index: IndexSpec; readonly key: Uint8Array }
-  | { readonly kind: 'range'; readonly index: IndexSpec; readonly range: RangeRequest };
+  | { readonly kind: 'scan' }
+  /** All columns of the index have the values of `keys`. */
+  | { readonly kind: 'point'; readonly index: IndexSpec; readonly keys: readonly TypedExpression[] }
+  /** The same for several keys; each expression list is one key. */
+  | {
+      readonly kind: 'points';
+      readonly index: IndexSpec;
+      readonly keys: readonly (readonly TypedExpression[])[];
+    }
+  /** The values that an uncorrelated `IN (SELECT …)` answers, if they are few; else a scan. */
+  | { readonly kind: 'among'; readonly index: IndexSpec; readonly subquery: TypedSubquery }
+  /** In key order, or the reverse. */
+  | {
+      readonly kind: 'range';
+      readonly index: IndexSpec;
+      readonly prefix: readonly TypedExpression[];
+      readonly lower: AccessBound | undefined;
+      readonly upper: AccessBound | undefined;
+      readonly isDescending: boolean;
+      /** The conditions that it stands for. */
+      readonly conditions: readonly TypedExpression[];
+    };
 
-/** Decides how a checked statement runs. `useIndexes: false` is for tests and comparisons. */
-export function plan(
-  statement: TypedStatement,
-  typespace: Typespace,
-  options: { readonly useIndexes: boolean } = { useIndexes: true },
-): Plan {
-  const sourceOf = (table: TableSpec, where: TypedExpression | undefined): Source => {
-    const condition = where === undefined ? conjunction([]) : toCondition(where, typespace);
-    if (condition.kind === 'always' && !condition.value) {
-      return { table, access: { kind: 'nothing' }, filter: undefined };
-    }
-    const conjuncts = conjunctsOf(condition);
-    const indexes = options.useIndexes ? table.indexes : [];
-    const { access, rest } = chooseAccess(conjuncts, indexes, typespace);
-    return { table, access, filter: rest.length === 0 ? undefined : conjunction(rest) };
-  };
-  switch (statement.kind) {
-    case 'select':
-      return planSelect(statement, sourceOf);
-    case 'insert':
-      return statement;
-    case 'update': {
-      const source = sourceOf(statement.table, statement.where);
-      return { kind: 'update', source, assignments: statement.assignments };
-    }
-    case 'delete':
-      return { kind: 'delete', source: sourceOf(statement.table, statement.where) };
-    default:
-      return unreachable(statement);
-  }
+export interface AccessBound {
+  readonly value: TypedExpression;
+  readonly isIncluded: boolean;
 }
 
-function planSelect(
-  select: TypedSelect,
-  sourceOf: (table: TableSpec, where: TypedExpression | undefined) => Source,
-): ReadPlan {
-  // The check has typed the whole join, so that its mistakes are named first.
-  if (select.relations.length > 1) throw invalid('Unsupported: joins are not supported yet');
-  const { table } = present(select.relations[0], 'the relation of a SELECT');
-  const { columns, limit } = select;
-  const source = sourceOf(table, select.where);
-  return { kind: 'read', source, output: outputOf(select), columns, limit };
+/** For every outer tuple, the rows of the inner relation; `isLeft`: at least an absent one. */
+export interface LoopPlan {
+  readonly kind: 'loop';
+  readonly isLeft: boolean;
+  readonly outer: TuplesPlan;
+  readonly inner: SourcePlan;
+  /** The inner rows do not depend on the outer tuple: they are found once and kept. */
+  readonly isInnerKept: boolean;
+  /** Asked for every pair. */
+  readonly conditions: readonly TypedExpression[];
+  readonly estimate: Estimate;
 }
 
-function outputOf({ output }: TypedSelect): PlanOutput {
-  switch (output.kind) {
-    case 'row':
-      assert(output.relation === 0, 'there is one relation');
-      return { kind: 'row' };
-    case 'columns':
-      return { kind: 'columns', columns: output.columns.map(({ column }) => column) };
-    case 'count':
-      return { kind: 'count' };
-    default:
-      return unreachable(output);
-  }
+/** The same through a hash table of the inner rows. */
+export interface HashPlan {
+  readonly kind: 'hash';
+  readonly isLeft: boolean;
+  readonly outer: TuplesPlan;
+  readonly inner: SourcePlan;
+  readonly outerKeys: readonly TypedExpression[];
+  readonly innerKeys: readonly TypedExpression[];
+  /** Asked for every pair with equal keys. */
+  readonly conditions: readonly TypedExpression[];
+  readonly estimate: Estimate;
+}
+
+export interface FilterPlan {
+  readonly kind: 'filter';
+  readonly input: TuplesPlan;
+  readonly conditions: readonly TypedExpression[];
+  readonly estimate: Estimate;
+}
+
+/** The first tuple only: in the order of an index it has the smallest or the greatest value. */
+export interface FirstPlan {
+  readonly kind: 'first';
+  readonly input: TuplesPlan;
+  readonly estimate: Estimate;
+}
+
+export interface AggregatePlan {
+  readonly kind: 'aggregate';
+  readonly input: TuplesPlan;
+  readonly grouping: TypedGrouping;
+  readonly estimate: Estimate;
+}
+
+export type RowsPlan = ProjectPlan | SortPlan | DistinctPlan | SetPlan | LimitPlan | CountPlan;
+
+export interface ProjectPlan {
+  readonly kind: 'project';
+  readonly input: TuplesPlan;
+  readonly items: readonly TypedExpression[];
+  readonly columns: readonly OutputColumn[];
+  /** The answer is the whole row of this slot. */
+  readonly wholeSlot: number | undefined;
+  readonly estimate: Estimate;
+}
+
+export interface SortPlan {
+  readonly kind: 'sort';
+  readonly input: TuplesPlan;
+  readonly keys: readonly SortKey[];
+  readonly items: readonly TypedExpression[];
+  readonly columns: readonly OutputColumn[];
+  /** Only so many rows from the start are asked for. */
+  readonly top:
+    | { readonly limit: TypedExpression; readonly offset: TypedExpression | undefined }
+    | undefined;
+  readonly estimate: Estimate;
+}
+
+export interface SortKey {
+  readonly expression: TypedExpression;
+  readonly isDescending: boolean;
+  readonly isNullsFirst: boolean;
+}
+
+export interface DistinctPlan {
+  readonly kind: 'distinct';
+  readonly input: RowsPlan;
+  readonly columns: readonly OutputColumn[];
+  readonly estimate: Estimate;
+}
+
+export interface SetPlan {
+  readonly kind: 'set';
+  readonly operator: 'union' | 'intersect' | 'except';
+  readonly isAll: boolean;
+  readonly left: RowsPlan;
+  readonly right: RowsPlan;
+  readonly columns: readonly OutputColumn[];
+  readonly estimate: Estimate;
+}
+
+export interface LimitPlan {
+  readonly kind: 'limit';
+  readonly input: RowsPlan;
+  readonly limit: TypedExpression | undefined;
+  readonly offset: TypedExpression | undefined;
+  readonly estimate: Estimate;
+}
+
+/** `SELECT COUNT(*)` of a whole table: the table knows. */
+export interface CountPlan {
+  readonly kind: 'count';
+  readonly table: TableSpec;
+  readonly estimate: Estimate;
+}
+
+export type SubqueryPlan =
+  /** Answered once for the statement. */
+  | { readonly kind: 'once'; readonly rows: RowsPlan; readonly column: OutputColumn | undefined }
+  /** Answered anew for each row that asks. */
+  | { readonly kind: 'each'; readonly rows: RowsPlan; readonly column: OutputColumn | undefined }
+  /**
+   * EXISTS, or IN without nulls, that hangs on the outer row by equality only: the keys of the
+   * inner rows are collected once, `keys` is looked up among them.
+   */
+  | {
+      readonly kind: 'keyed';
+      readonly rows: RowsPlan;
+      readonly columns: readonly OutputColumn[];
+      readonly keys: readonly TypedExpression[];
+    }
+  /**
+   * A scalar aggregate that hangs on the outer row by equality only: all inner rows are grouped
+   * once, and the value of the group that has the keys of the outer row is looked up.
+   */
+  | {
+      readonly kind: 'grouped';
+      /** The keys of the groups. */
+      readonly rows: RowsPlan;
+      readonly keys: readonly TypedExpression[];
+      /** The answer for a group. */
+      readonly value: TypedExpression;
+      /** Gives the answer where there is no group. */
+      readonly absent: RowsPlan;
+      /** Should a group raise an error: maybe no outer row asks for it. */
+      readonly each: RowsPlan;
+      readonly column: OutputColumn | undefined;
+    };
+
+export interface PlanOptions {
+  /** False: no index is used. */
+  readonly useIndexes: boolean;
+  /** False: relations are joined as written, in loops, and no condition is moved. */
+  readonly optimise: boolean;
 }

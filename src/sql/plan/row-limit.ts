@@ -1,67 +1,184 @@
-import { present, unreachable } from '../../assert.ts';
-import type { Store } from '../../store/store.ts';
-import type { Table } from '../../store/table.ts';
-import { overBudget } from '../failure.ts';
-import type { ReadPlan } from './plan.ts';
+import { unreachable } from '../../assert.ts';
+import type { TypedExpression } from '../check/typed.ts';
+import { type TypedSubquery, visitExpression } from './expression.ts';
+import type { HashPlan, ReadPlan, RowsPlan, SourcePlan, TuplesPlan } from './plan.ts';
+import { countOf } from './planner.ts';
+import type { Statistics } from './statistics.ts';
+import { eachExpressionOfRows } from './subquery.ts';
 
 /**
- * Refuses a read whose estimate exceeds the system variable `row_limit`. It bounds the rows that
- * are looked at, not those that come out; the owner is not asked to pass here.
+ * How many rows a read is expected to look at, by the rules that the row limit is defined with; at
+ * most the largest U64. It bounds what is looked at, not what comes out.
  */
-export function requireWithinRowLimit(plan: ReadPlan, store: Store): void {
-  const limit = rowLimitOf(store);
-  if (limit === undefined) return;
-  const estimate = estimateScan(plan, store);
-  if (BigInt(estimate) <= limit) return;
-  throw overBudget(`Estimated cardinality (${estimate} rows) exceeds limit (${limit} rows)`);
+export function estimateScan(plan: ReadPlan, statistics: Statistics): bigint {
+  const estimate = new RowEstimate(plan, statistics);
+  return saturate(estimate.ofRows(plan.rows).scan + estimate.ofSubqueries(plan.rows));
 }
 
-/** Key of the variable in `st_var`: the encoded text `row_limit`. */
-const rowLimitKey = Uint8Array.of(9, 0, 0, 0, ...new TextEncoder().encode('row_limit'));
-/** Tag of `U64` among the types that a variable may have. */
-const u64Tag = 8;
-
-/** The value in `st_var`, if it was set to a U64. */
-function rowLimitOf(store: Store): bigint | undefined {
-  const table = store.tableByName('st_var');
-  const index = table?.indexes.find((candidate) => candidate.isUnique);
-  if (table === undefined || index === undefined) return undefined;
-  const ref = table.find(index, rowLimitKey, rowLimitKey.length);
-  if (ref < 0) return undefined;
-  const page = table.pageOf(ref);
-  const at = table.columnOffset(ref, 1);
-  if (page[at] !== u64Tag) return undefined;
-  return new DataView(page.buffer, page.byteOffset + at + 1, 8).getBigUint64(0, true);
+interface Scanned {
+  readonly rows: bigint;
+  readonly scan: bigint;
 }
 
-/** Rows that a plan is expected to look at. A filter looks at every row a second time. */
-function estimateScan(plan: ReadPlan, store: Store): number {
-  const { access, filter, table: spec } = plan.source;
-  const table = present(store.table(spec.id), 'table of a plan');
-  switch (access.kind) {
-    case 'nothing':
-      return 0;
-    case 'range':
-      // By contract a range is estimated as if there were no index for it.
-      return table.rowCount * 2;
-    case 'point':
-      return bucketSize(table, access.index.id, access.key) * (filter === undefined ? 1 : 2);
-    case 'fullScan': {
-      if (filter !== undefined) return table.rowCount * 2;
-      const isCut = plan.output.kind === 'row' && plan.limit !== undefined;
-      return isCut ? Math.min(Number(plan.limit), table.rowCount) : table.rowCount;
+const u64Max = 2n ** 64n - 1n;
+const empty: Scanned = { rows: 0n, scan: 0n };
+
+function saturate(value: bigint): bigint {
+  return value > u64Max ? u64Max : value;
+}
+
+function times(a: bigint, b: bigint): bigint {
+  return saturate(a * b);
+}
+
+class RowEstimate {
+  readonly #plan: ReadPlan;
+  readonly #statistics: Statistics;
+  readonly #commonSeen = new Set<number>();
+  readonly #asked = new Set<TypedSubquery>();
+
+  constructor(plan: ReadPlan, statistics: Statistics) {
+    this.#plan = plan;
+    this.#statistics = statistics;
+  }
+
+  ofRows(plan: RowsPlan): Scanned {
+    switch (plan.kind) {
+      case 'project':
+      case 'sort':
+        return this.#ofTuples(plan.input);
+      case 'distinct':
+        return this.ofRows(plan.input);
+      case 'set': {
+        const left = this.ofRows(plan.left);
+        const right = this.ofRows(plan.right);
+        const rows = saturate(left.rows + right.rows);
+        return { rows, scan: saturate(left.scan + right.scan) };
+      }
+      case 'limit': {
+        const input = this.ofRows(plan.input);
+        const limit = countOf(plan.limit);
+        if (!Number.isFinite(limit)) return input;
+        const rows = BigInt(limit) < input.rows ? BigInt(limit) : input.rows;
+        // Only rows of a table as they are stop being read when there are enough.
+        const isPlain = plan.input.kind === 'project' && plan.input.wholeSlot !== undefined;
+        return isPlain && isFullScan(plan.input.input) ? { rows, scan: rows } : { ...input, rows };
+      }
+      case 'count':
+        return { rows: 1n, scan: BigInt(this.#statistics.rowCount(plan.table)) };
+      default:
+        return unreachable(plan);
     }
-    default:
-      return unreachable(access);
+  }
+
+  /** Subqueries inside expressions: their own scans, once or for each row that asks. */
+  ofSubqueries(rows: RowsPlan): bigint {
+    let total = 0n;
+    const look = (expression: TypedExpression, asked: number): void => {
+      visitExpression(expression, (e) => {
+        if (e.kind !== 'subquery' || this.#asked.has(e)) return;
+        const plan = this.#plan.subqueries.get(e);
+        if (plan === undefined) return;
+        this.#asked.add(e);
+        const { scan } = this.ofRows(plan.rows);
+        const count = plan.kind === 'each' ? BigInt(Math.max(1, Math.round(asked))) : 1n;
+        total = saturate(total + times(scan, count) + this.ofSubqueries(plan.rows));
+      });
+    };
+    eachExpressionOfRows(rows, look);
+    return total;
+  }
+
+  #ofTuples(plan: TuplesPlan): Scanned {
+    switch (plan.kind) {
+      case 'one':
+      case 'nothing':
+        return empty;
+      case 'source':
+        return filtered(this.#ofSource(plan), plan.conditions);
+      case 'loop': {
+        const outer = this.#ofTuples(plan.outer);
+        const inner = this.#ofTuples(plan.inner);
+        const pairs = times(outer.rows, inner.rows);
+        if (!plan.isInnerKept) {
+          const isUnique = plan.inner.access.kind === 'point' && plan.inner.access.index.isUnique;
+          const rows = isUnique ? outer.rows : pairs;
+          return { rows, scan: saturate(outer.scan + rows) };
+        }
+        const scan = saturate(outer.scan + inner.scan + pairs);
+        return filtered({ rows: pairs, scan }, plan.conditions);
+      }
+      case 'hash': {
+        const outer = this.#ofTuples(plan.outer);
+        const inner = this.#ofTuples(plan.inner);
+        const rows = isUniqueKey(plan) ? outer.rows : times(outer.rows, inner.rows);
+        const scan = saturate(outer.scan + inner.scan + rows);
+        return filtered({ rows, scan }, plan.conditions);
+      }
+      case 'filter':
+        return filtered(this.#ofTuples(plan.input), plan.conditions);
+      case 'first':
+      case 'aggregate':
+        return this.#ofTuples(plan.input);
+      default:
+        return unreachable(plan);
+    }
+  }
+
+  #ofSource({ from, access }: SourcePlan): Scanned {
+    if (from.kind === 'rows') return this.ofRows(from.rows);
+    if (from.kind === 'common') {
+      const rows = this.#plan.commonTables.get(from.number);
+      if (rows === undefined) return empty;
+      const all = this.ofRows(rows);
+      // A common table is computed once, however often it is read.
+      const isFirst = !this.#commonSeen.has(from.number);
+      this.#commonSeen.add(from.number);
+      return isFirst ? all : { rows: all.rows, scan: all.rows };
+    }
+    const { table } = from;
+    const count = BigInt(this.#statistics.rowCount(table));
+    switch (access.kind) {
+      case 'scan':
+      case 'among':
+        return { rows: count, scan: count };
+      case 'range': {
+        // By contract a range is estimated as if there were no index for it.
+        return access.conditions.length === 0
+          ? { rows: count, scan: count }
+          : { rows: count, scan: times(count, 2n) };
+      }
+      case 'point':
+      case 'points': {
+        const bucket = BigInt(Math.floor(this.#statistics.rowsPerKey(table, access.index)));
+        const keys = access.kind === 'points' ? BigInt(access.keys.length) : 1n;
+        const rows = times(bucket < count ? bucket : count, keys);
+        return { rows, scan: rows };
+      }
+      default:
+        return unreachable(access);
+    }
   }
 }
 
-/** A unique index is counted as one row, found or not; another one is asked how many there are. */
-function bucketSize(table: Table, indexId: number, key: Uint8Array): number {
-  const index = present(
-    table.indexes.find((candidate) => candidate.spec.id === indexId),
-    'index of a plan',
+/** A filter looks at every row a second time. */
+function filtered(input: Scanned, conditions: readonly TypedExpression[]): Scanned {
+  if (conditions.length === 0) return input;
+  return { rows: input.rows, scan: saturate(input.scan + input.rows) };
+}
+
+function isFullScan(plan: TuplesPlan): boolean {
+  return plan.kind === 'source' && plan.access.kind === 'scan' && plan.conditions.length === 0;
+}
+
+/** Whether no two rows of the inner side have the same key. */
+function isUniqueKey({ inner, innerKeys }: HashPlan): boolean {
+  if (inner.from.kind !== 'table') return false;
+  return inner.from.table.indexes.some(
+    ({ isUnique, columns }) =>
+      isUnique &&
+      columns.every((column) =>
+        innerKeys.some((key) => key.kind === 'column' && key.column === column),
+      ),
   );
-  if (index.isUnique) return Math.min(1, table.rowCount);
-  return table.scanPoint(index, key, key.length).length;
 }

@@ -1,36 +1,42 @@
 import { unreachable } from '../../assert.ts';
 import type { RowShape } from '../../store/row-shape.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
-import type { ColumnToColumn, ColumnToValue, Condition } from '../plan/condition.ts';
-import { holds } from '../plan/condition.ts';
+import type { AlgebraicType } from '../../values/type.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
 import { type Locator, locatorOf } from './row-layout.ts';
 
 /** Whether the encoded row that begins at `row` satisfies a condition. Allocates nothing. */
 export type Predicate = (bytes: Uint8Array, row: number) => boolean;
 
+/** A condition on the columns of one stored row, which are never null. */
+export type ByteCondition =
+  | {
+      readonly kind: 'columnToValue';
+      readonly operator: ComparisonOperator;
+      readonly column: number;
+      readonly type: AlgebraicType;
+      /** Encoded as the column's type. */
+      readonly bytes: Uint8Array;
+    }
+  | {
+      readonly kind: 'columnToColumn';
+      readonly operator: ComparisonOperator;
+      readonly type: AlgebraicType;
+      readonly left: number;
+      readonly right: number;
+    }
+  | { readonly kind: 'and' | 'or'; readonly terms: readonly ByteCondition[] };
+
 /**
  * Compiles a condition over one table to a function over its encoded rows. Values are compared as
  * bytes, in place; nothing is decoded.
  */
-export function compilePredicate(condition: Condition, shape: RowShape): Predicate {
+export function compilePredicate(condition: ByteCondition, shape: RowShape): Predicate {
   switch (condition.kind) {
-    case 'always': {
-      const { value } = condition;
-      return () => value;
-    }
     case 'columnToValue':
       return compareToValue(condition, shape);
     case 'columnToColumn':
       return compareColumns(condition, shape);
-    case 'conditions': {
-      const left = compilePredicate(condition.left, shape);
-      const right = compilePredicate(condition.right, shape);
-      const { operator } = condition;
-      return (bytes, row) => {
-        return holds(operator, Number(left(bytes, row)) - Number(right(bytes, row)));
-      };
-    }
     case 'and':
       return all(condition.terms.map((term) => compilePredicate(term, shape)));
     case 'or':
@@ -40,8 +46,9 @@ export function compilePredicate(condition: Condition, shape: RowShape): Predica
   }
 }
 
-function all(terms: readonly Predicate[]): Predicate {
+export function all(terms: readonly Predicate[]): Predicate {
   const [first, second] = terms;
+  if (first !== undefined && terms.length === 1) return first;
   if (first !== undefined && second !== undefined && terms.length === 2) {
     return (bytes, row) => first(bytes, row) && second(bytes, row);
   }
@@ -58,13 +65,17 @@ function any(terms: readonly Predicate[]): Predicate {
   };
 }
 
-function compareColumns({ operator, left, right }: ColumnToColumn, shape: RowShape): Predicate {
-  const compare = encodedComparatorOf(left.spec.type, shape.types);
-  const locateLeft = locatorOf(shape, left.column);
-  const locateRight = locatorOf(shape, right.column);
+function compareColumns(
+  { operator, type, left, right }: Extract<ByteCondition, { readonly kind: 'columnToColumn' }>,
+  shape: RowShape,
+): Predicate {
+  const compare = encodedComparatorOf(type, shape.types);
+  const locateLeft = locatorOf(shape, left);
+  const locateRight = locatorOf(shape, right);
+  const [ifLess, ifEqual, ifGreater] = outcomesOf(operator);
   return (bytes, row) => {
     const sign = compare(bytes, locateLeft(bytes, row), bytes, locateRight(bytes, row));
-    return holds(operator, sign);
+    return sign < 0 ? ifLess : sign > 0 ? ifGreater : ifEqual;
   };
 }
 
@@ -72,11 +83,11 @@ function compareColumns({ operator, left, right }: ColumnToColumn, shape: RowSha
  * The kinds that most filters are about have code of their own; all others are compared as bytes.
  */
 function compareToValue(
-  { operator, column, bytes: value }: ColumnToValue,
+  condition: Extract<ByteCondition, { readonly kind: 'columnToValue' }>,
   shape: RowShape,
 ): Predicate {
-  const { type } = column.spec;
-  const locate = locatorOf(shape, column.column);
+  const { operator, type, column, bytes: value } = condition;
+  const locate = locatorOf(shape, column);
   switch (type.kind) {
     case 'bool':
     case 'u8':
@@ -90,6 +101,8 @@ function compareToValue(
     case 'i64':
       return compareLongInteger(type.kind === 'i64', operator, locate, value);
     case 'f64':
+      // A constant NaN can be computed; the comparator knows its place.
+      if (Number.isNaN(viewOf(value).getFloat64(0, true))) break;
       return compareFloat(operator, locate, value);
     case 'string':
       if (operator === '=') return equalBytes(locate, value, true);
@@ -175,7 +188,7 @@ function compareFloat(operator: ComparisonOperator, locate: Locator, value: Uint
     }
     const field = view.getFloat64(locate(bytes, row), true);
     if (field < constant) return ifLess;
-    // No literal is NaN, and a NaN in the column is greater than every number.
+    // The constant is no NaN, and a NaN in the column is greater than every number.
     return field === constant ? ifEqual : ifGreater;
   };
 }
@@ -193,9 +206,19 @@ function equalBytes(locate: Locator, value: Uint8Array, ifEqual: boolean): Predi
   };
 }
 
+/** Whether the operator holds for a value that is less, equal, greater. */
 function outcomesOf(operator: ComparisonOperator): readonly [boolean, boolean, boolean] {
-  return [holds(operator, -1), holds(operator, 0), holds(operator, 1)];
+  return outcomes[operator];
 }
+
+const outcomes: Readonly<Record<ComparisonOperator, readonly [boolean, boolean, boolean]>> = {
+  '=': [false, true, false],
+  '<>': [true, false, true],
+  '<': [true, false, false],
+  '<=': [true, true, false],
+  '>': [false, false, true],
+  '>=': [false, true, true],
+};
 
 function readInteger(kind: ShortKind, bytes: Uint8Array, at: number): number {
   const first = bytes[at] as number;

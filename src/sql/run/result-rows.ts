@@ -1,8 +1,9 @@
 import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
+import type { RowSink } from './compile-output.ts';
 
 /** Collects encoded result rows, one after another, up to the limits of one result. */
-export class ResultRows {
+export class ResultRows implements RowSink {
   #bytes = new Uint8Array(256);
   #length = 0;
   #rowCount = 0;

@@ -1,67 +1,156 @@
 /**
- * Statements as written: syntax only, no names looked up, no types. What parses as SQL but is not
- * in the dialect is kept as an `Unsupported` node with the text of its refusal, because a syntax
- * error further right is reported first (see `dialect.ts`).
+ * Statements as written: syntax only, no names looked up, no types. The parser reads the whole
+ * dialect once; which surface allows what is decided behind it (`check/`). What parses as SQL but
+ * is in no surface is kept as an `Unsupported` node with the text of its refusal, because a syntax
+ * error further right is reported first.
  */
 export type Statement =
-  | Select
+  | QueryStatement
   | Insert
   | Update
   | Delete
   | SetVariable
   | ShowVariable
+  | Explain
   | Unsupported;
+
+/** Half-open range of tokens; `SourceText` turns it into text or a place. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
 
 export interface Unsupported {
   readonly kind: 'unsupported';
   readonly message: string;
+  readonly span: Span;
+}
+
+export interface QueryStatement {
+  readonly kind: 'query';
+  readonly query: Query;
+  readonly span: Span;
+}
+
+/** `[WITH …] body [ORDER BY …] [LIMIT …] [OFFSET …] [AS OF …]` */
+export interface Query {
+  readonly kind: 'query';
+  readonly commonTables: readonly CommonTable[];
+  readonly body: QueryBody;
+  readonly orderBy: readonly OrderItem[];
+  /** Absent for `LIMIT ALL` and without LIMIT. */
+  readonly limit: Expression | undefined;
+  readonly offset: Expression | undefined;
+  readonly asOf: AsOf | undefined;
+  /** What no surface has at this place: FETCH, FOR UPDATE, WITH RECURSIVE, `LIMIT 1, 2`. */
+  readonly unsupported: Unsupported | undefined;
+  readonly span: Span;
+}
+
+/** A `Query` is one in parentheses; `Unsupported` is VALUES and what stands in its place. */
+export type QueryBody = Select | SetOperation | Query | Unsupported;
+
+export interface CommonTable {
+  readonly name: string;
+  /** Names of its columns when they are given. */
+  readonly columns: readonly string[] | undefined;
+  readonly query: Query;
+  readonly span: Span;
+}
+
+export interface SetOperation {
+  readonly kind: 'setOperation';
+  readonly operator: 'union' | 'intersect' | 'except';
+  readonly isAll: boolean;
+  readonly left: QueryBody;
+  readonly right: QueryBody;
+  readonly span: Span;
+}
+
+export interface OrderItem {
+  readonly expression: Expression;
+  readonly isDescending: boolean;
+  /** As written; by default null is greater than every value. */
+  readonly nulls: 'first' | 'last' | undefined;
+  readonly span: Span;
+}
+
+/** A position in the past: an offset of the log, or a moment. */
+export interface AsOf {
+  readonly position: Expression;
+  readonly span: Span;
 }
 
 export interface Select {
   readonly kind: 'select';
+  readonly isDistinct: boolean;
   readonly items: readonly SelectItem[];
   readonly from: From | undefined;
   readonly where: Expression | undefined;
-  readonly limit: Literal | undefined;
+  readonly groupBy: readonly Expression[];
+  readonly having: Expression | undefined;
+  /** A clause that no surface has (INTO, TOP, DISTINCT ON, WINDOW, QUALIFY, …). */
+  readonly unsupported: Unsupported | undefined;
+  readonly span: Span;
 }
 
 export type SelectItem =
-  | { readonly kind: 'everything' }
-  | { readonly kind: 'relation'; readonly relation: string }
+  | { readonly kind: 'everything'; readonly span: Span }
+  | { readonly kind: 'relation'; readonly relation: string; readonly span: Span }
   | {
       readonly kind: 'expression';
       readonly expression: Expression;
       readonly alias: string | undefined;
-      /** The expression as an error shows it. */
-      readonly text: string;
       readonly isParenthesised: boolean;
+      /** Of the expression with its parentheses, without the alias. */
+      readonly span: Span;
     };
 
-export type From = FromRelations | Unsupported;
-
-export interface FromRelations {
-  readonly kind: 'relations';
+export interface From {
   readonly first: Relation;
+  /** In the order of the text: each joins everything before it. */
   readonly joins: readonly Join[];
+  readonly span: Span;
 }
 
-export interface Relation {
-  /** Dotted parts joined: one name of the catalog. */
+export type Relation = NamedRelation | DerivedRelation | Unsupported;
+
+export interface NamedRelation {
+  readonly kind: 'named';
+  /** Dotted parts joined: one name of the catalog, or of a common table. */
   readonly name: string;
   readonly alias: string | undefined;
+  readonly span: Span;
 }
 
-/** An inner join, or a cross product when `on` is absent. */
+export interface DerivedRelation {
+  readonly kind: 'derived';
+  readonly query: Query;
+  readonly alias: string | undefined;
+  readonly columns: readonly string[] | undefined;
+  readonly span: Span;
+}
+
 export interface Join {
+  /** `comma`: `FROM a, b`. `other`: right, full, natural, semi, USING, … */
+  readonly kind: 'inner' | 'left' | 'cross' | 'comma' | 'other';
   readonly relation: Relation;
-  readonly on: { readonly left: ColumnReference; readonly right: ColumnReference } | undefined;
+  readonly on: Expression | undefined;
+  /** The condition as a whole stands in parentheses. */
+  readonly isParenthesised: boolean;
+  readonly span: Span;
 }
 
 export interface Insert {
   readonly kind: 'insert';
   readonly table: string;
+  /** Empty when the statement names none. */
   readonly columns: readonly string[];
-  readonly rows: readonly (readonly (Literal | Unsupported)[])[];
+  readonly source:
+    | { readonly kind: 'values'; readonly rows: readonly (readonly Expression[])[] }
+    | { readonly kind: 'query'; readonly query: Query };
+  readonly returning: readonly SelectItem[] | undefined;
+  readonly span: Span;
 }
 
 export interface Update {
@@ -69,44 +158,137 @@ export interface Update {
   readonly table: string;
   readonly assignments: readonly Assignment[];
   readonly where: Expression | undefined;
+  readonly returning: readonly SelectItem[] | undefined;
+  readonly span: Span;
 }
 
 export interface Assignment {
   readonly column: string;
-  readonly value: Literal | Unsupported;
+  readonly value: Expression;
 }
 
 export interface Delete {
   readonly kind: 'delete';
   readonly table: string;
   readonly where: Expression | undefined;
+  readonly returning: readonly SelectItem[] | undefined;
+  readonly span: Span;
 }
 
 export interface SetVariable {
   readonly kind: 'set';
   readonly variable: string;
-  readonly value: Literal | Unsupported;
+  readonly value: Expression;
+  readonly span: Span;
 }
 
 export interface ShowVariable {
   readonly kind: 'show';
   readonly variable: string;
+  readonly span: Span;
+}
+
+export interface Explain {
+  readonly kind: 'explain';
+  readonly isAnalyze: boolean;
+  readonly statement: Exclude<Statement, Explain>;
+  readonly span: Span;
 }
 
 export type Expression =
   | ColumnReference
   | Literal
-  | { readonly kind: 'sender' }
+  | { readonly kind: 'null'; readonly span: Span }
+  | { readonly kind: 'sender'; readonly span: Span }
+  /** `$1` has the name `1`. */
+  | { readonly kind: 'parameter'; readonly name: string; readonly span: Span }
   | Comparison
-  | { readonly kind: 'and' | 'or'; readonly terms: readonly Expression[] }
-  | { readonly kind: 'not'; readonly operand: Expression }
+  /** A chain is flat: `a AND b AND c` is one node. */
+  | { readonly kind: 'and' | 'or'; readonly terms: readonly Expression[]; readonly span: Span }
+  | { readonly kind: 'not' | 'negate'; readonly operand: Expression; readonly span: Span }
+  | {
+      readonly kind: 'isNull' | 'isTrue' | 'isFalse';
+      readonly operand: Expression;
+      readonly isNegated: boolean;
+      readonly span: Span;
+    }
+  /** `IS [NOT] DISTINCT FROM`: compares null as a value. */
+  | {
+      readonly kind: 'isDistinct';
+      readonly left: Expression;
+      readonly right: Expression;
+      readonly isNegated: boolean;
+      readonly span: Span;
+    }
+  | {
+      readonly kind: 'in';
+      readonly operand: Expression;
+      readonly among: readonly Expression[] | Query;
+      readonly isNegated: boolean;
+      readonly span: Span;
+    }
+  | {
+      readonly kind: 'between';
+      readonly operand: Expression;
+      readonly low: Expression;
+      readonly high: Expression;
+      readonly isNegated: boolean;
+      readonly span: Span;
+    }
+  | {
+      readonly kind: 'like';
+      readonly operand: Expression;
+      readonly pattern: Expression;
+      readonly escape: Expression | undefined;
+      readonly ignoresCase: boolean;
+      readonly isNegated: boolean;
+      readonly span: Span;
+    }
+  | {
+      readonly kind: 'arithmetic';
+      readonly operator: ArithmeticOperator;
+      readonly left: Expression;
+      readonly right: Expression;
+      readonly span: Span;
+    }
+  | {
+      readonly kind: 'case';
+      /** `CASE operand WHEN value …`; absent: `CASE WHEN condition …`. */
+      readonly operand: Expression | undefined;
+      readonly branches: readonly { readonly when: Expression; readonly then: Expression }[];
+      readonly otherwise: Expression | undefined;
+      readonly span: Span;
+    }
+  /** `CAST(x AS type)` and `x::type`. */
+  | {
+      readonly kind: 'cast';
+      readonly operand: Expression;
+      readonly typeName: string;
+      readonly span: Span;
+    }
+  /** `TIMESTAMP '…'`, `INTERVAL '…'`, `UUID '…'`: `typeName` in capitals. */
+  | {
+      readonly kind: 'typedLiteral';
+      readonly typeName: string;
+      readonly text: string;
+      readonly span: Span;
+    }
   | Call
+  | { readonly kind: 'exists' | 'subquery'; readonly query: Query; readonly span: Span }
+  /** `(operand).name`; a dotted name is a `column` whose parts the check takes apart. */
+  | {
+      readonly kind: 'field';
+      readonly operand: Expression;
+      readonly name: string;
+      readonly span: Span;
+    }
   | Unsupported;
 
 export interface ColumnReference {
   readonly kind: 'column';
-  readonly relation: string | undefined;
-  readonly name: string;
+  /** `lib.t.c` has three; the last ones may be fields of a column. */
+  readonly parts: readonly string[];
+  readonly span: Span;
 }
 
 export interface Comparison {
@@ -114,19 +296,32 @@ export interface Comparison {
   readonly operator: ComparisonOperator;
   readonly left: Expression;
   readonly right: Expression;
+  readonly span: Span;
 }
 
 export type ComparisonOperator = '=' | '<>' | '<' | '<=' | '>' | '>=';
+export type ArithmeticOperator = '+' | '-' | '*' | '/' | '%' | '||';
 
-/** A function call. Its arguments are not taken apart yet. */
+/**
+ * A function call, aggregates included. `SUBSTRING(x FROM a FOR b)`, `EXTRACT(f FROM x)`,
+ * `POSITION(a IN b)`, `TRIM(BOTH a FROM b)` are brought into the form of plain arguments:
+ * `substring(x, a, b)`, `extract('f', x)`, `strpos(b, a)`, `btrim(b, a)` / `ltrim` / `rtrim`.
+ */
 export interface Call {
   readonly kind: 'call';
+  /** As written, dots included. */
   readonly name: string;
-  readonly isCountOfRows: boolean;
-  readonly text: string;
+  readonly arguments: readonly Expression[];
+  /** `COUNT(*)`. */
+  readonly isOfRows: boolean;
+  /** `COUNT(DISTINCT x)`. */
+  readonly isDistinct: boolean;
+  /** `current_timestamp`, `user`: written without parentheses. */
+  readonly isBare: boolean;
+  readonly span: Span;
 }
 
 /** A literal is its text; which value that is depends on the type of its place. */
 export type Literal =
-  | { readonly kind: 'boolean'; readonly value: boolean }
-  | { readonly kind: 'string' | 'number' | 'hex'; readonly text: string };
+  | { readonly kind: 'boolean'; readonly value: boolean; readonly span: Span }
+  | { readonly kind: 'string' | 'number' | 'hex'; readonly text: string; readonly span: Span };

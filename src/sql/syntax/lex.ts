@@ -1,5 +1,6 @@
-import { invalid } from '../failure.ts';
-import { placeOf, type Token, type TokenKind } from './token.ts';
+import type { SqlFailure } from '../failure.ts';
+import { syntaxError } from './source-text.ts';
+import type { Token, TokenKind } from './token.ts';
 
 /**
  * Splits a statement into tokens; the last one has kind `end`. Blanks and comments (`--` to the end
@@ -199,8 +200,8 @@ class Lexer {
     this.#tokens.push({ kind, text, keyword, start, end: this.#at });
   }
 
-  #unterminated(what: string, start: number): Error {
-    return invalid(`sql parser error: ${what}${placeOf(this.#sql, start)}`);
+  #unterminated(what: string, start: number): SqlFailure {
+    return syntaxError(what, this.#sql, start);
   }
 }
 

@@ -1,24 +1,18 @@
-import { assert } from '../../assert.ts';
-import type {
-  ColumnReference,
-  Expression,
-  From,
-  Join,
-  Literal,
-  Relation,
-  Select,
-  SelectItem,
-  Unsupported,
-} from './ast.ts';
-import { parseExpression, unsupported } from './parse-expression.ts';
+import type { Expression, Select, SelectItem } from './ast.ts';
+import { parseExpression } from './parse-expression.ts';
+import { parseFrom } from './parse-from.ts';
+import { parseAlias, takeRelationWildcard } from './parse-names.ts';
+import { isQueryAhead } from './parse-query.ts';
+import { unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
-import { notColumnAlias, notRelation, notRelationAlias } from './words.ts';
+import { notColumnAlias } from './words.ts';
 
-/** Reads one SELECT to the end of its statement. */
-export function parseSelect(reader: TokenReader): Select | Unsupported {
+/** Reads `SELECT … [FROM …] [WHERE …] [GROUP BY …] [HAVING …]`. */
+export function parseSelect(reader: TokenReader): Select {
   const start = reader.mark();
   reader.expectWord('SELECT');
-  let isForeign = skipQuantifier(reader);
+  const quantifier = parseQuantifier(reader);
+  let isForeign = quantifier === 'foreign';
   const items = parseItems(reader);
   if (reader.takeWord('INTO')) {
     reader.expectDottedName();
@@ -26,196 +20,121 @@ export function parseSelect(reader: TokenReader): Select | Unsupported {
   }
   const from = reader.takeWord('FROM') ? parseFrom(reader) : undefined;
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
-  isForeign = skipForeignTail(reader) || isForeign;
-  const limit = reader.takeWord('LIMIT') ? parseLimit(reader) : undefined;
-  isForeign = limit === 'foreign' || skipForeignTail(reader) || isForeign;
-  if (isForeign || limit === 'foreign') {
-    reader.skipToEnd();
-    return unsupported(`Unsupported: ${reader.textSince(start)}`);
-  }
-  return { kind: 'select', items, from, where, limit };
+  const groupBy = parseGroupBy(reader);
+  const having = reader.takeWord('HAVING') ? parseExpression(reader) : undefined;
+  isForeign = skipForeignClause(reader) || groupBy === 'foreign' || isForeign;
+  return {
+    kind: 'select',
+    isDistinct: quantifier === 'distinct',
+    items,
+    from,
+    where,
+    groupBy: groupBy === 'foreign' ? [] : groupBy,
+    having,
+    unsupported: isForeign ? unsupportedSince(reader, start) : undefined,
+    span: reader.spanSince(start),
+  };
 }
 
-/** Reads `[INNER] JOIN`, `CROSS JOIN` and the joins that are refused. */
-export function skipJoinWords(reader: TokenReader): 'inner' | 'cross' | 'other' | undefined {
-  if (reader.takeWord('JOIN')) return 'inner';
-  if (reader.isWord('INNER') && reader.isWord('JOIN', 1)) {
-    reader.advance();
-    reader.advance();
-    return 'inner';
-  }
-  if (reader.isWord('CROSS') && reader.isWord('JOIN', 1)) {
-    reader.advance();
-    reader.advance();
-    return 'cross';
-  }
-  if (!reader.isOneOf(otherJoinWords)) return undefined;
-  while (reader.isOneOf(otherJoinWords) || reader.isOneOf(joinModifiers)) reader.advance();
-  if (!reader.takeWord('APPLY')) reader.expectWord('JOIN');
-  return 'other';
-}
-
-const otherJoinWords = new Set(['LEFT', 'RIGHT', 'FULL', 'NATURAL', 'CROSS', 'OUTER', 'INNER']);
-const joinModifiers = new Set(['SEMI', 'ANTI']);
-
-/** True if DISTINCT or TOP was passed over; ALL is what happens anyway. */
-function skipQuantifier(reader: TokenReader): boolean {
-  if (reader.takeWord('ALL')) return false;
+/** ALL is what happens anyway; DISTINCT ON and TOP are foreign. */
+function parseQuantifier(reader: TokenReader): 'all' | 'distinct' | 'foreign' {
+  if (reader.takeWord('ALL')) return 'all';
   if (reader.takeWord('DISTINCT')) {
-    if (reader.takeWord('ON')) {
-      if (!reader.isSymbol('(')) throw reader.expected('(');
-      reader.skipBrackets();
-    }
-    return true;
+    if (!reader.isWord('ON') || !reader.isSymbol('(', 1)) return 'distinct';
+    reader.advance();
+    reader.skipBrackets();
+    return 'foreign';
   }
-  if (!reader.takeWord('TOP')) return false;
+  if (!reader.takeWord('TOP')) return 'all';
   if (reader.isSymbol('(')) reader.skipBrackets();
   else if (reader.current.kind === 'number') reader.advance();
   else throw reader.expected('literal int');
-  return true;
+  return 'foreign';
 }
 
-function parseItems(reader: TokenReader): readonly SelectItem[] {
+/** The list behind SELECT or RETURNING. */
+export function parseItems(reader: TokenReader): readonly SelectItem[] {
   const items = [parseItem(reader)];
   while (reader.takeSymbol(',')) items.push(parseItem(reader));
-  return items;
+  const [only] = items;
+  const isAlone = items.length === 1 && only !== undefined;
+  return isAlone ? [refusedAlone(reader, only)] : items.map((item) => refusedItem(reader, item));
 }
+
+const wildcardWords = new Set(['EXCEPT', 'EXCLUDE', 'RENAME', 'REPLACE']);
 
 function parseItem(reader: TokenReader): SelectItem {
-  if (reader.takeSymbol('*')) return { kind: 'everything' };
+  const start = reader.mark();
+  if (reader.takeSymbol('*')) {
+    const isForeign = reader.isOneOf(wildcardWords) && reader.isSymbol('(', 1);
+    if (!isForeign || isQueryAhead(reader, 1)) {
+      return { kind: 'everything', span: reader.spanSince(start) };
+    }
+    reader.advance();
+    reader.skipBrackets();
+    const span = reader.spanSince(start);
+    const expression = unsupported(`Unsupported projection: ${reader.source.text(span)}`, span);
+    return { kind: 'expression', expression, alias: undefined, isParenthesised: false, span };
+  }
   const relation = takeRelationWildcard(reader);
-  if (relation !== undefined) return { kind: 'relation', relation };
-  const start = reader.mark();
-  const isParenthesised = reader.isSymbol('(');
+  if (relation !== undefined) return { kind: 'relation', relation, span: reader.spanSince(start) };
   const expression = parseExpression(reader);
-  const text = reader.textSince(start);
+  const span = reader.spanSince(start);
+  const isParenthesised = expression.span.from > start;
   const alias = parseAlias(reader, notColumnAlias);
-  return { kind: 'expression', expression, alias, text, isParenthesised };
+  return { kind: 'expression', expression, alias, isParenthesised, span };
 }
 
-/** `t.*`, `lib.t.*`: the name in front of the star. */
-function takeRelationWildcard(reader: TokenReader): string | undefined {
-  let length = 0;
-  while (isName(reader, length) && reader.isSymbol('.', length + 1)) {
-    length += 2;
-    if (!reader.isSymbol('*', length)) continue;
-    let name = reader.expectName();
-    for (reader.advance(); !reader.takeSymbol('*'); reader.advance()) {
-      name += `.${reader.expectName()}`;
+/** A call with OVER or FILTER is an aggregate that does not exist, if it is the only item. */
+function refusedAlone(reader: TokenReader, item: SelectItem): SelectItem {
+  if (item.kind !== 'expression' || !isRefusedCall(reader, item.expression)) {
+    return refusedItem(reader, item);
+  }
+  const text = reader.source.text(item.span);
+  const message =
+    item.alias === undefined
+      ? 'Aggregate expressions must have column aliases'
+      : `Unsupported aggregate function: ${text}`;
+  return { ...item, expression: unsupported(message, item.span) };
+}
+
+function refusedItem(reader: TokenReader, item: SelectItem): SelectItem {
+  if (item.kind !== 'expression' || item.expression.kind !== 'unsupported') return item;
+  if (!/^Unsupported (expression|literal|binary)/.test(item.expression.message)) return item;
+  const text = reader.source.text(item.span);
+  const message = `Unsupported projection expression: ${text}`;
+  return { ...item, expression: unsupported(message, item.span) };
+}
+
+function isRefusedCall(reader: TokenReader, { kind, span }: Expression): boolean {
+  return kind === 'unsupported' && reader.refusedCalls.has(span);
+}
+
+function parseGroupBy(reader: TokenReader): readonly Expression[] | 'foreign' {
+  const keys: Expression[] = [];
+  if (!reader.takeWord('GROUP')) return keys;
+  reader.expectWord('BY');
+  do {
+    const isSet = reader.isWord('GROUPING') && reader.isWord('SETS', 1);
+    const isGenerator = reader.isWord('ROLLUP') || reader.isWord('CUBE');
+    if (isSet || (isGenerator && reader.isSymbol('(', 1))) {
+      reader.skipToClose();
+      return 'foreign';
     }
-    return name;
-  }
-  return undefined;
+    keys.push(parseExpression(reader));
+  } while (reader.takeSymbol(','));
+  return keys;
 }
 
-function parseAlias(reader: TokenReader, except: ReadonlySet<string>): string | undefined {
-  if (reader.takeWord('AS')) return reader.expectName();
-  return isName(reader) && !reader.isOneOf(except) ? reader.expectName() : undefined;
-}
+const foreignClauseWords = new Set(['CLUSTER', 'DISTRIBUTE', 'QUALIFY', 'SORT', 'WINDOW']);
+const wordsBeforeBy = new Set(['CLUSTER', 'DISTRIBUTE', 'SORT']);
 
-function isName(reader: TokenReader, distance = 0): boolean {
-  const { kind } = reader.peek(distance);
-  return kind === 'word' || kind === 'quotedWord';
-}
-
-function parseFrom(reader: TokenReader): From {
-  const first = parseRelation(reader);
-  const joins: Join[] = [];
-  let refusal = first.kind === 'unsupported' ? first : undefined;
-  for (;;) {
-    if (reader.takeSymbol(',')) {
-      parseRelation(reader);
-      refusal ??= unsupported('Implicit joins are not supported');
-      continue;
-    }
-    const joinKind = skipJoinWords(reader);
-    if (joinKind === undefined) break;
-    const relation = parseRelation(reader);
-    const on = parseJoinCondition(reader);
-    if (relation.kind === 'unsupported') refusal ??= relation;
-    else if (joinKind === 'other' || on === 'other' || (joinKind === 'cross' && on !== undefined)) {
-      refusal ??= unsupported('Non-inner joins are not supported');
-    } else joins.push({ relation: relation.relation, on });
-  }
-  if (refusal !== undefined) return refusal;
-  assert(first.kind === 'relation', 'an unsupported relation is a refusal');
-  return { kind: 'relations', first: first.relation, joins };
-}
-
-type ParsedRelation = { readonly kind: 'relation'; readonly relation: Relation } | Unsupported;
-
-function parseRelation(reader: TokenReader): ParsedRelation {
-  const start = reader.mark();
-  const isLateral = reader.isWord('LATERAL') && (isName(reader, 1) || reader.isSymbol('(', 1));
-  if (isLateral) reader.advance();
-  const isFunctionWord = reader.isOneOf(notRelation) && reader.isSymbol('(', 1);
-  let isForeign = isLateral || isFunctionWord;
-  let name = '';
-  if (reader.isSymbol('(')) {
-    isForeign = true;
-    reader.skipBrackets();
-  } else {
-    name = reader.expectDottedName(isFunctionWord ? undefined : notRelation);
-    if (reader.isSymbol('(')) {
-      isForeign = true;
-      reader.skipBrackets();
-    }
-  }
-  const alias = parseAlias(reader, notRelationAlias);
-  if (alias !== undefined && reader.isSymbol('(')) {
-    isForeign = true;
-    reader.skipBrackets();
-  }
-  if (isForeign) return unsupported(`Unsupported FROM expression: ${reader.textSince(start)}`);
-  return { kind: 'relation', relation: { name, alias } };
-}
-
-/** Exactly one `column = column` without parentheses; `other` is every other condition. */
-function parseJoinCondition(reader: TokenReader): Join['on'] | 'other' {
-  if (reader.takeWord('USING')) {
-    if (!reader.isSymbol('(')) throw reader.expected('(');
-    reader.skipBrackets();
-    return 'other';
-  }
-  if (!reader.takeWord('ON')) return undefined;
-  const isParenthesised = reader.isSymbol('(');
-  const condition = parseExpression(reader);
-  if (isParenthesised || condition.kind !== 'comparison' || condition.operator !== '=') {
-    return 'other';
-  }
-  const { left, right } = condition;
-  return isColumn(left) && isColumn(right) ? { left, right } : 'other';
-}
-
-function isColumn(expression: Expression): expression is ColumnReference {
-  return expression.kind === 'column';
-}
-
-/** A number without sign, or `undefined` for ALL. */
-function parseLimit(reader: TokenReader): Literal | undefined | 'foreign' {
-  if (reader.takeWord('ALL')) return undefined;
-  const start = reader.mark();
-  const { kind, text } = reader.current;
-  parseExpression(reader);
-  const isAlone = reader.isAtEnd() || reader.isOneOf(foreignTailWords);
-  const isOneToken = reader.mark() === start + 1;
-  if (kind === 'number' && isOneToken && isAlone) return { kind, text };
-  if (isAlone || reader.isSymbol(',')) return 'foreign';
-  throw reader.expected('end of statement');
-}
-
-const foreignTailWords = new Set(
-  `CLUSTER DISTRIBUTE EXCEPT FETCH FOR GROUP HAVING INTERSECT OFFSET ORDER QUALIFY SORT UNION
-  WINDOW`.split(/\s+/),
-);
-const wordsBeforeBy = new Set(['CLUSTER', 'DISTRIBUTE', 'GROUP', 'ORDER', 'SORT']);
-
-/** Passes over everything from a clause that the dialect lacks; false if no such clause is here. */
-function skipForeignTail(reader: TokenReader): boolean {
-  if (!reader.isOneOf(foreignTailWords)) return false;
+/** Passes over everything from a clause that no surface has; false if no such clause is here. */
+function skipForeignClause(reader: TokenReader): boolean {
+  if (!reader.isOneOf(foreignClauseWords)) return false;
   const { keyword } = reader.advance();
   if (wordsBeforeBy.has(keyword)) reader.expectWord('BY');
-  if (reader.isAtEnd()) throw reader.expected('an expression:');
-  reader.skipToEnd();
+  if (reader.isAtClose()) throw reader.expected('an expression:');
+  reader.skipToClose();
   return true;
 }

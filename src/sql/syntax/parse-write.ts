@@ -1,19 +1,23 @@
 import type {
   Assignment,
   Delete,
+  Expression,
   Insert,
-  Literal,
+  SelectItem,
   SetVariable,
   ShowVariable,
   Unsupported,
   Update,
 } from './ast.ts';
-import { parseExpression, parseLiteral, unsupported } from './parse-expression.ts';
-import { skipJoinWords } from './parse-select.ts';
+import { parseExpression } from './parse-expression.ts';
+import { skipJoinWords } from './parse-from.ts';
+import { isQueryAhead, parseNames, parseQuery } from './parse-query.ts';
+import { parseItems } from './parse-select.ts';
+import { isRefusedLiteral, unsupported, unsupportedSince } from './refusal.ts';
 import type { TokenReader } from './token-reader.ts';
 import { notInsertTarget, notRelation } from './words.ts';
 
-/** `INSERT [INTO] table (columns) VALUES (literals), …` */
+/** `INSERT [INTO] table [(columns)] (VALUES (values), … | query) [RETURNING items]` */
 export function parseInsert(reader: TokenReader): Insert | Unsupported {
   const start = reader.mark();
   reader.expectWord('INSERT');
@@ -33,16 +37,19 @@ export function parseInsert(reader: TokenReader): Insert | Unsupported {
     isForeign = true;
     reader.skipToEnd();
   }
-  const rows = isForeign && reader.isAtEnd() ? [] : parseSource(reader);
-  if (reader.isWord('ON') || reader.isWord('RETURNING')) {
+  reader.isReturningKept = true;
+  const source = isForeign && reader.isAtEnd() ? noRows : parseSource(reader);
+  if (reader.isWord('ON')) {
     isForeign = true;
     reader.skipToEnd();
   }
-  if (isForeign) return unsupported(`Unsupported: ${reader.textSince(start)}`);
-  return 'kind' in rows ? rows : { kind: 'insert', table, columns, rows };
+  const returning = parseReturning(reader);
+  if (isForeign) return unsupportedSince(reader, start);
+  if (source.kind === 'unsupported') return source;
+  return { kind: 'insert', table, columns, source, returning, span: reader.spanSince(start) };
 }
 
-/** `UPDATE table SET column = literal, … [WHERE condition]` */
+/** `UPDATE table SET column = value, … [WHERE condition] [RETURNING items]` */
 export function parseUpdate(reader: TokenReader): Update | Unsupported {
   const start = reader.mark();
   reader.expectWord('UPDATE');
@@ -67,13 +74,12 @@ export function parseUpdate(reader: TokenReader): Update | Unsupported {
     reader.skipToEnd();
   }
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
-  if (skipForeignTail(reader) || isForeign) {
-    return unsupported(`Unsupported: ${reader.textSince(start)}`);
-  }
-  return { kind: 'update', table, assignments, where };
+  const returning = parseReturning(reader);
+  if (skipForeignTail(reader) || isForeign) return unsupportedSince(reader, start);
+  return { kind: 'update', table, assignments, where, returning, span: reader.spanSince(start) };
 }
 
-/** `DELETE FROM table [WHERE condition]` */
+/** `DELETE FROM table [WHERE condition] [RETURNING items]` */
 export function parseDelete(reader: TokenReader): Delete | Unsupported {
   const start = reader.mark();
   reader.expectWord('DELETE');
@@ -96,36 +102,41 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
     skipMoreRelations(reader);
   }
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
+  const returning = parseReturning(reader);
   isForeign = skipForeignTail(reader) || isForeign;
+  const span = reader.spanSince(start);
   if (isMultiTable || relationText.includes(',')) {
-    return unsupported('Multi-table DELETE is not supported');
+    return unsupported('Multi-table DELETE is not supported', span);
   }
-  if (isForeign) return unsupported(`Unsupported: ${reader.textSince(start)}`);
-  if (hasMore) return unsupported(`Unsupported table expression in DELETE: ${relationText}`);
-  return { kind: 'delete', table, where };
+  if (isForeign) return unsupportedSince(reader, start);
+  if (hasMore) {
+    return unsupported(`Unsupported table expression in DELETE: ${relationText}`, span);
+  }
+  return { kind: 'delete', table, where, returning, span };
 }
 
 const otherSettings = new Set(
   'CHARACTERISTICS GLOBAL LOCAL NAMES ROLE TIME TRANSACTION'.split(' '),
 );
 
-/** `SET [SESSION] variable (= | TO) literal` */
+/** `SET [SESSION] variable (= | TO) value` */
 export function parseSet(reader: TokenReader): SetVariable | Unsupported {
   const start = reader.mark();
   reader.expectWord('SET');
   if (!isAssignmentAhead(reader)) reader.takeWord('SESSION');
   if (reader.isOneOf(otherSettings) && !isAssignmentAhead(reader)) {
     reader.skipToEnd();
-    return unsupported(`Unsupported: ${reader.textSince(start)}`);
+    return unsupportedSince(reader, start);
   }
   const variable = reader.expectDottedName();
   if (!reader.takeSymbol('=') && !reader.takeWord('TO')) {
     throw reader.expected('equals sign or TO');
   }
-  const value = parseAssigned(reader);
-  if (!reader.isSymbol(',')) return { kind: 'set', variable, value };
+  const constant = parseConstant(reader, assignmentRefusal);
+  const value = constant.kind === 'null' ? refusedLiteral('NULL', constant) : constant;
+  if (!reader.isSymbol(',')) return { kind: 'set', variable, value, span: reader.spanSince(start) };
   reader.skipToEnd();
-  return unsupported(`Unsupported: ${reader.textSince(start)}`);
+  return unsupportedSince(reader, start);
 }
 
 const otherShows = new Set(
@@ -139,60 +150,109 @@ export function parseShow(reader: TokenReader): ShowVariable | Unsupported {
   reader.expectWord('SHOW');
   if (reader.isOneOf(otherShows)) {
     reader.skipToEnd();
-    return unsupported(`Unsupported: ${reader.textSince(start)}`);
+    return unsupportedSince(reader, start);
   }
-  return { kind: 'show', variable: reader.expectDottedName() };
+  const variable = reader.expectDottedName();
+  return { kind: 'show', variable, span: reader.spanSince(start) };
 }
 
-function isQueryAhead(reader: TokenReader): boolean {
-  const isQueryWord = ['SELECT', 'WITH', 'VALUES'].some((word) => reader.isWord(word, 1));
-  return isQueryWord && !reader.isSymbol(',', 2) && !reader.isSymbol(')', 2);
-}
-
-function parseNames(reader: TokenReader): readonly string[] {
-  reader.expectSymbol('(');
-  const names: string[] = [];
-  if (reader.takeSymbol(')')) return names;
-  do names.push(reader.expectName());
-  while (reader.takeSymbol(','));
-  reader.expectSymbol(')');
-  return names;
-}
-
-/** The rows of VALUES, or the refusal of another source. */
-function parseSource(reader: TokenReader): Insert['rows'] | Unsupported {
-  const start = reader.mark();
-  if (reader.isWord('VALUES') && !reader.isWord('ROW', 1)) {
-    reader.advance();
-    const rows: (Literal | Unsupported)[][] = [];
-    do rows.push(parseRow(reader));
-    while (reader.takeSymbol(','));
-    if (!reader.isOneOf(valuesTailWords)) return rows;
-  } else if (!isSourceWord(reader)) {
-    throw reader.expected('SELECT, VALUES, or a subquery in the query body');
-  }
-  while (!reader.isAtEnd() && !reader.isWord('RETURNING')) reader.advance();
-  return unsupported(`Unsupported INSERT expression: ${reader.textSince(start)}`);
-}
-
+const noRows: Insert['source'] = { kind: 'values', rows: [] };
 const valuesTailWords = new Set('EXCEPT FETCH INTERSECT LIMIT OFFSET ORDER UNION'.split(' '));
 
-function isSourceWord(reader: TokenReader): boolean {
-  return reader.isSymbol('(') || ['SELECT', 'VALUES', 'WITH'].some((word) => reader.isWord(word));
+/** The rows of VALUES, a query, or the refusal of another source. */
+function parseSource(reader: TokenReader): Insert['source'] | Unsupported {
+  const start = reader.mark();
+  if (['SELECT', 'WITH'].some((word) => reader.isWord(word)) || reader.isSymbol('(')) {
+    return { kind: 'query', query: parseQuery(reader) };
+  }
+  if (!reader.isWord('VALUES')) {
+    throw reader.expected('SELECT, VALUES, or a subquery in the query body');
+  }
+  if (!reader.isWord('ROW', 1)) {
+    reader.advance();
+    const rows: (readonly Expression[])[] = [];
+    do rows.push(parseRow(reader));
+    while (reader.takeSymbol(','));
+    if (!reader.isOneOf(valuesTailWords)) return { kind: 'values', rows };
+  }
+  while (!reader.isAtEnd() && !reader.isWord('RETURNING')) reader.advance();
+  const span = reader.spanSince(start);
+  return unsupported(`Unsupported INSERT expression: ${reader.source.text(span)}`, span);
 }
 
-function parseRow(reader: TokenReader): (Literal | Unsupported)[] {
+function parseRow(reader: TokenReader): readonly Expression[] {
   reader.expectSymbol('(');
-  const values: (Literal | Unsupported)[] = [];
+  const values: Expression[] = [];
   if (reader.takeSymbol(')')) return values;
-  do values.push(parseLiteral(reader, 'Unsupported INSERT value'));
+  do values.push(parseConstant(reader, 'Unsupported INSERT value'));
   while (reader.takeSymbol(','));
   reader.expectSymbol(')');
   return values;
 }
 
-function parseAssigned(reader: TokenReader): Literal | Unsupported {
-  return parseLiteral(reader, 'Unsupported column/variable assignment expression');
+/** A value that is there without asking anything: a literal or a parameter. */
+function parseConstant(reader: TokenReader, refusal: string): Expression {
+  const start = reader.mark();
+  const expression = parseExpression(reader);
+  const isParenthesised = expression.span.from > start;
+  if (expression.kind === 'sender') return refusedLiteral(':sender', expression);
+  if (!isParenthesised && (isConstant(expression) || isRefusedLiteral(expression))) {
+    return expression;
+  }
+  const span = reader.spanSince(start);
+  return unsupported(`${refusal}: ${reader.source.text(span)}`, span);
+}
+
+function isConstant({ kind }: Expression): boolean {
+  switch (kind) {
+    case 'boolean':
+    case 'string':
+    case 'number':
+    case 'hex':
+    case 'null':
+    case 'parameter':
+    case 'typedLiteral':
+      return true;
+    default:
+      return false;
+  }
+}
+
+const assignmentRefusal = 'Unsupported column/variable assignment expression';
+
+/** An expression of the row; who asks, and other rows, are refused in it. */
+function parseAssigned(reader: TokenReader): Expression {
+  const start = reader.mark();
+  const isDefault = reader.isWord('DEFAULT') && !reader.isSymbol('.', 1);
+  const value = parseExpression(reader);
+  const span = reader.spanSince(start);
+  const isDefaultAlone = isDefault && span.to === start + 1;
+  const refused = partOf(value, ['sender', 'subquery', 'exists', 'query']);
+  if (refused === 'sender') return refusedLiteral(':sender', value);
+  if (refused === undefined && !isDefaultAlone) return value;
+  return unsupported(`${assignmentRefusal}: ${reader.source.text(span)}`, span);
+}
+
+function refusedLiteral(literal: string, { span }: Expression): Unsupported {
+  return unsupported(`Unsupported literal expression: ${literal}`, span);
+}
+
+/** The first of `kinds` that a node in the tree has. */
+function partOf(tree: Expression, kinds: readonly string[]): string | undefined {
+  const open: unknown[] = [tree];
+  while (open.length > 0) {
+    const node = open.pop();
+    if (typeof node !== 'object' || node === null) continue;
+    if ('kind' in node && typeof node.kind === 'string' && kinds.includes(node.kind)) {
+      return node.kind;
+    }
+    open.push(...Object.values(node));
+  }
+  return undefined;
+}
+
+function parseReturning(reader: TokenReader): readonly SelectItem[] | undefined {
+  return reader.takeWord('RETURNING') ? parseItems(reader) : undefined;
 }
 
 const notTargetAlias = new Set(
@@ -218,8 +278,7 @@ function skipMoreRelations(reader: TokenReader): boolean {
 
 /** Passes over clauses after WHERE that writes do not have; false if there are none. */
 function skipForeignTail(reader: TokenReader): boolean {
-  const isTail = ['RETURNING', 'ORDER', 'LIMIT'].some((word) => reader.isWord(word));
-  if (!isTail) return false;
+  if (!reader.isWord('ORDER') && !reader.isWord('LIMIT')) return false;
   reader.advance();
   if (reader.isAtEnd()) throw reader.expected('an expression:');
   reader.skipToEnd();

@@ -1,10 +1,14 @@
 import { expect, it } from 'vitest';
-import { fuzzParser } from '../../../test/sql/fuzz-parser.ts';
+import { fuzzStatements } from '../../../test/sql/fuzz-statements.ts';
 
-it('ends every mutated statement in a plan or a refusal', () => {
-  const { parsed, planned, refused } = fuzzParser(4_000, 20_250_217);
-  expect(planned + refused).toBe(4_000);
+it('ends every mutated statement in a plan or a refusal, and reads what the grammar makes', () => {
+  const result = fuzzStatements(3_000, 20_260_517);
+  const { parsed, whole, malformed, planned, refused, subscribed } = result;
+  expect(parsed + malformed).toBe(3_000);
+  expect(planned + refused).toBe(parsed);
   // Mutations that are too wild would only ever test the first token.
-  expect(parsed).toBeGreaterThan(600);
-  expect(planned).toBeGreaterThan(100);
+  expect(parsed).toBeGreaterThan(1_000);
+  expect(whole).toBeGreaterThan(600);
+  expect(planned).toBeGreaterThan(400);
+  expect(subscribed).toBeGreaterThan(30);
 });

@@ -1,25 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import {
+  partOf,
+  refusalOf as refusal,
+  treeOf,
+  expressionOf as whereOf,
+} from '../../../test/sql/parsed.ts';
 import { limits } from '../../limits.ts';
 import { SqlFailure } from '../failure.ts';
-import { toDialect } from './dialect.ts';
 import { lex } from './lex.ts';
-import { parse } from './parse.ts';
-
-/** What a text is refused with before any name is looked up, or `ok`. */
-function refusal(sql: string): string {
-  try {
-    toDialect(parse(sql));
-    return 'ok';
-  } catch (error) {
-    if (error instanceof SqlFailure) return error.message;
-    throw error;
-  }
-}
-
-function whereOf(condition: string): unknown {
-  const statement = parse(`SELECT * FROM t WHERE ${condition}`);
-  return statement.kind === 'select' ? statement.where : undefined;
-}
 
 function fits(...statements: readonly string[]): void {
   for (const sql of statements) expect(refusal(sql), sql).toBe('ok');
@@ -29,7 +17,8 @@ function refused(cases: Readonly<Record<string, string>>): void {
   for (const [sql, message] of Object.entries(cases)) expect(refusal(sql), sql).toBe(message);
 }
 
-const column = (name: string, relation?: string) => ({ kind: 'column', relation, name });
+const select = (parts: object) => ({ query: { body: parts } });
+const column = (...parts: readonly string[]) => ({ kind: 'column', parts });
 
 describe('statements of a request', () => {
   it('[sql §1] takes exactly one statement, semicolons around it are fine', () => {
@@ -86,12 +75,14 @@ describe('lexical rules', () => {
 
   it('[sql §2] joins the parts of a dotted name', () => {
     for (const name of ['lib.t', '"lib"."t"', '"lib.t"', 'lib."t"']) {
-      expect(parse(`SELECT * FROM ${name}`)).toMatchObject({ from: { first: { name: 'lib.t' } } });
+      expect(treeOf(`SELECT * FROM ${name}`)).toMatchObject(
+        select({ from: { first: { name: 'lib.t' } } }),
+      );
     }
-    expect(whereOf('a.b.c = 1')).toMatchObject({ left: column('c', 'a.b') });
-    expect(parse('SELECT lib.t.* FROM lib.t')).toMatchObject({
-      items: [{ kind: 'relation', relation: 'lib.t' }],
-    });
+    expect(whereOf('a.b.c = 1')).toMatchObject({ left: column('a', 'b', 'c') });
+    expect(treeOf('SELECT lib.t.* FROM lib.t')).toMatchObject(
+      select({ items: [{ kind: 'relation', relation: 'lib.t' }] }),
+    );
   });
 
   it('[sql §2] reads strings: doubled quotes, no escapes, no concatenation', () => {
@@ -129,23 +120,37 @@ describe('lexical rules', () => {
     expect(refusal('SELECT * FROM t WHERE a = 0XAB')).toMatch(/^sql parser error: /);
   });
 
-  it('[sql §2] knows :sender and no other parameter', () => {
-    fits('SELECT * FROM t WHERE a = :sender', 'SELECT * FROM t WHERE a = : sender');
+  it('[sql §2] knows :sender, exactly so; other names are values of the request', () => {
+    expect(whereOf('a = :sender')).toMatchObject({ right: { kind: 'sender', span: ':sender' } });
+    expect(whereOf('a = : sender')).toMatchObject({ right: { kind: 'sender', span: ':sender' } });
     expect(whereOf("a = ':sender'")).toMatchObject({ right: { kind: 'string' } });
+    const parameters = {
+      ':Sender': 'Sender',
+      ':other': 'other',
+      ':1': '1',
+      $1: '1',
+      $name: 'name',
+    };
+    for (const [text, name] of Object.entries(parameters)) {
+      expect(whereOf(`a = ${text}`)).toMatchObject({
+        right: { kind: 'parameter', name, span: text },
+      });
+    }
+    expect(refusal('SELECT * FROM t WHERE a = :')).toBe(
+      'sql parser error: Expected placeholder, found: EOF',
+    );
+    expect(refusal('SELECT * FROM t WHERE a = $ 1')).toMatch(/^sql parser error: Expected an expr/);
+  });
+
+  it('[sql §2] refuses the other kinds of literals', () => {
     const where = 'SELECT * FROM t WHERE a =';
     refused({
-      [`${where} :Sender`]: 'Unsupported literal expression: :Sender',
-      [`${where} :other`]: 'Unsupported literal expression: :other',
-      [`${where} $1`]: 'Unsupported literal expression: $1',
       [`${where} ?`]: 'Unsupported literal expression: ?',
-      [`${where} NULL`]: 'Unsupported literal expression: NULL',
+      [`${where} ?1`]: 'Unsupported literal expression: ?1',
+      [`${where} :1.5`]: 'Unsupported literal expression: :1.5',
       [`${where} E'a\\'b'`]: "Unsupported literal expression: E'a\\'b'",
       [`${where} N'a'`]: "Unsupported literal expression: N'a'",
       [`${where} $$a$$`]: 'Unsupported literal expression: $$a$$',
-      [`${where} DATE '2025-01-01'`]: "Unsupported expression: DATE '2025-01-01'",
-      [`${where} TIMESTAMP '2025-01-01'`]: "Unsupported expression: TIMESTAMP '2025-01-01'",
-      [`${where} 1::text`]: 'Unsupported expression: 1::text',
-      [`${where} CAST(b AS text)`]: 'Unsupported expression: CAST(b AS text)',
       [`${where} ARRAY[1, 2]`]: 'Unsupported expression: ARRAY[1, 2]',
     });
     expect(refusal(`${where} B'01'`)).toMatch(/^sql parser error: /);
@@ -181,50 +186,136 @@ describe('words that need quoting', () => {
   it('[sql §2.1] refuses the words of each position, and takes them quoted', () => {
     const positions: readonly (readonly [string, string])[] = [
       ['SELECT * FROM @', 'lateral table unnest'],
+      ['SELECT t.* FROM t JOIN @ ON t.a = s.a', 'lateral table unnest'],
       ['UPDATE @ SET a = 1', 'lateral table unnest'],
       ['DELETE FROM @', 'lateral table unnest'],
       ['INSERT INTO @ (a) VALUES (1)', 'directory local table'],
-      [
-        'SELECT a FROM t WHERE @ = 1',
-        `array_agg case cast ceil current_catalog current_date current_time current_timestamp
-        current_user exists extract floor interval listagg localtime localtimestamp not null overlay
-        position safe_cast session_user substring trim try_cast user`,
-      ],
-      ['SELECT @ FROM t', 'all distinct top case null user'],
+      ['SELECT a FROM t WHERE @ = 1', notColumn],
+      ['SELECT a, @ FROM t', notColumn],
+      ['SELECT @ FROM t', `all distinct top ${notColumn}`],
     ];
     for (const [statement, words] of positions) {
       for (const word of words.split(/\s+/)) {
         for (const spelling of [word, word.toUpperCase()]) {
-          const sql = statement.replace('@', spelling);
-          expect(refusal(sql), sql).not.toBe('ok');
+          expect(isName(statement.replace('@', spelling), spelling), spelling).toBe(false);
         }
-        fits(statement.replace('@', `"${word}"`));
+        const quoted = statement.replace('@', `"${word}"`);
+        fits(quoted);
+        expect(isName(quoted, word), quoted).toBe(true);
       }
     }
   });
 
-  it('[sql §2.1] reads clause words after a relation or an item as clauses, not as aliases', () => {
-    const aliasesNeedingAs = `analyze cluster cross distribute end except explain fetch full group
-      having inner intersect join lateral left limit natural offset on order outer partition pivot
-      qualify right select set sort top union using view where window with`.split(/\s+/);
-    for (const word of aliasesNeedingAs) {
-      expect(refusal(`SELECT * FROM t ${word}`), word).not.toBe('ok');
-      fits(`SELECT * FROM t AS ${word}`);
-    }
-    for (const word of ['and', 'between', 'collate', 'div', 'ilike', 'in', 'into', 'is', 'xor']) {
-      expect(refusal(`SELECT a ${word} FROM t`), word).not.toBe('ok');
-      fits(`SELECT a AS ${word} FROM t`);
+  it('[sql §2.1] takes every word that is in no list of its position', () => {
+    const words = `${notColumn} all distinct top lateral table unnest directory local ${notAlias}
+      and as between collate from is like select values when then else limit recursive returning
+      order group where date timestamp text interval of ilike`.split(/\s+/);
+    const isIn = (list: string) => (word: string) => list.split(/\s+/).includes(word);
+    for (const word of words) {
+      for (const statement of [
+        'SELECT a FROM t WHERE t.@ = 1',
+        'SELECT t.@ FROM t',
+        'INSERT INTO t (@) VALUES (1)',
+        'UPDATE t SET @ = 1',
+        'SELECT a AS @ FROM t',
+        'SELECT * FROM t AS @',
+      ]) {
+        expect(isName(statement.replace('@', word), word), `${statement} ${word}`).toBe(true);
+      }
+      if (isIn(notColumn)(word)) continue;
+      for (const statement of ['SELECT a FROM t WHERE @ = 1', 'SELECT a, @ FROM t']) {
+        expect(isName(statement.replace('@', word), word), `${statement} ${word}`).toBe(true);
+      }
+      if (isIn('all distinct top')(word)) continue;
+      expect(isName(`SELECT ${word} FROM t`, word), word).toBe(true);
+      if (isIn('lateral table unnest')(word)) continue;
+      expect(isName(`SELECT * FROM ${word}`, word), word).toBe(true);
     }
   });
 
+  it('[sql §2.1] reads clause words after a relation or an item as clauses, not as aliases', () => {
+    for (const word of notAlias.split(/\s+/)) {
+      expect(isName(`SELECT * FROM t ${word}`, word), word).toBe(false);
+      expect(isName(`SELECT * FROM t AS ${word}`, word), word).toBe(true);
+    }
+    const notColumnAlias = `analyze and as between cluster collate distribute div end except explain
+      fetch from group having ilike in intersect into is lateral like limit offset operator or order
+      select similar sort top union view where with xor`.split(/\s+/);
+    for (const word of notColumnAlias) {
+      expect(aliasOf(`SELECT a ${word} FROM t`), word).not.toBe(word);
+      expect(aliasOf(`SELECT a AS ${word} FROM t`), word).toBe(word);
+    }
+  });
+
+  it('[sql §2.1] reads clause words in conditions and lists as columns where one is due', () => {
+    fits(
+      'SELECT a FROM order ORDER BY order',
+      'SELECT group FROM t GROUP BY group HAVING having = 1',
+      'SELECT limit FROM t WHERE offset = limit LIMIT 1 OFFSET 2',
+      'SELECT union FROM t UNION SELECT except FROM t EXCEPT SELECT intersect FROM t',
+      'SELECT * FROM t WHERE (select = 1) AND (values = 2) AND (with = 3)',
+      'SELECT * FROM t WHERE (select AND flag) OR (select) = 1',
+      'SELECT CASE WHEN when THEN then ELSE else END FROM t',
+      'SELECT left(left, 2), right (right, 3) FROM t LEFT JOIN s ON left = right',
+      'INSERT INTO t (select, values) VALUES (1, 2)',
+      'WITH recursive AS (SELECT 1) SELECT * FROM recursive',
+    );
+    expect(whereOf('left(a, 2) = 1')).toMatchObject({ left: { kind: 'call', name: 'left' } });
+    expect(whereOf('left = 1')).toMatchObject({ left: column('left') });
+  });
+
   it('[sql §2.1] reads user and its like as calls without arguments', () => {
-    refused({
-      'SELECT * FROM t WHERE user = 1': 'Unsupported expression: user',
-      'SELECT user FROM t': 'Aggregate expressions must have column aliases',
-      'SELECT a, user FROM t': 'Unsupported projection expression: user',
-    });
+    for (const word of [
+      'current_catalog',
+      'current_date',
+      'current_time',
+      'current_timestamp',
+      'current_user',
+      'localtime',
+      'localtimestamp',
+      'session_user',
+      'user',
+    ]) {
+      const call = { kind: 'call', name: word, arguments: [], isBare: true, span: word };
+      expect(whereOf(`${word} = 1`)).toMatchObject({ left: call });
+      expect(whereOf(`${word}() = 1`)).toMatchObject({
+        left: { ...call, isBare: false, span: `${word}()` },
+      });
+      expect(treeOf(`SELECT a, ${word} FROM t`)).toMatchObject(
+        select({ items: [{}, { expression: call }] }),
+      );
+    }
   });
 });
+
+const notColumn = `array_agg case cast ceil current_catalog current_date current_time
+  current_timestamp current_user exists extract false floor interval listagg localtime
+  localtimestamp not null overlay position safe_cast session_user substring trim true try_cast
+  user`;
+
+const notAlias = `analyze as cluster cross distribute end except explain fetch full group having
+  inner intersect join lateral left limit natural offset on order outer partition pivot qualify
+  right select set sort top union using view where window with`;
+
+/** Whether the text parses, with the word as the name of a relation or a column, or as an alias. */
+function isName(sql: string, word: string): boolean {
+  if (refusal(sql) !== 'ok') return false;
+  return holds(treeOf(sql), word);
+}
+
+function holds(node: unknown, word: string): boolean {
+  if (typeof node !== 'object' || node === null) return false;
+  if ('isBare' in node && node.isBare === true) return false;
+  return Object.entries(node).some(([name, value]) => {
+    return (name !== 'span' && name !== 'kind' && value === word) || holds(value, word);
+  });
+}
+
+function aliasOf(sql: string): unknown {
+  return refusal(sql) === 'ok'
+    ? partOf(treeOf(sql), ['query', 'body', 'items', 0, 'alias'])
+    : undefined;
+}
 
 describe('precedence', () => {
   it('[sql §3] parentheses, comparisons (to the left), NOT, AND, OR', () => {
@@ -290,14 +381,42 @@ describe('depth', () => {
     );
   });
 
+  const tooDeep = /^sql parser error: recursion limit exceeded$/;
+
+  it('bounds the tree, so that what reads it may recurse', () => {
+    const sum = (terms: number) =>
+      `SELECT * FROM t WHERE ${new Array(terms).fill('a').join('+')} = 1`;
+    fits(sum(490));
+    expect(refusal(sum(500))).toBe('Recursion limit exceeded, `sql-parser::parse_expr`');
+    fits(`SELECT 1 ${'UNION SELECT 1 '.repeat(490)}`);
+  });
+
   it('never recurses on long runs of signs, NOTs, comparisons or operators', () => {
     const where = 'SELECT * FROM t WHERE';
     fits(`${where} ${'NOT '.repeat(12_000)} a`);
     expect(refusal(`${where} ${'- '.repeat(20_000)} a`)).toMatch(/recursion limit exceeded/);
     expect(refusal(`${where} a ${'= a '.repeat(12_000)}`)).toMatch(/^Recursion limit exceeded/);
     expect(refusal(`${where} a ${'= NOT a '.repeat(5_000)}`)).toMatch(/recursion limit exceeded/);
-    expect(refusal(`${where} a ${'+ a '.repeat(12_000)}`)).toBe('Unsupported binary operator: +');
-    expect(refusal(`${where} ${'CASE '.repeat(9_000)}`)).toMatch(/^sql parser error: /);
+    expect(refusal(`${where} a ${'+ a '.repeat(12_000)}`)).toMatch(/^Recursion limit exceeded/);
+    expect(refusal(`${where} a ${'& a '.repeat(12_000)}`)).toBe('Unsupported binary operator: &');
+    expect(refusal(`${where} a${'::int'.repeat(9_000)}`)).toMatch(/^Recursion limit exceeded/);
+    expect(refusal(`${where} a ${'IS NULL '.repeat(6_000)}`)).toMatch(/^Recursion limit exceeded/);
+    expect(refusal(`${where} a${' IN (a)'.repeat(6_000)}`)).toMatch(/^Recursion limit exceeded/);
+    expect(refusal(`${where} ${'(a).b + '.repeat(5_000)} a`)).toMatch(/^Recursion limit exceeded/);
+    expect(refusal(`${where} ${'(SELECT a FROM t WHERE '.repeat(2_000)}`)).toMatch(tooDeep);
+    expect(refusal(`${where} ${'EXISTS (SELECT a FROM t WHERE '.repeat(1_500)}`)).toMatch(tooDeep);
+    expect(refusal(`${where} ${'f('.repeat(20_000)}`)).toMatch(tooDeep);
+    expect(refusal(`${where} ${'a IN ('.repeat(8_000)}`)).toMatch(tooDeep);
+    expect(refusal(`${where} ${'CASE WHEN '.repeat(4_900)}`)).toMatch(tooDeep);
+    expect(refusal(`${'('.repeat(20_000)}SELECT 1`)).toMatch(tooDeep);
+    expect(refusal(`SELECT * FROM ${'('.repeat(20_000)}SELECT 1`)).toMatch(tooDeep);
+    expect(refusal('SELECT * FROM (SELECT '.repeat(2_200))).toMatch(/^sql parser error: /);
+    expect(refusal(`${'WITH a AS ('.repeat(4_000)}SELECT 1`)).toMatch(tooDeep);
+    expect(refusal(`SELECT 1${' UNION SELECT 1'.repeat(3_000)}`)).toMatch(/^Recursion limit/);
+    expect(refusal(`SELECT 1${' INTERSECT SELECT 1'.repeat(2_600)}`)).toMatch(/^Recursion limit/);
+    expect(refusal(`EXPLAIN ${'EXPLAIN '.repeat(6_000)}SELECT 1`)).toMatch(/^Unsupported: EXPLAIN/);
+    fits(`SELECT * FROM t${' JOIN t'.repeat(6_000)}`);
+    expect(refusal(`${where} ${'CASE '.repeat(9_000)}`)).toMatch(tooDeep);
     expect(refusal(`${where} a${'[1]'.repeat(15_000)} = 1`)).toMatch(/^Unsupported expression: /);
   });
 });
@@ -323,6 +442,21 @@ describe('syntax errors', () => {
         'sql parser error: Expected equals sign or TO, found: 5 at Line: 1, Column 15',
       'INSERT INTO t (a) VALUES 5': 'sql parser error: Expected (, found: 5 at Line: 1, Column 26',
     });
+  });
+
+  it('[sql §8.1] carry their place', () => {
+    const placeOf = (sql: string) => {
+      try {
+        treeOf(sql);
+      } catch (error) {
+        if (error instanceof SqlFailure) return error.error.place;
+      }
+      return 'none';
+    };
+    expect(placeOf('SELECT *\nFROM t\n  garbage more')).toEqual({ line: 3, column: 11 });
+    expect(placeOf('SELECT 🙂')).toEqual({ line: 1, column: 8 });
+    expect(placeOf('SELECT * FROM')).toEqual({ line: 1, column: 14 });
+    expect(placeOf("SELECT 'x")).toEqual({ line: 1, column: 8 });
   });
 
   it('[sql §8.1] anywhere in the text come before what is merely unsupported', () => {

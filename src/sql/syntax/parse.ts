@@ -1,19 +1,28 @@
 import { limits } from '../../limits.ts';
 import { invalid } from '../failure.ts';
 import type { Statement } from './ast.ts';
-import { unsupported } from './parse-expression.ts';
-import { parseSelect } from './parse-select.ts';
+import { refuseDeepTree } from './depth.ts';
+import { isQueryAhead, parseQuery } from './parse-query.ts';
 import { parseDelete, parseInsert, parseSet, parseShow, parseUpdate } from './parse-write.ts';
+import { unsupportedSince } from './refusal.ts';
+import type { SourceText } from './source-text.ts';
 import { TokenReader } from './token-reader.ts';
 import { otherStatementWords } from './words.ts';
+
+export interface Parsed {
+  readonly statement: Statement;
+  /** What the spans of `statement` refer to. */
+  readonly source: SourceText;
+}
 
 /**
  * Reads the one statement of a request; semicolons around it are fine.
  *
  * Throws `SqlFailure` for a text that is too long, for a syntax error anywhere in it, and for no or
- * more than one statement. Never recurses deeper than the limit for parentheses.
+ * more than one statement. Never recurses deeper than the limit for parentheses; the tree that it
+ * returns is at most `limits.sqlDepthMax` levels deep.
  */
-export function parse(sql: string): Statement {
+export function parse(sql: string): Parsed {
   refuseLongText(sql);
   const reader = new TokenReader(sql);
   const statements: Statement[] = [];
@@ -23,10 +32,11 @@ export function parse(sql: string): Statement {
     statements.push(parseStatement(reader));
     if (!reader.isAtEnd()) throw reader.expected('end of statement');
   }
-  const [first, second] = statements;
-  if (first === undefined) throw invalid('Empty SQL query');
+  const [statement, second] = statements;
+  if (statement === undefined) throw invalid('Empty SQL query');
   if (second !== undefined) throw invalid('Multiple SQL statements are not supported');
-  return first;
+  refuseDeepTree(statement);
+  return { statement, source: reader.source };
 }
 
 function refuseLongText(sql: string): void {
@@ -40,9 +50,24 @@ function refuseLongText(sql: string): void {
 }
 
 function parseStatement(reader: TokenReader): Statement {
+  const start = reader.mark();
+  if (reader.isWord('EXPLAIN')) return parseExplain(reader);
+  const statement = parseExplainable(reader);
+  if (statement !== undefined) return statement;
+  if (!reader.isOneOf(otherStatementWords)) throw reader.expected('an SQL statement');
+  reader.skipToEnd();
+  return unsupportedSince(reader, start);
+}
+
+type Explainable = Exclude<Statement, { readonly kind: 'explain' }>;
+
+/** `undefined`: another statement, or none, is here. */
+function parseExplainable(reader: TokenReader): Explainable | undefined {
   switch (reader.current.keyword) {
     case 'SELECT':
-      return parseSelect(reader);
+    case 'WITH':
+    case 'VALUES':
+      return parseQueryStatement(reader);
     case 'INSERT':
       return parseInsert(reader);
     case 'UPDATE':
@@ -54,10 +79,35 @@ function parseStatement(reader: TokenReader): Statement {
     case 'SHOW':
       return parseShow(reader);
     default:
+      return reader.isSymbol('(') ? parseQueryStatement(reader) : undefined;
   }
-  const isKnown = reader.isOneOf(otherStatementWords) || reader.isSymbol('(');
-  if (!isKnown) throw reader.expected('an SQL statement');
+}
+
+function parseQueryStatement(reader: TokenReader): Explainable {
   const start = reader.mark();
-  reader.skipToEnd();
-  return unsupported(`Unsupported: ${reader.textSince(start)}`);
+  const query = parseQuery(reader);
+  return { kind: 'query', query, span: reader.spanSince(start) };
+}
+
+/** `EXPLAIN [ANALYZE] statement`, `EXPLAIN (ANALYZE) statement` */
+function parseExplain(reader: TokenReader): Statement {
+  const start = reader.mark();
+  reader.expectWord('EXPLAIN');
+  const options = parseExplainOptions(reader);
+  const statement = options === 'foreign' ? undefined : parseExplainable(reader);
+  if (options === 'foreign' || statement === undefined) {
+    reader.skipToEnd();
+    return unsupportedSince(reader, start);
+  }
+  const isAnalyze = options === 'analyze';
+  return { kind: 'explain', isAnalyze, statement, span: reader.spanSince(start) };
+}
+
+function parseExplainOptions(reader: TokenReader): 'none' | 'analyze' | 'foreign' {
+  if (!reader.isSymbol('(') || isQueryAhead(reader)) {
+    return reader.takeWord('ANALYZE') ? 'analyze' : 'none';
+  }
+  const isAnalyze = reader.isWord('ANALYZE', 1) && reader.isSymbol(')', 2);
+  reader.skipBrackets();
+  return isAnalyze ? 'analyze' : 'foreign';
 }

@@ -33,16 +33,3 @@ export interface Token {
   readonly start: number;
   readonly end: number;
 }
-
-/** ` at Line: 1, Column 8`: lines and columns count from 1, columns in characters. */
-export function placeOf(sql: string, offset: number): string {
-  let line = 1;
-  let lineStart = 0;
-  for (let at = sql.indexOf('\n'); at !== -1 && at < offset; at = sql.indexOf('\n', at + 1)) {
-    line++;
-    lineStart = at + 1;
-  }
-  let column = 1;
-  for (const _ of sql.slice(lineStart, offset)) column++;
-  return ` at Line: ${line}, Column ${column}`;
-}

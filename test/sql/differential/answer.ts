@@ -21,8 +21,10 @@ export function canonicalCell(kind: Kind, text: string): Cell {
     case 'timestamp':
       return text;
     case 'f32':
+      // Written with as few digits as tell it from its neighbours.
+      return Math.fround(Number(text));
     case 'f64':
-      return Number(text) + 0;
+      return Number(text);
     default:
       return wholeNumber(text);
   }

@@ -31,6 +31,12 @@ export class Ours {
     }
   }
 
+  /** Why there is no answer, if there is none. */
+  refusal(sql: string): string | undefined {
+    const answer = this.#ask(sql);
+    return answer.kind === 'refused' ? answer.message : undefined;
+  }
+
   /** A bug must not end the search for the smallest case that shows it. */
   #ask(sql: string): EngineAnswer {
     try {

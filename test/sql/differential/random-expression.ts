@@ -1,9 +1,21 @@
-import { castNameOf, isInteger, isNumber, type Kind, max, min, type Range } from './kinds.ts';
+import {
+  castNameOf,
+  integerKinds,
+  isInteger,
+  isNumber,
+  isWithin,
+  type Kind,
+  max,
+  min,
+  promote,
+  type Range,
+  rangeOf,
+} from './kinds.ts';
 import { randomArithmetic } from './random-arithmetic.ts';
 import { literalValue } from './random-schema.ts';
 import { nameable, type Scope } from './scope.ts';
 import { functionsOf } from './shared-functions.ts';
-import { type Expression, expression, literal, type Part } from './tree.ts';
+import { type Expression, expression, isExpression, literal, type Part } from './tree.ts';
 
 const allKinds: readonly Kind[] = ['i32', 'u8', 'i64', 'f64', 'string', 'bool', 'timestamp'];
 
@@ -75,12 +87,12 @@ function ofKind(scope: Scope, kind: Kind, depth: number): Expression | undefined
 function randomChoice(scope: Scope, kind: Kind, depth: number): Expression | undefined {
   const { random } = scope;
   const first = () => randomExpression(scope, kind, depth - 1);
-  const other = () => randomOperand(scope, kind, depth - 1);
+  const other = () => randomAlternative(scope, kind, depth - 1);
   switch (random.below(6)) {
     case 0:
       return choice(kind, ['COALESCE(', first(), ', ', other(), ')']);
     case 1: {
-      const [a, b] = [first(), other()];
+      const [a, b] = [first(), randomOperand(scope, kind, depth - 1)];
       const made = choice(kind, ['NULLIF(', a, ', ', b, ')']);
       return { ...made, isNullable: true, range: a.range, isAscii: a.isAscii };
     }
@@ -102,6 +114,14 @@ function randomChoice(scope: Scope, kind: Kind, depth: number): Expression | und
   }
 }
 
+/** Another value for the same place; a narrower integer becomes one of the kind there. */
+function randomAlternative(scope: Scope, kind: Kind, depth: number): Expression {
+  const { random } = scope;
+  if (!isInteger(kind) || !random.chance(0.15)) return randomOperand(scope, kind, depth);
+  const narrower = integerKinds.filter((other) => isWithin(rangeOf(other), rangeOf(kind)));
+  return randomExpression(scope, random.pick(narrower), depth);
+}
+
 function randomCase(scope: Scope, kind: Kind, depth: number): Expression {
   const { random } = scope;
   const branches: Part[] = [];
@@ -113,7 +133,7 @@ function randomCase(scope: Scope, kind: Kind, depth: number): Expression {
     const isFirst = results.length === 0;
     const result = isFirst
       ? randomExpression(scope, kind, depth - 1)
-      : randomOperand(scope, kind, depth - 1);
+      : randomAlternative(scope, kind, depth - 1);
     const when =
       subject === undefined
         ? randomCondition(scope, depth - 1)
@@ -121,7 +141,7 @@ function randomCase(scope: Scope, kind: Kind, depth: number): Expression {
     branches.push(' WHEN ', when, ' THEN ', result);
     results.push(result);
   }
-  const last = random.chance(0.7) ? randomOperand(scope, kind, depth - 1) : undefined;
+  const last = random.chance(0.7) ? randomAlternative(scope, kind, depth - 1) : undefined;
   const isNullable = last === undefined || results.some((result) => result.isNullable);
   const head: Part[] = subject === undefined ? ['CASE'] : ['CASE ', subject];
   const tail: Part[] = last === undefined ? [' END'] : [' ELSE ', last, ' END'];
@@ -135,9 +155,9 @@ function isFraction(kind: Kind): boolean {
 }
 
 function choice(kind: Kind, parts: readonly Part[]): Expression {
-  const results = parts.filter((part): part is Expression => {
-    return typeof part === 'object' && 'parts' in part && part.kind === kind;
-  });
+  const isResult = (part: Expression) =>
+    part.kind === kind || (isInteger(kind) && isInteger(part.kind));
+  const results = parts.filter(isExpression).filter(isResult);
   return expression(kind, parts, { isLoose: false, ...boundsOf(results) });
 }
 
@@ -245,7 +265,15 @@ function mixedComparison(scope: Scope, depth: number): Expression | undefined {
   const operand = () => b;
   const computed = randomArithmetic({ random, kind: b.kind, operand, mayRaise: scope.mayRaise });
   if (computed === undefined || depth < 0) return undefined;
+  if (!canMeet(a.kind, b.kind)) return undefined;
   return condition([a, ` ${random.pick(operators)} `, computed]);
+}
+
+/** U256 has no signed type above it. */
+function canMeet(a: Kind, b: Kind): boolean {
+  if (!isInteger(a) || !isInteger(b)) return true;
+  const common = promote(a, b);
+  return isInteger(common) && [a, b].every((kind) => isWithin(rangeOf(kind), rangeOf(common)));
 }
 
 function like({ random }: Scope, operand: Expression): Expression {

@@ -73,6 +73,8 @@ interface Made {
   readonly query: Query;
   readonly items: readonly Item[];
   readonly rows: number;
+  /** What ORDER BY may name besides the columns of the answer. */
+  readonly scope?: Scope | undefined;
 }
 
 /** With common tables, set operations, ORDER BY and LIMIT. */
@@ -102,7 +104,9 @@ function randomBody(wish: Wish): Made {
   const first = randomSelect(isCombined ? { ...wish, isFinal: false } : wish);
   let body: Body = first.select;
   let { rows } = first;
-  if (!isCombined) return { query: plainQuery(body), items: first.items, rows };
+  if (!isCombined) {
+    return { query: plainQuery(body), items: first.items, rows, scope: first.scope };
+  }
   const kinds = first.items.map((item) => item.expression.kind);
   let { items } = first;
   for (let left = random.pick([1, 1, 2]); left > 0; left--) {
@@ -152,6 +156,11 @@ function ordered(made: Made, { random, isFinal }: Wish): Made {
     .sort(() => random.fraction() - 0.5);
   const taken = isLimited || random.chance(0.5) ? positions : positions.slice(0, 1);
   const orderBy: Order[] = taken.map((key) => orderOf(key, random));
+  if (made.scope !== undefined && random.chance(0.3)) {
+    const key = randomExpression(made.scope, randomKind(made.scope), 2);
+    // PostgreSQL takes no constant there.
+    if (hasColumn(key, made.scope.atoms)) orderBy.unshift(orderOf(key, random));
+  }
   const isOffset = isLimited && random.chance(0.4);
   const limit =
     isLimited && !(isOffset && random.chance(0.3)) ? random.pick([0, 1, 1, 2, 5, 20]) : undefined;
@@ -177,6 +186,8 @@ interface MadeSelect {
   readonly select: Select;
   readonly items: readonly Item[];
   readonly rows: number;
+  /** Absent behind DISTINCT. */
+  readonly scope: Scope | undefined;
 }
 
 function randomSelect(wish: Wish): MadeSelect {
@@ -206,7 +217,7 @@ function randomSelect(wish: Wish): MadeSelect {
     groupBy: [],
     having: undefined,
   };
-  return { select, items, rows };
+  return { select, items, rows, scope: isDistinct ? undefined : safe };
 }
 
 function scopeOf(wish: Wish, atoms: readonly Expression[], rows: number): Scope {
@@ -378,7 +389,8 @@ function grouped(
     groupBy,
     having,
   };
-  return { select: withRows(select), items, rows };
+  const orderScope = select.isDistinct || !isComputable ? undefined : inner;
+  return { select: withRows(select), items, rows, scope: orderScope };
 }
 
 /** Without keys and aggregates a list of constants would have a row for each row. */

@@ -53,7 +53,8 @@ export async function runDifferential(
       const problem = await trial.check(statement, report);
       if (problem !== undefined) {
         const smallest = await shrunk(postgres, { schema: before, statement }, problem);
-        throw new Error(`seed ${seed + at}: ${await described(postgres, smallest)}`);
+        const text = await described(postgres, smallest);
+        throw new Error(`seed ${seed + at}: ${problem}; the smallest case: ${text}`);
       }
     }
   }
@@ -94,7 +95,17 @@ class Trial {
       const found = difference(ours.run(sql, kinds), theirs, { orderedBy });
       if (found !== undefined) return `${modes[at]?.name}: ${found}`;
     }
-    return isQuery(statement) ? undefined : await this.#checkTables(report);
+    if (!isQuery(statement)) return await this.#checkTables(report);
+    return theirs.kind === 'rows' ? this.#checkExplained(sql) : undefined;
+  }
+
+  /** How a statement runs can be told without running it, and after it has run. */
+  #checkExplained(sql: string): string | undefined {
+    for (const word of ['EXPLAIN', 'EXPLAIN ANALYZE']) {
+      const refusal = this.#ours[0]?.refusal(`${word} ${sql}`);
+      if (refusal !== undefined) return `${word}: ${refusal}`;
+    }
+    return undefined;
   }
 
   answerOf(mode: number, sql: string, kinds: readonly Kind[]): Answer {

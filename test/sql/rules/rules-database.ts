@@ -3,11 +3,11 @@ import { sqlSchemaOf } from '../../../src/database/sql-schema.ts';
 import { catalogOf } from '../../../src/schema/build-catalog.ts';
 import { decodeRawModule } from '../../../src/schema/decode-raw-module.ts';
 import { validateModule } from '../../../src/schema/validate.ts';
+import { checkSubscription } from '../../../src/sql/check/check-subscription.ts';
+import { rightsOf } from '../../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../../src/sql/failure.ts';
-import { checkSubscription } from '../../../src/sql/next/check/check-subscription.ts';
-import { rightsOf } from '../../../src/sql/next/check/visibility.ts';
-import { parse } from '../../../src/sql/next/syntax/parse.ts';
 import type { SqlSchema } from '../../../src/sql/schema.ts';
+import { parse } from '../../../src/sql/syntax/parse.ts';
 import { type Answer, type Person, program, Running } from '../../service/running.ts';
 import { loadDescribed } from '../../support/module-under-test.ts';
 
@@ -62,17 +62,22 @@ export class RulesDatabase {
     if (answer.status >= 300) throw new Error(`${reducer}: ${answer.status} ${answer.text}`);
   }
 
-  person(who: Who): Person | undefined {
-    return this.#people.get(who);
+  /** Who has a token. */
+  person(who: Exclude<Who, 'nobody'>): Person {
+    const person = this.#people.get(who);
+    if (person === undefined) throw new Error(`nobody is called ${who}`);
+    return person;
   }
 
   /** 64 hex digits. */
-  identity(who: Who): string {
-    return this.person(who)?.identity ?? '';
+  identity(who: Exclude<Who, 'nobody'>): string {
+    return this.person(who).identity;
   }
 
+  /** Does not wait for the disk: every request is written, by the reducers of its connection. */
   ask(sql: string, who: Who = 'owner'): Promise<Answer> {
-    return this.running.sql(name, sql, this.person(who));
+    const where = `/v1/database/${name}/sql?confirmed=false`;
+    return this.running.ask('POST', where, { as: this.#people.get(who), body: sql });
   }
 
   /** The result of a statement that must succeed. */

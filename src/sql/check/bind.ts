@@ -1,0 +1,98 @@
+import { encodeValue } from '../../values/encode.ts';
+import { bytesType, identityType, specialKindOf } from '../../values/special-types.ts';
+import type { AlgebraicType, Typespace } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
+import { badParameter, SqlFailure } from '../failure.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import { intervalFromText } from '../functions/interval.ts';
+import { encodeLiteralText } from './literal.ts';
+import { noneBytes, someOf } from './option-bytes.ts';
+import { shownType } from './shown-type.ts';
+import type { ParameterSpec } from './typed.ts';
+
+/** What a request may give a parameter. */
+export type ParameterValue = string | number | bigint | boolean | null;
+
+/**
+ * The encoded values of a statement's parameters, in its order; `undefined` is null. A value is
+ * read as a literal is: its text counts, so `'5'` and `5` are the same number. Throws `SqlFailure`
+ * with the code `sql.parameter` for a value that does not fit its place.
+ */
+export function bindParameters(
+  specs: readonly ParameterSpec[],
+  values: ReadonlyMap<string, ParameterValue>,
+  callerIdentity: bigint,
+  typespace: Typespace,
+): (Uint8Array | undefined)[] {
+  return specs.map((spec) => {
+    if (spec.name === undefined) return encodeIdentity(callerIdentity, spec.type);
+    const value = values.get(spec.name);
+    const shown = shownName(spec.name);
+    if (value === undefined) throw badParameter(`The parameter ${shown} has no value`);
+    return bindValue(value, spec, shown, typespace);
+  });
+}
+
+/** The caller's identity, or its 32 bytes, most significant first. */
+function encodeIdentity(identity: bigint, type: AlgebraicType): Uint8Array {
+  const little = encodeValue(identityType, [identity]);
+  return specialKindOf(type) === 'bytes' ? encodeValue(bytesType, little.toReversed()) : little;
+}
+
+function bindValue(
+  value: ParameterValue,
+  { type, refusesNull }: ParameterSpec,
+  shown: string,
+  typespace: Typespace,
+): Uint8Array | undefined {
+  const inner = optionInnerType(type, typespace);
+  if (value === null) {
+    if (inner !== undefined) return noneBytes;
+    if (!refusesNull) return undefined;
+    throw badParameter(`The parameter ${shown} cannot be null: its place takes no NULL`);
+  }
+  const plain = resolveType(inner ?? type, typespace);
+  const bytes = encodeParameter(value, plain);
+  if (bytes === undefined) {
+    const typeName = shownType(plain, typespace);
+    throw badParameter(
+      `The value of the parameter ${shown} cannot be read as \`${typeName}\`: ` +
+        `it is a ${kindOf(value)}`,
+    );
+  }
+  if (inner === undefined) return bytes;
+  return someOf(bytes);
+}
+
+function encodeParameter(
+  value: string | number | bigint | boolean,
+  type: AlgebraicType,
+): Uint8Array | undefined {
+  if (typeof value === 'boolean') {
+    return type.kind === 'bool' ? Uint8Array.of(value ? 1 : 0) : undefined;
+  }
+  if (specialKindOf(type) === 'timeDuration') return encodeDuration(value, type);
+  return encodeLiteralText(String(value), type);
+}
+
+function encodeDuration(
+  value: string | number | bigint,
+  type: AlgebraicType,
+): Uint8Array | undefined {
+  if (typeof value !== 'string') return undefined;
+  try {
+    return encodeValue(type, [intervalFromText(value)]);
+  } catch (error) {
+    if (error instanceof SqlFailure) return undefined;
+    throw error;
+  }
+}
+
+function kindOf(value: string | number | bigint | boolean): string {
+  return typeof value === 'bigint' ? 'number' : typeof value;
+}
+
+/** As the statement writes it: `$1`, `:name`. */
+function shownName(name: string): string {
+  return /^\d+$/.test(name) ? `$${name}` : `:${name}`;
+}

@@ -1,0 +1,161 @@
+import { noSuchTable } from '../failure.ts';
+import type { DerivedRelation, From, Join, NamedRelation, Relation } from '../syntax/ast.ts';
+import { checkQuery } from './check-query.ts';
+import { requireSettled } from './coerce-query.ts';
+import { type CommonTableUse, detailOf, type Environment, refuse } from './context.ts';
+import { secured } from './row-security.ts';
+import {
+  columnsOfQuery,
+  columnsOfTable,
+  requireDistinct,
+  type Scope,
+  type ScopeColumn,
+  type ScopeRelation,
+} from './scope.ts';
+import { typeCondition } from './type-expression.ts';
+import type { RelationSource, TypedExpression, TypedJoin, TypedRelation } from './typed.ts';
+import { nameHint, visibleTable, visibleTableNames } from './visibility.ts';
+
+export interface CheckedFrom {
+  readonly relations: readonly TypedRelation[];
+  readonly joins: readonly TypedJoin[];
+  readonly scope: Scope;
+}
+
+/** All relations are looked up before any condition is typed. */
+export function checkFrom(from: From | undefined, environment: Environment): CheckedFrom {
+  const { scope: outer } = environment;
+  if (from === undefined) return { relations: [], joins: [], scope: { relations: [], outer } };
+  const joined: readonly { readonly relation: Relation; readonly join: Join | undefined }[] = [
+    { relation: from.first, join: undefined },
+    ...from.joins.map((join) => ({ relation: join.relation, join })),
+  ];
+  const checked = joined.map(({ relation, join }) =>
+    checkRelation(relation, join?.kind === 'left', environment),
+  );
+  const named = joined.filter((_, at) => checked[at]?.inScope.name !== '');
+  requireDistinct(
+    checked.flatMap(({ inScope }) => (inScope.name === '' ? [] : [inScope.name])),
+    (message, at) => {
+      const relation = named[at]?.relation ?? from.first;
+      return refuse(message, relation.span, environment);
+    },
+  );
+  const relations = checked.map(({ inScope }) => inScope);
+  const joins = from.joins.map(({ kind, on }, at): TypedJoin => {
+    // Relations that are joined later are not in scope yet.
+    const scope: Scope = { relations: relations.slice(0, at + 2), outer };
+    const place: Environment = { ...environment, scope, aliases: undefined, aggregates: 'ON' };
+    const condition = on === undefined ? undefined : typeCondition(on, place);
+    return { kind: kind === 'left' ? 'left' : 'inner', condition };
+  });
+  return { relations: checked.map(({ typed }) => typed), joins, scope: { relations, outer } };
+}
+
+interface CheckedRelation {
+  readonly typed: TypedRelation;
+  readonly inScope: ScopeRelation;
+}
+
+function checkRelation(
+  relation: Relation,
+  isNullable: boolean,
+  environment: Environment,
+): CheckedRelation {
+  switch (relation.kind) {
+    case 'named':
+      return checkNamed(relation, isNullable, environment);
+    case 'derived':
+      return checkDerived(relation, isNullable, environment);
+    default:
+      throw refuse(relation.message, relation.span, environment);
+  }
+}
+
+function checkNamed(
+  relation: NamedRelation,
+  isNullable: boolean,
+  environment: Environment,
+): CheckedRelation {
+  const common = findCommonTable(relation.name, environment);
+  const name = relation.alias ?? relation.name;
+  if (common !== undefined) {
+    const { query, columns, commonTable } = common;
+    const source = { kind: 'query', query, isBarrier: false, commonTable } as const;
+    const columnsInScope = columnsOfQuery(query.columns, columns);
+    return derived({ name, source, columns: columnsInScope, isNullable }, environment);
+  }
+  const table = tableNamed(relation, environment);
+  const slot = environment.statement.newSlot();
+  environment.statement.tableSlots.add(slot);
+  const { source, security } = secured({ table, slot, name }, relation.span, environment);
+  return {
+    typed: { slot, name, source, security, isNullable },
+    inScope: { slot, name, columns: columnsOfTable(table), isNullable },
+  };
+}
+
+/** The table or view that a name of FROM, or of a write, means to the caller. */
+export function tableNamed(
+  { name, span }: Pick<NamedRelation, 'name' | 'span'>,
+  environment: Environment,
+) {
+  const { schema, rights } = environment.statement;
+  const table = visibleTable(schema, rights, name);
+  if (table === undefined) {
+    const names = [...visibleTableNames(schema, rights), ...commonTableNames(environment)];
+    throw noSuchTable(name, detailOf(span, environment, nameHint(name, names)));
+  }
+  if (schema.views.has(table.id)) environment.statement.noteView(table.id);
+  return table;
+}
+
+function checkDerived(
+  { query, alias, columns, span }: DerivedRelation,
+  isNullable: boolean,
+  environment: Environment,
+): CheckedRelation {
+  const inside: Environment = { ...environment, aliases: undefined };
+  const typed = requireSettled(checkQuery(query, inside), environment);
+  if (columns !== undefined && columns.length > typed.columns.length) {
+    const message = `There are ${columns.length} names for ${typed.columns.length} columns`;
+    throw refuse(message, span, environment);
+  }
+  const source = { kind: 'query', query: typed, isBarrier: false, commonTable: undefined } as const;
+  const columnsInScope = columnsOfQuery(typed.columns, columns);
+  return derived({ name: alias ?? '', source, columns: columnsInScope, isNullable }, environment);
+}
+
+interface Derived {
+  readonly name: string;
+  readonly source: RelationSource;
+  readonly columns: readonly ScopeColumn[];
+  readonly isNullable: boolean;
+}
+
+function derived(
+  { name, source, columns, isNullable }: Derived,
+  { statement }: Environment,
+): CheckedRelation {
+  const slot = statement.newSlot();
+  const security: TypedExpression | undefined = undefined;
+  return {
+    typed: { slot, name, source, security, isNullable },
+    inScope: { slot, name, columns, isNullable },
+  };
+}
+
+function findCommonTable(name: string, environment: Environment): CommonTableUse | undefined {
+  for (let list = environment.commonTables; list !== undefined; list = list.outer) {
+    if (list.name === name) return list.table();
+  }
+  return undefined;
+}
+
+function commonTableNames(environment: Environment): readonly string[] {
+  const names: string[] = [];
+  for (let list = environment.commonTables; list !== undefined; list = list.outer) {
+    names.push(list.name);
+  }
+  return names;
+}

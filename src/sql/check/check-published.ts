@@ -1,0 +1,68 @@
+import type { ProductType } from '../../values/type.ts';
+import { typesEqual } from '../../values/typespace.ts';
+import { invalid } from '../failure.ts';
+import type { SqlSchema } from '../schema.ts';
+import { parse } from '../syntax/parse.ts';
+import { checkRowSelect } from './check-subscription.ts';
+import { shownType } from './shown-type.ts';
+import { requireSubscriptionSurface } from './subscription-surface.ts';
+import type { TypedRead } from './typed.ts';
+import { ownerRights } from './visibility.ts';
+import { hasSender } from './written.ts';
+
+/** Texts of SQL that a module brings along: they are typed as their owner would. */
+
+/**
+ * A filter of row-level security: whole rows of exactly one public table, in the subscription
+ * dialect, with any joins. Throws `SqlFailure`.
+ */
+export function checkFilter(text: string, schema: SqlSchema): { readonly tableId: number } {
+  const { statement, source } = parse(text);
+  const select = requireSubscriptionSurface(statement, { source, showsPlaces: true });
+  const { table } = checkRowSelect(select, source, { schema, rights: ownerRights }, false);
+  if (table.access === 'private') {
+    throw invalid(
+      `Cannot define RLS rule on private table: ${table.name}. ` +
+        'Please make table public if you wish to restrict access using RLS.',
+    );
+  }
+  return { tableId: table.id };
+}
+
+/**
+ * What a view that answers with a query may ask: as the owner, without filters, for rows of the
+ * type that it declares, under the join rules of subscriptions. Throws `SqlFailure`.
+ */
+export function checkViewQuery(text: string, schema: SqlSchema, expected: ProductType): TypedRead {
+  const { statement, source } = parse(text);
+  const select = requireSubscriptionSurface(statement, { source, showsPlaces: true });
+  if (select.where !== undefined && hasSender(select.where)) {
+    throw invalid('parameterized SQL is not supported for view materialization yet');
+  }
+  const scope = { schema, rights: ownerRights };
+  const { table, fragments } = checkRowSelect(select, source, scope, false);
+  const [read] = fragments;
+  if (read === undefined || read.views.length > 0) {
+    throw invalid('view definition cannot read from other views');
+  }
+  const typespace = { types: schema.types };
+  const actual: ProductType = {
+    kind: 'product',
+    elements: table.columns.map(({ name, type }) => ({ name, type })),
+  };
+  if (!haveEqualTypes(actual, expected, schema)) {
+    const [actualText, expectedText] = [actual, expected].map((type) => shownType(type, typespace));
+    throw invalid(`query returns \`${actualText}\` but view expects \`${expectedText}\``);
+  }
+  checkRowSelect(select, source, scope, true);
+  return read;
+}
+
+/** Rows are told apart by their columns' types; names differ in spelling between module and SQL. */
+function haveEqualTypes(actual: ProductType, expected: ProductType, schema: SqlSchema): boolean {
+  if (actual.elements.length !== expected.elements.length) return false;
+  return actual.elements.every(({ type }, at) => {
+    const other = expected.elements[at]?.type;
+    return other !== undefined && typesEqual(type, other, { types: schema.types });
+  });
+}

@@ -1,0 +1,177 @@
+import { limits } from '../../limits.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import type { Expression, OrderItem, Select, SelectItem, Span } from '../syntax/ast.ts';
+import { type CheckedFrom, checkFrom } from './check-from.ts';
+import { applyGrouping, checkGroupingKeys, isGrouped } from './check-grouping.ts';
+import { checkOrder } from './check-order.ts';
+import { type Aggregates, type Environment, refuse, stringType } from './context.ts';
+import { unwrapped } from './field.ts';
+import { distinctNames, type ItemName, nameOfItem } from './output-names.ts';
+import { columnsOfRelation, requireDistinct, type ScopeRelation } from './scope.ts';
+import { typeAlone, typeCondition } from './type-expression.ts';
+import { isOpen } from './type-literal.ts';
+import type { OrderKey, OutputColumn, TypedBlock, TypedExpression } from './typed.ts';
+import { nameHint } from './visibility.ts';
+
+export interface CheckedSelect {
+  readonly block: TypedBlock;
+  readonly columns: readonly OutputColumn[];
+  readonly order: readonly OrderKey[];
+}
+
+/** One item of the SELECT list, wildcards taken apart. */
+export interface TypedItem {
+  readonly name: string;
+  readonly expression: TypedExpression;
+  readonly span: Span;
+}
+
+/**
+ * Relations, then ON, WHERE, the list, GROUP BY, HAVING, ORDER BY. What stands behind WHERE is
+ * first typed as if there were no groups; then everything that the groups compute is replaced by
+ * its value.
+ */
+export function checkSelect(
+  select: Select,
+  orderBy: readonly OrderItem[],
+  environment: Environment,
+): CheckedSelect {
+  requireShort(select.items, 'A SELECT list', environment);
+  requireShort(select.groupBy, 'GROUP BY', environment);
+  requireShort(orderBy, 'ORDER BY', environment);
+  const from = checkFrom(select.from, environment);
+  const place: Environment = { ...environment, scope: from.scope, aliases: undefined };
+  const where = select.where && typeCondition(select.where, { ...place, aggregates: 'WHERE' });
+  const aggregates: Aggregates = new Map();
+  const listPlace: Environment = { ...place, aggregates };
+  const items = checkItems(select.items, listPlace);
+  const behind: Environment = { ...listPlace, aliases: aliasesOf(items, select.items) };
+  const keys = checkGroupingKeys(select.groupBy, items, behind);
+  const having = select.having && typeCondition(select.having, behind);
+  const order = checkOrder(orderBy, { items, isDistinct: select.isDistinct }, behind);
+  const ungrouped: Ungrouped = { items, having, havingSpan: select.having?.span, order };
+  const grouped = isGrouped(select, aggregates)
+    ? applyGrouping({ keys, aggregates, ...ungrouped, span: select.span }, place)
+    : { ...ungrouped, items: items.map(({ expression }) => expression), grouping: undefined };
+  const columns = items.map(({ name }, at): OutputColumn => {
+    const { type, isNullable } = grouped.items[at] as TypedExpression;
+    return { name, type, isNullable };
+  });
+  const block: TypedBlock = {
+    ...relationsOf(from),
+    where,
+    grouping: grouped.grouping,
+    having: grouped.having,
+    items: grouped.items,
+    isDistinct: select.isDistinct,
+  };
+  return { block, columns, order: grouped.order };
+}
+
+/** Items are compared with keys, each with each. */
+function requireShort(
+  list: readonly { readonly span: Span }[],
+  what: string,
+  environment: Environment,
+): void {
+  const over = list[limits.columnCountMax];
+  if (over === undefined) return;
+  throw refuse(`${what} has at most ${limits.columnCountMax} items`, over.span, environment);
+}
+
+interface Ungrouped {
+  readonly items: readonly TypedItem[];
+  readonly having: TypedExpression | undefined;
+  readonly havingSpan: Span | undefined;
+  readonly order: readonly OrderKey[];
+}
+
+function relationsOf({ relations, joins }: CheckedFrom) {
+  return { kind: 'block', relations, joins } as const;
+}
+
+/** Types a SELECT list, or that of RETURNING. */
+export function checkItems(
+  items: readonly SelectItem[],
+  environment: Environment,
+): readonly TypedItem[] {
+  const [only] = items;
+  if (only !== undefined && only.kind !== 'expression') return wholeRow(only, environment);
+  const names: ItemName[] = [];
+  const expressions: TypedExpression[] = [];
+  for (const [at, item] of items.entries()) {
+    if (item.kind !== 'expression') {
+      throw refuse('Mixed wildcard projections are not supported', item.span, environment);
+    }
+    names.push(nameOfItem(item, at));
+    expressions.push(typeItem(item.expression, environment));
+  }
+  const written = items.filter((_, at) => names[at]?.isWritten === true);
+  requireDistinct(
+    names.flatMap(({ text, isWritten }) => (isWritten ? [text] : [])),
+    (message, at) => refuse(message, (written[at] as SelectItem).span, environment),
+  );
+  const distinct = distinctNames(names);
+  return expressions.map((expression, at) => {
+    const { span } = items[at] as SelectItem;
+    return { name: distinct[at] as string, expression, span };
+  });
+}
+
+function wholeRow(
+  item: Exclude<SelectItem, { readonly kind: 'expression' }>,
+  environment: Environment,
+): readonly TypedItem[] {
+  const { relations } = environment.scope;
+  const [first, second] = relations;
+  let relation: ScopeRelation | undefined = first;
+  if (item.kind === 'relation') {
+    relation = relations.find(({ name }) => name === item.relation);
+    if (relation === undefined) {
+      const hint = nameHint(
+        item.relation,
+        relations.map(({ name }) => name),
+      );
+      throw refuse(`\`${item.relation}\` is not in scope`, item.span, environment, hint);
+    }
+  } else if (second !== undefined) {
+    const hint = `Write \`${first?.name}.*\`, or name the columns`;
+    throw refuse('SELECT * is not supported for joins', item.span, environment, hint);
+  }
+  if (relation === undefined) throw refuse('A FROM clause is required', item.span, environment);
+  return columnsOfRelation(relation, environment).map((column) => {
+    return { name: column.name, expression: asOutput(column, environment), span: item.span };
+  });
+}
+
+/**
+ * The type of a literal, null or parameter stays open for what the query is combined with. A
+ * parameter has none until then: nothing may take its placeholder out of the list.
+ */
+function typeItem(expression: Expression, environment: Environment): TypedExpression {
+  if (!isOpen(expression)) return asOutput(typeAlone(expression, environment), environment);
+  const { openItems } = environment.statement;
+  const typed: TypedExpression =
+    expression.kind === 'parameter'
+      ? { kind: 'parameter', parameter: -1, type: stringType, isNullable: true }
+      : typeAlone(expression, environment);
+  openItems.set(typed, { expression, environment });
+  return typed;
+}
+
+/** An Option that may be missing altogether answers as what it carries: both are NULL. */
+function asOutput(expression: TypedExpression, environment: Environment): TypedExpression {
+  const { typespace } = environment.statement;
+  const isOption = optionInnerType(expression.type, typespace) !== undefined;
+  return isOption && expression.isNullable ? unwrapped(expression, environment) : expression;
+}
+
+/** What GROUP BY, HAVING and ORDER BY may call an item by: its name as it was written. */
+function aliasesOf(
+  items: readonly TypedItem[],
+  written: readonly SelectItem[],
+): ReadonlyMap<string, TypedExpression> {
+  const aliases = new Map<string, TypedExpression>();
+  for (const { name, expression } of items) aliases.set(name, expression);
+  return written.some((item) => item.kind !== 'expression') ? new Map() : aliases;
+}

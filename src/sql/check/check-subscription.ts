@@ -1,0 +1,105 @@
+import { assert, present } from '../../assert.ts';
+import { limits } from '../../limits.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
+import { invalid } from '../failure.ts';
+import type { Select } from '../syntax/ast.ts';
+import type { Parsed } from '../syntax/parse.ts';
+import type { SourceText } from '../syntax/source-text.ts';
+import { type CheckScope, type Environment, StatementContext } from './context.ts';
+import { FragmentBuilder } from './fragment.ts';
+import { requireJoinRules } from './join-rules.ts';
+import { queryOf, rowColumns } from './row-security.ts';
+import { emptyScope } from './scope.ts';
+import { requireSubscriptionSurface } from './subscription-surface.ts';
+import type { TypedRead } from './typed.ts';
+
+/**
+ * A query of the subscription dialect: whole rows of one table. Its rows are those of all
+ * fragments, one after the other; each is a block over plain tables with inner joins, in which the
+ * filters of row-level security are conditions and relations like all others.
+ */
+export interface TypedSubscription {
+  /** Whose rows it returns. */
+  readonly table: TableSpec;
+  /** At least one: more only when tables have several filters. */
+  readonly fragments: readonly TypedRead[];
+}
+
+export interface SubscriptionRules {
+  /** At most two relations in a fragment, joined by an index; else any join will do. */
+  readonly joinRules: boolean;
+}
+
+/** `parameterNames` are not asked: the dialect has no parameters but `:sender`. */
+export function checkSubscription(
+  { statement, source }: Parsed,
+  scope: Omit<CheckScope, 'parameterNames' | 'identity'>,
+  { joinRules }: SubscriptionRules,
+): TypedSubscription {
+  const select = requireSubscriptionSurface(statement, { source, showsPlaces: true });
+  return checkRowSelect(select, source, scope, joinRules);
+}
+
+export function checkRowSelect(
+  select: Select,
+  source: SourceText,
+  { schema, rights }: Omit<CheckScope, 'parameterNames' | 'identity'>,
+  joinRules: boolean,
+): TypedSubscription {
+  const fragments: TypedRead[] = [];
+  const choices = new Choices();
+  let table: TableSpec | undefined;
+  do {
+    if (fragments.length >= limits.sqlRelationsMax) {
+      throw invalid(`Row filters make more than ${limits.sqlRelationsMax} queries of this one`);
+    }
+    const statement = new StatementContext(schema, rights);
+    const environment: Environment = {
+      statement,
+      source,
+      showsPlaces: true,
+      scope: emptyScope,
+      commonTables: undefined,
+      aggregates: 'a subscription',
+      aliases: undefined,
+      takesFields: false,
+      expanding: [],
+    };
+    const builder = new FragmentBuilder(statement, choices);
+    const returned = builder.addQuery(select, environment);
+    table ??= returned;
+    assert(returned === table, 'all fragments return rows of one table');
+    const query = queryOf(builder.block(), rowColumns(returned));
+    fragments.push({ kind: 'read', query, ...statement.finish() });
+  } while (choices.next());
+  if (joinRules) for (const { query } of fragments) requireJoinRules(query.body, schema);
+  return { table: present(table, 'the table that is returned'), fragments };
+}
+
+/**
+ * Goes through all combinations of choices. A run asks for its choices in a fixed order; the next
+ * run differs in the last one that has more to offer.
+ */
+export class Choices {
+  readonly #taken: { at: number; readonly count: number }[] = [];
+  #asked = 0;
+
+  choose(count: number): number {
+    const asked = this.#asked++;
+    const taken = this.#taken[asked];
+    if (taken !== undefined) return taken.at;
+    this.#taken.push({ at: 0, count });
+    return 0;
+  }
+
+  /** False when every combination was there. */
+  next(): boolean {
+    this.#asked = 0;
+    for (let last = this.#taken.pop(); last !== undefined; last = this.#taken.pop()) {
+      if (last.at + 1 >= last.count) continue;
+      this.#taken.push({ at: last.at + 1, count: last.count });
+      return true;
+    }
+    return false;
+  }
+}

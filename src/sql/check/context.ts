@@ -1,0 +1,222 @@
+import { limits } from '../../limits.ts';
+import type { AlgebraicType, Typespace } from '../../values/type.ts';
+import { typesEqual } from '../../values/typespace.ts';
+import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import type { SqlSchema } from '../schema.ts';
+import type { Expression, Span } from '../syntax/ast.ts';
+import type { SourceText } from '../syntax/source-text.ts';
+import type { Scope } from './scope.ts';
+import { shownType } from './shown-type.ts';
+import { sizeOf } from './size-of.ts';
+import { Structures } from './structures.ts';
+import type {
+  ParameterSpec,
+  StatementParts,
+  TypedAggregate,
+  TypedExpression,
+  TypedParameter,
+  TypedQuery,
+  ValueType,
+} from './typed.ts';
+import type { Rights } from './visibility.ts';
+
+/** What a statement is checked against, and for whom. */
+export interface CheckScope {
+  readonly schema: SqlSchema;
+  readonly rights: Rights;
+  /** Whom a refusal names; a typed statement knows no caller, `:sender` is a parameter of it. */
+  readonly identity: bigint;
+  /** Those that the request has values for, without `$` or `:`. */
+  readonly parameterNames: ReadonlySet<string>;
+}
+
+/** What one statement collects while it is checked: one object for all its queries and filters. */
+export class StatementContext {
+  readonly schema: SqlSchema;
+  readonly rights: Rights;
+  readonly typespace: Typespace;
+  /**
+   * Items of SELECT lists whose type is open, with what was written: what combines the query with
+   * another one may still give them a type.
+   */
+  readonly openItems = new Map<TypedExpression, OpenItem>();
+  /** Slots of tables: only columns of these are strict about comparing numbers. */
+  readonly tableSlots = new Set<number>();
+  /** Finds what is written twice. */
+  readonly structures = new Structures();
+  readonly #parameters: ParameterSpec[] = [];
+  readonly #unresolved: UnresolvedParameter[] = [];
+  readonly #views = new Set<number>();
+  readonly #sizes = new WeakMap<TypedExpression, number>();
+  #slotCount = 0;
+  #valueCount = 0;
+  #commonTableCount = 0;
+  #repeatedCount = 0;
+
+  constructor(schema: SqlSchema, rights: Rights) {
+    this.schema = schema;
+    this.rights = rights;
+    this.typespace = { types: schema.types };
+  }
+
+  newSlot(): number {
+    if (this.#slotCount >= limits.sqlRelationsMax) {
+      throw invalid(
+        `The statement has more than ${limits.sqlRelationsMax} relations, those of its ` +
+          'subqueries and row filters included',
+      );
+    }
+    return this.#slotCount++;
+  }
+
+  newCommonTable(): number {
+    return this.#commonTableCount++;
+  }
+
+  /** The first of `count` values in a row. */
+  newValues(count: number): number {
+    const first = this.#valueCount;
+    this.#valueCount += count;
+    return first;
+  }
+
+  noteView(id: number): void {
+    this.#views.add(id);
+  }
+
+  /** `name` is `undefined` for the caller's identity. */
+  parameter(name: string | undefined, type: AlgebraicType, refusesNull = false): TypedParameter {
+    // Null is a value of an Option: its none.
+    const isOption = optionInnerType(type, this.typespace) !== undefined;
+    const isNullable = name !== undefined && !refusesNull && !isOption;
+    return { kind: 'parameter', parameter: this.#spec(name, type, refusesNull), type, isNullable };
+  }
+
+  /** A parameter whose place says nothing about its type; some other place of it may. */
+  unresolvedParameter(name: string, error: SqlFailure): TypedParameter {
+    // Numbers of their own below zero keep two of them apart until then.
+    const parameter = -1 - this.#unresolved.length;
+    const node = { kind: 'parameter', parameter, type: unknownType, isNullable: true } as const;
+    this.#unresolved.push({ node, name, error });
+    return node;
+  }
+
+  /**
+   * Bounds what stands for more than was written: an expression that occurs `times` times. Without
+   * this, nested BETWEENs would double at each level.
+   */
+  noteRepetition(expression: TypedExpression, times: number): void {
+    this.#repeatedCount += sizeOf(expression, this.#sizes) * times;
+    if (this.#repeatedCount <= limits.sqlExpressionsMax) return;
+    throw invalid('The statement is too large: BETWEEN or CASE repeats large expressions');
+  }
+
+  finish(): StatementParts {
+    for (const { node, name, error } of this.#unresolved) {
+      const at = this.#parameters.findIndex((spec) => spec.name === name);
+      const spec = this.#parameters[at];
+      if (spec === undefined) throw error;
+      Object.assign(node, { parameter: at, type: spec.type, isNullable: !spec.refusesNull });
+    }
+    return {
+      slotCount: this.#slotCount,
+      valueCount: this.#valueCount,
+      parameters: this.#parameters,
+      views: [...this.#views],
+    };
+  }
+
+  #spec(name: string | undefined, type: AlgebraicType, refusesNull: boolean): number {
+    const known = this.#parameters.findIndex(
+      (spec) =>
+        spec.name === name &&
+        spec.refusesNull === refusesNull &&
+        typesEqual(spec.type, type, this.typespace),
+    );
+    if (known !== -1) return known;
+    return this.#parameters.push({ name, type, refusesNull }) - 1;
+  }
+}
+
+const unknownType: AlgebraicType = { kind: 'string' };
+
+interface UnresolvedParameter {
+  readonly node: TypedParameter;
+  readonly name: string;
+  readonly error: SqlFailure;
+}
+
+export interface OpenItem {
+  readonly expression: Expression;
+  readonly environment: Environment;
+}
+
+/** Where an expression stands: what its names may mean there. */
+export interface Environment {
+  readonly statement: StatementContext;
+  /** What spans refer to. */
+  readonly source: SourceText;
+  /** False inside a filter: the caller did not write that text and cannot look into it. */
+  readonly showsPlaces: boolean;
+  readonly scope: Scope;
+  readonly commonTables: CommonTableList | undefined;
+  /** Where aggregates go, or why there are none. */
+  readonly aggregates: Aggregates | string;
+  /** What unqualified names mean that are no columns: items of the SELECT list. */
+  readonly aliases: ReadonlyMap<string, TypedExpression> | undefined;
+  /** The subscription dialect knows no fields of columns. */
+  readonly takesFields: boolean;
+  /** Tables whose filters are being expanded around this place, outermost first. */
+  readonly expanding: readonly number[];
+}
+
+/** Innermost first. */
+export interface CommonTableList {
+  readonly name: string;
+  readonly table: () => CommonTableUse;
+  readonly outer: CommonTableList | undefined;
+}
+
+export interface CommonTableUse {
+  readonly query: TypedQuery;
+  /** Names of its columns when WITH gives them. */
+  readonly columns: readonly string[];
+  readonly commonTable: number | undefined;
+}
+
+/** The aggregates of one query block, by the node that stands for each in expressions. */
+export type Aggregates = Map<TypedExpression, TypedAggregate>;
+
+/** A refusal with the place of what was refused. */
+export function refuse(message: string, span: Span, written: Written, hint?: string): SqlFailure {
+  return invalid(message, detailOf(span, written, hint));
+}
+
+export type Written = Pick<Environment, 'source' | 'showsPlaces'>;
+
+export function detailOf(span: Span, written: Written, hint?: string): ErrorDetail {
+  if (!written.showsPlaces) return {};
+  return { place: written.source.place(span), hint };
+}
+
+export function mismatch(
+  actual: AlgebraicType,
+  required: AlgebraicType,
+  span: Span,
+  environment: Environment,
+  hint?: string,
+): SqlFailure {
+  const { typespace } = environment.statement;
+  const { message } = unexpectedType(shownType(actual, typespace), shownType(required, typespace));
+  return refuse(message, span, environment, hint);
+}
+
+export function equalTypes(a: AlgebraicType, b: AlgebraicType, { statement }: Environment) {
+  return typesEqual(a, b, statement.typespace);
+}
+
+export const boolType: AlgebraicType = { kind: 'bool' };
+export const stringType: AlgebraicType = { kind: 'string' };
+export const u64Type: AlgebraicType = { kind: 'u64' };
+export const boolValue: ValueType = { type: boolType, isNullable: false };

@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import {
+  checked,
+  errorOf,
+  expectRefusals,
+  refusal,
+  sampleSchema,
+  scopeFor,
+} from '../../../test/sql/check-statement.ts';
+import { sampleTables } from '../../../test/sql/sample-tables.ts';
+
+const schema = sampleSchema({ tables: sampleTables });
+const run = (sql: string) => checked(sql, scopeFor(schema));
+const refused = (cases: Readonly<Record<string, string>>) => expectRefusals(cases, run);
+
+describe('SELECT', () => {
+  it('[sql 8.2] needs FROM at the top, but the list is checked first', () => {
+    refused({
+      'SELECT *': 'A FROM clause is required',
+      'SELECT a': 'A FROM clause is required',
+      'SELECT COUNT(*) AS n': 'A FROM clause is required',
+      'SELECT 1': 'Unsupported projection expression: 1',
+      'SELECT 1, 2': 'Unsupported projection expression: 1',
+      'SELECT a + 1': 'Unsupported projection expression: a + 1',
+      'SELECT a FROM t UNION SELECT 1': 'Unsupported projection expression: 1',
+      'SELECT x.a FROM (SELECT 1 AS a) AS x': 'ok',
+      'SELECT a FROM t WHERE EXISTS (SELECT 1)': 'ok',
+    });
+  });
+
+  it('[sql 8.2] refuses SELECT items by their documented texts', () => {
+    refused({
+      'SELECT COUNT(*) FROM t': 'Aggregate expressions must have column aliases',
+      'SELECT sum(a) FROM t': 'Aggregate expressions must have column aliases',
+      'SELECT user FROM t': 'Aggregate expressions must have column aliases',
+      'SELECT nope(a) AS s FROM t': 'Unsupported aggregate function: nope(a)',
+      'SELECT a, user FROM t': 'Unsupported projection expression: user',
+      'SELECT (a) FROM t': 'Unsupported projection expression: (a)',
+      'SELECT a, (x) FROM t': 'Unsupported projection expression: (x)',
+      'SELECT *, a FROM t': 'Mixed wildcard projections are not supported',
+      'SELECT t.*, t.a FROM t': 'Mixed wildcard projections are not supported',
+      'SELECT id FROM t WHERE EXISTS (SELECT *, a FROM t)':
+        'Mixed wildcard projections are not supported',
+      'SELECT COUNT(*) OVER (PARTITION BY a) AS n FROM t':
+        'Unsupported aggregate function: COUNT(*) OVER (PARTITION BY a)',
+      'SELECT * FROM t WHERE user = name': 'Unsupported expression: user',
+    });
+  });
+
+  it('[sql 3.1] has aggregates, calls and literals in lists of any length', () => {
+    refused({
+      'SELECT sum(a) AS s FROM t': 'ok',
+      'SELECT COUNT(DISTINCT a) AS n FROM t': 'ok',
+      'SELECT name, COUNT(*) FROM t GROUP BY name': 'ok',
+      'SELECT upper(name) FROM t': 'ok',
+      "SELECT 'x' AS y, 1, NULL FROM t": 'ok',
+    });
+  });
+
+  it('[sql 8.2] refuses other sources of rows', () => {
+    refused({
+      'SELECT * FROM t, s': 'Implicit joins are not supported',
+      'SELECT * FROM v(1)': 'Unsupported FROM expression: v(1)',
+      'SELECT * FROM (SELECT * FROM t) AS x': 'ok',
+      'SELECT * FROM (SELECT * FROM t)': 'ok',
+    });
+  });
+
+  it('[sql 3.1] refuses joins that it lacks', () => {
+    const other = 'Non-inner joins are not supported';
+    refused({
+      'SELECT t.* FROM t RIGHT OUTER JOIN s ON t.id = s.id': other,
+      'SELECT t.* FROM t FULL JOIN s ON t.id = s.id': other,
+      'SELECT t.* FROM t NATURAL JOIN s': other,
+      'SELECT t.* FROM t JOIN s USING (id)': other,
+      'SELECT t.* FROM t JOIN s ON (t.id = s.id)': other,
+      'SELECT t.* FROM t LEFT JOIN s ON (t.id = s.id)': 'ok',
+      'SELECT t.* FROM t JOIN s ON t.id = s.id AND t.x < s.x': 'ok',
+      'SELECT t.* FROM t JOIN s ON TRUE': 'ok',
+      'SELECT * FROM t JOIN s ON t.id = s.id': 'SELECT * is not supported for joins',
+      'SELECT t.id FROM t WHERE EXISTS (SELECT * FROM t JOIN s ON t.id = s.id)':
+        'SELECT * is not supported for joins',
+    });
+  });
+
+  it('[sql 3.1] wants every name qualified in a join', () => {
+    const unqualified = 'Names must be qualified when using joins';
+    refused({
+      'SELECT a FROM t JOIN s ON t.id = s.id': unqualified,
+      'SELECT t.* FROM t JOIN s ON id = s.id': unqualified,
+      'SELECT t.* FROM t LEFT JOIN s ON t.id = s.id WHERE a = 1': unqualified,
+      'SELECT t.* FROM t CROSS JOIN s WHERE NOT (t.a = 1 OR x = 2)': unqualified,
+      'SELECT t.a FROM t CROSS JOIN s ORDER BY x': unqualified,
+      'SELECT t.a FROM t CROSS JOIN s GROUP BY x': unqualified,
+      'SELECT t.a FROM t CROSS JOIN s WHERE EXISTS (SELECT 1 FROM one WHERE flag)': unqualified,
+      'SELECT t.a + 1 AS b FROM t CROSS JOIN s ORDER BY b': 'ok',
+      'SELECT t.a FROM t CROSS JOIN s ORDER BY a': 'ok',
+      'SELECT t.a AS b, COUNT(*) AS n FROM t CROSS JOIN s GROUP BY b HAVING n > 1': 'ok',
+      'SELECT t.a FROM t CROSS JOIN s WHERE EXISTS (SELECT 1 FROM one WHERE a = t.a)': 'ok',
+    });
+  });
+
+  it('[sql 8.2] refuses LIMIT that is no count', () => {
+    for (const tail of ['LIMIT -1', "LIMIT '5'", 'LIMIT a', "LIMIT X'5'", 'OFFSET x']) {
+      expect(refusal(() => run(`SELECT * FROM t ${tail}`))).toBe(
+        `Unsupported: SELECT * FROM t ${tail}`,
+      );
+    }
+    refused({
+      'SELECT * FROM t LIMIT 5.5': 'The literal expression `5.5` cannot be parsed as type `U64`',
+      'SELECT * FROM t LIMIT 2 + 3 OFFSET 1 * 2': 'ok',
+      "SELECT * FROM t LIMIT length('abc')": 'ok',
+      "SELECT * FROM t LIMIT upper('abc')": 'Unexpected type: (expected) String != U64 (inferred)',
+      'SELECT * FROM t LIMIT NULL': 'Unsupported literal expression: NULL',
+    });
+  });
+
+  it('refuses the past by a code of its own', () => {
+    for (const sql of [
+      'SELECT * FROM t AS OF 5',
+      "SELECT a FROM t AS OF TIMESTAMP '2025-01-01T00:00:00Z'",
+    ]) {
+      expect(
+        errorOf(() => run(sql)),
+        sql,
+      ).toMatchObject({
+        code: 'sql.noHistory',
+        message:
+          'AS OF is not served: this database keeps no history yet. ' +
+          'Only the present rows can be read',
+      });
+    }
+  });
+});
+
+describe('literals and parameters', () => {
+  it('[sql 2] refuses exotic literals by name', () => {
+    refused({
+      "SELECT * FROM t WHERE name = E'x'": "Unsupported literal expression: E'x'",
+      'SELECT * FROM t WHERE a = ?': 'Unsupported literal expression: ?',
+      'SELECT * FROM t WHERE a = $1': 'Unsupported literal expression: $1',
+      'SELECT * FROM t WHERE a = :Sender': 'Unsupported literal expression: :Sender',
+      "SELECT * FROM t WHERE name = DATE '2025-01-01'": "Unsupported expression: DATE '2025-01-01'",
+      'SELECT $1 AS x FROM t': 'Unsupported literal expression: $1',
+      'EXPLAIN SELECT * FROM t WHERE a = :x': 'Unsupported literal expression: :x',
+    });
+  });
+});
+
+describe('writes', () => {
+  it('[sql 8.2] INSERT takes literals, parameters and NULL', () => {
+    refused({
+      'INSERT INTO one (a) VALUES (b)': 'Unsupported INSERT value: b',
+      'INSERT INTO one (a) VALUES (DEFAULT)': 'Unsupported INSERT value: DEFAULT',
+      'INSERT INTO one (a) VALUES (1 + 1)': 'Unsupported INSERT value: 1 + 1',
+      'INSERT INTO one (a) VALUES ((SELECT 1))': 'Unsupported INSERT value: (SELECT 1)',
+      'INSERT INTO one (a) VALUES (:sender)': 'Unsupported literal expression: :sender',
+      'INSERT INTO one (a) VALUES (NULL)': 'Unsupported literal expression: NULL',
+      "INSERT INTO stamped (ts) VALUES (TIMESTAMP '2025-01-01T00:00:00Z')": 'ok',
+      'INSERT INTO one (a) VALUES (1) ON CONFLICT DO NOTHING':
+        'Unsupported: INSERT INTO one (a) VALUES (1) ON CONFLICT DO NOTHING',
+    });
+  });
+
+  it('[sql 8.2] SET takes expressions, but neither queries nor :sender', () => {
+    const assigned = 'Unsupported column/variable assignment expression';
+    refused({
+      'UPDATE t SET a = a + 1': 'ok',
+      'UPDATE t SET a = (SELECT 1)': `${assigned}: (SELECT 1)`,
+      'UPDATE t SET a = a + (SELECT 1)': `${assigned}: a + (SELECT 1)`,
+      'UPDATE t SET a = DEFAULT': `${assigned}: DEFAULT`,
+      'UPDATE owned SET owner = :sender': 'Unsupported literal expression: :sender',
+      'UPDATE owned SET owner = COALESCE(:sender, owner)':
+        'Unsupported literal expression: :sender',
+      'SET row_limit = five': `${assigned}: five`,
+      'SET row_limit = NULL': 'Unsupported literal expression: NULL',
+    });
+  });
+
+  it('[sql 8.2] refuses other statements whole', () => {
+    for (const sql of ['CREATE TABLE t (a INT)', 'BEGIN', 'DROP TABLE t', 'SHOW TABLES']) {
+      expect(
+        refusal(() => run(sql)),
+        sql,
+      ).toBe(`Unsupported: ${sql}`);
+    }
+  });
+});
+
+describe('errors', () => {
+  it('say where', () => {
+    const place = (sql: string) => errorOf(() => run(sql))?.place;
+    expect(place('SELECT a, nope\n  FROM t')).toEqual({ line: 1, column: 11 });
+    expect(place('SELECT a\n  FROM nope')).toEqual({ line: 2, column: 8 });
+    expect(place("SELECT a FROM t\nWHERE a = 'x'")).toEqual({ line: 2, column: 11 });
+    expect(place('UPDATE t SET a = name')).toEqual({ line: 1, column: 18 });
+  });
+
+  it('name the nearest name that the caller may see', () => {
+    const hint = (sql: string, who: 'owner' | 'stranger' = 'owner') =>
+      errorOf(() => checked(sql, scopeFor(schema, who)))?.hint;
+    expect(hint('SELECT * FROM Users')).toBe('Did you mean `users`?');
+    expect(hint('SELECT nam FROM t')).toBe('Did you mean `name`?');
+    expect(hint('SELECT users.naem FROM users')).toBe('Did you mean `name`?');
+    expect(hint('SELECT uers.name FROM users')).toBe('Did you mean `users`?');
+    expect(hint('SELECT uper(name) FROM t')).toBe('Did you mean `upper`?');
+    expect(hint('UPDATE t SET nam = 1')).toBe('Did you mean `name`?');
+    expect(hint('SELECT * FROM secre')).toBe('Did you mean `secret`?');
+    expect(hint('SELECT * FROM secre', 'stranger')).toBe(undefined);
+    expect(hint('SELECT * FROM secret', 'stranger')).toBe(undefined);
+    expect(hint('SELECT * FROM t WHERE nothing_like_it = 1')).toBe(undefined);
+  });
+
+  it('say what to write instead', () => {
+    const hint = (sql: string) => errorOf(() => run(sql))?.hint;
+    expect(hint('SELECT COUNT(*) FROM t')).toBe('Give it a name: COUNT(*) AS name');
+    expect(hint('SELECT * FROM t JOIN s ON t.id = s.id')).toBe('Write `t.*`, or name the columns');
+    expect(hint('SELECT t.id FROM t JOIN s ON (t.id = s.id)')).toBe(
+      'Write the condition without parentheses',
+    );
+    expect(hint('SELECT id FROM t WHERE id = x')).toBe(
+      'Write CAST(column AS type) on one side to compare numbers of two types',
+    );
+    expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
+      "Write a length of time as INTERVAL '1 day 2 hours'",
+    );
+    expect(hint('SELECT * FROM opaque WHERE opt = 5')).toBe(
+      'A column of this type may have no value: compare what it holds, as in `column.some`',
+    );
+  });
+});

@@ -1,0 +1,144 @@
+import { assert, present } from '../../assert.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
+import { invalid } from '../failure.ts';
+import type { Select, Span } from '../syntax/ast.ts';
+import { parse } from '../syntax/parse.ts';
+import type { SourceText } from '../syntax/source-text.ts';
+import { checkSelect } from './check-select.ts';
+import { detailOf, type Environment } from './context.ts';
+import { columnsOfTable, emptyScope } from './scope.ts';
+import { requireSubscriptionSurface } from './subscription-surface.ts';
+import { typeCondition } from './type-expression.ts';
+import type {
+  OutputColumn,
+  RelationSource,
+  TypedExpression,
+  TypedQuery,
+  TypedSetOperation,
+} from './typed.ts';
+
+/**
+ * Row-level security. Every relation whose table has filters is replaced by what they let through;
+ * whatever the caller writes around it sees nothing else.
+ *
+ * One filter over the table alone becomes a condition of the relation. All others become a derived
+ * query: the rows of every filter one after the other, so a row that two filters let through is
+ * there twice. Tables inside a filter have their own filters; the table itself is read as it is.
+ */
+export interface Occurrence {
+  readonly table: TableSpec;
+  readonly slot: number;
+  readonly name: string;
+}
+
+export interface Secured {
+  readonly source: RelationSource;
+  readonly security: TypedExpression | undefined;
+}
+
+export function secured(occurrence: Occurrence, span: Span, environment: Environment): Secured {
+  const { table, slot } = occurrence;
+  const filters = filtersOf(table, span, environment);
+  const plain: RelationSource = { kind: 'table', table };
+  const [only, second] = filters;
+  if (only === undefined) return { source: plain, security: undefined };
+  const inside = (filter: Filter): Environment => filterEnvironment(filter, table, environment);
+  if (second === undefined && isOfOneTable(only)) {
+    const { where } = only.select;
+    const relation = { slot, name: returnedName(only), columns: columnsOfTable(table) };
+    const scope = { relations: [{ ...relation, isNullable: false }], outer: undefined };
+    const security = where && typeCondition(where, { ...inside(only), scope });
+    return { source: plain, security };
+  }
+  const columns = rowColumns(table);
+  const [first, ...others] = filters.map((filter): TypedQuery => {
+    const { block } = checkSelect(filter.select, [], inside(filter));
+    return queryOf(block, columns);
+  });
+  const query = others.reduce<TypedQuery>(
+    (left, right) => queryOf(union(left, right), columns),
+    present(first, 'a filter'),
+  );
+  return {
+    source: { kind: 'query', query, isBarrier: true, commonTable: undefined },
+    security: undefined,
+  };
+}
+
+export interface Filter {
+  readonly select: Select;
+  readonly source: SourceText;
+}
+
+/**
+ * The filters that hold for a table where it stands: none for callers who bypass them, and none
+ * for the table itself directly inside one of its own filters.
+ */
+export function filtersOf(
+  table: TableSpec,
+  span: Span,
+  environment: Environment,
+): readonly Filter[] {
+  const { statement, expanding } = environment;
+  const texts = statement.schema.filters.get(table.id) ?? [];
+  if (statement.rights.bypassesFilters || texts.length === 0) return [];
+  if (expanding.at(-1) === table.id) return [];
+  if (expanding.includes(table.id)) {
+    throw invalid(
+      `Discovered cyclic dependency when resolving RLS rules for table id \`${table.id}\``,
+      detailOf(span, environment),
+    );
+  }
+  return texts.map((text) => parsedFilter(text));
+}
+
+/** Where a filter of `table` is typed: with the names and the rights of the caller, no places. */
+export function filterEnvironment(
+  { source }: Filter,
+  table: TableSpec,
+  { statement, expanding }: Environment,
+): Environment {
+  return {
+    statement,
+    source,
+    showsPlaces: false,
+    scope: emptyScope,
+    commonTables: undefined,
+    aggregates: 'a filter',
+    aliases: undefined,
+    takesFields: false,
+    expanding: [...expanding, table.id],
+  };
+}
+
+export function isOfOneTable({ select }: Filter): boolean {
+  return select.from?.joins.length === 0;
+}
+
+/** By what the filter calls the relation whose rows it returns. */
+export function returnedName({ select }: { readonly select: Select }): string {
+  const [item] = select.items;
+  if (item?.kind === 'relation') return item.relation;
+  const first = present(select.from, 'the dialect requires FROM').first;
+  assert(first.kind === 'named', 'the dialect has only names of relations');
+  return first.alias ?? first.name;
+}
+
+/** Whole rows of a table, as columns of an answer. */
+export function rowColumns(table: TableSpec): readonly OutputColumn[] {
+  return table.columns.map(({ name, type }) => ({ name, type, isNullable: false }));
+}
+
+export function queryOf(body: TypedQuery['body'], columns: readonly OutputColumn[]): TypedQuery {
+  return { body, order: [], limit: undefined, offset: undefined, columns, outerSlots: [] };
+}
+
+function union(left: TypedQuery, right: TypedQuery): TypedSetOperation {
+  return { kind: 'setOperation', operator: 'union', isAll: true, left, right };
+}
+
+function parsedFilter(text: string): Filter {
+  const { statement, source } = parse(text);
+  const written = { source, showsPlaces: false };
+  return { select: requireSubscriptionSurface(statement, written), source };
+}

@@ -1,0 +1,203 @@
+import { limits } from '../../limits.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { findAggregate } from '../functions/aggregates.ts';
+import type { FunctionFamily, ResolvedFunction, ScalarFunction } from '../functions/function.ts';
+import { findFunction, functionNames } from '../functions/library.ts';
+import type { Call, Expression } from '../syntax/ast.ts';
+import { type Aggregates, type Environment, refuse } from './context.ts';
+import { unwrapped } from './field.ts';
+import { shownType } from './shown-type.ts';
+import { infer, typeAlone, typeOpen } from './type-expression.ts';
+import { fitsNumber, isOpen, ownType } from './type-literal.ts';
+import type { TypedAggregate, TypedExpression } from './typed.ts';
+import { converted } from './unify.ts';
+import { nameHint } from './visibility.ts';
+import { aggregateNames } from './written.ts';
+
+export function typeCall(call: Call, environment: Environment): TypedExpression {
+  const name = call.name.toLowerCase();
+  if (aggregateNames.has(name)) return typeAggregate(name, call, environment);
+  const family = findFunction(name);
+  if (family === undefined) throw noFunction(call, environment);
+  if (call.isDistinct || call.isOfRows) {
+    const what = call.isDistinct ? 'DISTINCT' : '*';
+    throw refuse(`Only aggregate functions take ${what}`, call.span, environment);
+  }
+  return typeScalarCall(family, call, environment);
+}
+
+function noFunction(call: Call, environment: Environment): Error {
+  const names = [...aggregateNames, ...functionNames()];
+  const hint = nameHint(call.name.toLowerCase(), names);
+  return refuse(`no such function: \`${call.name}\``, call.span, environment, hint);
+}
+
+function typeScalarCall(
+  family: FunctionFamily,
+  call: Call,
+  environment: Environment,
+): TypedExpression {
+  const written = call.arguments;
+  const wrapped = written.map((argument) => infer(argument, environment));
+  const plain = wrapped.map((argument) => argument && unwrapped(argument, environment));
+  const found =
+    resolve(family, written, plain) ??
+    // Functions about Options themselves take them as they are.
+    resolve(family, written, wrapped);
+  if (found === undefined) throw noOverload(family, call, wrapped, environment);
+  const { resolved, inferred } = found;
+  const { function: scalar, result } = resolved;
+  const typed = written.map((argument, at) => {
+    const parameter = scalar.parameters[at] as AlgebraicType;
+    const one = inferred[at];
+    if (one !== undefined) return converted(one, parameter, environment);
+    return typeArgument(argument, parameter, environment);
+  });
+  const nullable = typed.map((argument) => argument.isNullable);
+  const isNullable =
+    scalar.isNullableFor?.(nullable) ??
+    (result.isNullable || (scalar.isStrict && nullable.includes(true)));
+  return { kind: 'call', function: scalar, arguments: typed, type: result.type, isNullable };
+}
+
+function typeArgument(
+  argument: Expression,
+  parameter: AlgebraicType,
+  environment: Environment,
+): TypedExpression {
+  return isOpen(argument)
+    ? typeOpen(argument, parameter, environment)
+    : typeAlone(argument, environment);
+}
+
+interface Found {
+  readonly resolved: ResolvedFunction<ScalarFunction>;
+  readonly inferred: readonly (TypedExpression | undefined)[];
+}
+
+/**
+ * Literals follow the arguments that have types; when they do not fit there, or nothing has a type,
+ * they go by their own.
+ */
+function resolve(
+  family: FunctionFamily,
+  written: readonly Expression[],
+  inferred: readonly (TypedExpression | undefined)[],
+): Found | undefined {
+  const types = inferred.map((argument) => argument?.type);
+  const ownTypes = types.map((type, at) => type ?? literalTypeOf(written[at] as Expression));
+  const choices = types.some((type) => type !== undefined) ? [types, ownTypes] : [ownTypes, types];
+  for (const choice of choices) {
+    const resolved = family.resolve(choice);
+    if (resolved === undefined) continue;
+    const { parameters } = resolved.function;
+    const isFitting = written.every(
+      (argument, at) =>
+        inferred[at] !== undefined || fitsNumber(argument, parameters[at] as AlgebraicType),
+    );
+    if (isFitting) return { resolved, inferred };
+  }
+  return undefined;
+}
+
+function literalTypeOf(expression: Expression): AlgebraicType | undefined {
+  switch (expression.kind) {
+    case 'string':
+    case 'number':
+    case 'hex':
+      return ownType(expression);
+    default:
+      return undefined;
+  }
+}
+
+function noOverload(
+  family: FunctionFamily,
+  call: Call,
+  inferred: readonly (TypedExpression | undefined)[],
+  environment: Environment,
+): Error {
+  const types = call.arguments.map((argument, at) => {
+    const type = inferred[at]?.type;
+    return type === undefined
+      ? environment.source.text(argument.span)
+      : shownType(type, environment.statement.typespace);
+  });
+  const message =
+    `The function \`${family.name}\` does not take (${types.join(', ')}). ` +
+    `It is: ${family.signatures.join('; ')}`;
+  return refuse(message, call.span, environment);
+}
+
+/** The node that stands for an aggregate until its block knows how it groups. */
+function typeAggregate(name: string, call: Call, environment: Environment): TypedExpression {
+  const { aggregates } = environment;
+  if (typeof aggregates === 'string') {
+    const message = `The aggregate function \`${name}\` cannot stand in ${aggregates}`;
+    throw refuse(message, call.span, environment);
+  }
+  const argument = typeAggregateArgument(name, call, environment);
+  const found = findAggregate(name, argument?.type, call.isDistinct);
+  if (found === undefined) {
+    const type =
+      argument === undefined ? '*' : shownType(argument.type, environment.statement.typespace);
+    throw refuse(`The function \`${name}\` does not take (${type})`, call.span, environment);
+  }
+  const { function: made, result } = found;
+  const parameter = made.argument;
+  const aggregate: TypedAggregate = {
+    function: made,
+    argument:
+      argument === undefined || parameter === undefined
+        ? argument
+        : converted(argument, parameter, environment),
+    isDistinct: call.isDistinct,
+    ...result,
+  };
+  if (aggregates.size >= limits.columnCountMax) {
+    const message = `A query has at most ${limits.columnCountMax} aggregates`;
+    throw refuse(message, call.span, environment);
+  }
+  return known(aggregate, aggregates, environment) ?? added(aggregate, aggregates);
+}
+
+function typeAggregateArgument(
+  name: string,
+  call: Call,
+  environment: Environment,
+): TypedExpression | undefined {
+  const [argument, second] = call.arguments;
+  if (call.isOfRows) {
+    if (name === 'count' && !call.isDistinct) return undefined;
+    throw refuse(`Only COUNT takes *, without DISTINCT`, call.span, environment);
+  }
+  if (argument === undefined || second !== undefined) {
+    throw refuse(`The function \`${name}\` takes one argument`, call.span, environment);
+  }
+  const inside: Environment = {
+    ...environment,
+    aggregates: 'the argument of another one',
+    aliases: undefined,
+  };
+  return unwrapped(typeAlone(argument, inside), environment);
+}
+
+/** The same aggregate written twice is computed once. */
+function known(
+  aggregate: TypedAggregate,
+  aggregates: Aggregates,
+  { statement: { structures } }: Environment,
+): TypedExpression | undefined {
+  const number = structures.numberOf(aggregate);
+  for (const [node, other] of aggregates) {
+    if (structures.numberOf(other) === number) return node;
+  }
+  return undefined;
+}
+
+function added(aggregate: TypedAggregate, aggregates: Aggregates): TypedExpression {
+  const { type, isNullable } = aggregate;
+  const node: TypedExpression = { kind: 'value', value: aggregates.size, type, isNullable };
+  aggregates.set(node, aggregate);
+  return node;
+}

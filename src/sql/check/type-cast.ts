@@ -1,0 +1,117 @@
+import { encodeValue } from '../../values/encode.ts';
+import {
+  bytesType,
+  connectionIdType,
+  identityType,
+  timeDurationType,
+  timestampType,
+  uuidType,
+} from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { SqlFailure } from '../failure.ts';
+import { conversionOf, optionInnerType } from '../functions/convert.ts';
+import { intervalFromText } from '../functions/interval.ts';
+import { scalarTypes } from '../functions/value-kind.ts';
+import type { Expression, Literal } from '../syntax/ast.ts';
+import { type Environment, refuse } from './context.ts';
+import { unwrapped } from './field.ts';
+import { encodeLiteralText } from './literal.ts';
+import { shownType } from './shown-type.ts';
+import { typeAlone, typeOpen } from './type-expression.ts';
+import { constant, typeLiteral } from './type-literal.ts';
+import type { TypedExpression } from './typed.ts';
+import { converted } from './unify.ts';
+import { nameHint } from './visibility.ts';
+
+/** `CAST(x AS type)`: a literal is read as that type if it can be, else converted. */
+export function typeCast(
+  { operand, typeName, span }: Extract<Expression, { readonly kind: 'cast' }>,
+  environment: Environment,
+): TypedExpression {
+  const type = typeNamed(typeName);
+  if (type === undefined) {
+    const hint = nameHint(typeName.toLowerCase(), [...typesByName.keys()]);
+    throw refuse(`no such type: \`${typeName}\``, span, environment, hint);
+  }
+  switch (operand.kind) {
+    case 'null':
+    case 'parameter':
+      return typeOpen(operand, type, environment);
+    case 'string':
+    case 'number':
+    case 'hex': {
+      const bytes = encodeLiteralText(operand.text, type);
+      if (bytes !== undefined) return constant(type, bytes);
+      break;
+    }
+    default:
+  }
+  const alone = typeAlone(operand, environment);
+  const typed =
+    optionInnerType(type, environment.statement.typespace) === undefined
+      ? unwrapped(alone, environment)
+      : alone;
+  if (conversionOf(typed.type, type, environment.statement.typespace) === undefined) {
+    const from = shownType(typed.type, environment.statement.typespace);
+    throw refuse(`Cannot convert \`${from}\` to \`${shownType(type)}\``, span, environment);
+  }
+  return converted(typed, type, environment);
+}
+
+/** `TIMESTAMP '…'`, `INTERVAL '…'`, `UUID '…'`. */
+export function typeTypedLiteral(
+  { typeName, text, span }: Extract<Expression, { readonly kind: 'typedLiteral' }>,
+  environment: Environment,
+): TypedExpression {
+  const name = typeName.toUpperCase();
+  if (name === 'INTERVAL') {
+    try {
+      const micros = intervalFromText(text);
+      return constant(timeDurationType, encodeValue(timeDurationType, [micros]));
+    } catch (error) {
+      if (!(error instanceof SqlFailure)) throw error;
+      throw refuse(error.message, span, environment);
+    }
+  }
+  const literal: Literal = { kind: 'string', text, span };
+  return typeLiteral(literal, name === 'UUID' ? uuidType : timestampType, environment);
+}
+
+/** The type that a name in a CAST means: the names of messages and those of SQL, in any case. */
+export function typeNamed(name: string): AlgebraicType | undefined {
+  const plain = name
+    .toLowerCase()
+    .replaceAll(/\s+/g, ' ')
+    .replace(/ ?\(.*\)/, '')
+    .trim();
+  return typesByName.get(plain);
+}
+
+const typesByName: ReadonlyMap<string, AlgebraicType> = new Map<string, AlgebraicType>([
+  ...Object.entries(scalarTypes),
+  ['identity', identityType],
+  ['connectionid', connectionIdType],
+  ['connection_id', connectionIdType],
+  ['timestamp', timestampType],
+  ['timestamptz', timestampType],
+  ['timestamp with time zone', timestampType],
+  ['timeduration', timeDurationType],
+  ['time_duration', timeDurationType],
+  ['interval', timeDurationType],
+  ['uuid', uuidType],
+  ['bytes', bytesType],
+  ['bytea', bytesType],
+  ['array<u8>', bytesType],
+  ['int', scalarTypes.i32],
+  ['integer', scalarTypes.i32],
+  ['bigint', scalarTypes.i64],
+  ['smallint', scalarTypes.i16],
+  ['text', scalarTypes.string],
+  ['varchar', scalarTypes.string],
+  ['character varying', scalarTypes.string],
+  ['real', scalarTypes.f32],
+  ['double', scalarTypes.f64],
+  ['double precision', scalarTypes.f64],
+  ['float', scalarTypes.f64],
+  ['boolean', scalarTypes.bool],
+]);

@@ -1,0 +1,102 @@
+import { bytesType, specialKindOf } from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import { isNumericType } from '../functions/value-kind.ts';
+import type { Expression, Literal } from '../syntax/ast.ts';
+import { boolType, type Environment, mismatch, refuse, stringType } from './context.ts';
+import { encodeLiteralText } from './literal.ts';
+import { noneBytes } from './option-bytes.ts';
+import { shownType } from './shown-type.ts';
+import type { TypedConstant } from './typed.ts';
+
+/** What has no type of its own and takes that of its place. */
+export type OpenExpression =
+  | OpenLiteral
+  | Extract<Expression, { readonly kind: 'null' | 'parameter' }>;
+
+export type OpenLiteral = Exclude<Literal, { readonly kind: 'boolean' }>;
+
+export function isOpen(expression: Expression): expression is OpenExpression {
+  switch (expression.kind) {
+    case 'string':
+    case 'number':
+    case 'hex':
+    case 'null':
+    case 'parameter':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/**
+ * A literal in a place of type `type`: there the text counts, not the kind. Only TRUE and FALSE
+ * have a type of their own.
+ */
+export function typeLiteral(
+  literal: Literal,
+  type: AlgebraicType,
+  environment: Environment,
+): TypedConstant {
+  if (literal.kind === 'boolean') {
+    if (type.kind !== 'bool') throw mismatch(boolType, type, literal.span, environment);
+    return constant(type, Uint8Array.of(literal.value ? 1 : 0));
+  }
+  const bytes = encodeLiteralText(literal.text, type);
+  if (bytes === undefined) throw badLiteral(literal.text, type, literal, environment);
+  return constant(type, bytes);
+}
+
+export function badLiteral(
+  text: string,
+  type: AlgebraicType,
+  { span }: Expression,
+  environment: Environment,
+): Error {
+  const typeName = shownType(type, environment.statement.typespace);
+  const message = `The literal expression \`${text}\` cannot be parsed as type \`${typeName}\``;
+  const isOption = specialKindOf(type) === 'option';
+  const hint = isOption
+    ? 'A column of this type may have no value: compare what it holds, as in `column.some`'
+    : undefined;
+  return refuse(message, span, environment, hint);
+}
+
+/** Whether a number as written is a value of a number type. */
+export function fitsNumber(expression: Expression, type: AlgebraicType): boolean {
+  if (expression.kind !== 'number' || !isNumericType(type)) return true;
+  return encodeLiteralText(expression.text, type) !== undefined;
+}
+
+/** The type of a literal that nothing else gives one. */
+export function ownType(literal: OpenLiteral): AlgebraicType {
+  switch (literal.kind) {
+    case 'string':
+      return stringType;
+    case 'hex':
+      return bytesType;
+    default: {
+      if (/[.eE]/.test(literal.text)) return { kind: 'f64' };
+      const wholes: readonly AlgebraicType[] = [
+        { kind: 'i64' },
+        { kind: 'i128' },
+        { kind: 'i256' },
+      ];
+      return wholes.find((type) => fitsNumber(literal, type)) ?? { kind: 'f64' };
+    }
+  }
+}
+
+/** No value of type `type`. An Option has a value for that. */
+export function typeNull(type: AlgebraicType, { statement }: Environment): TypedConstant {
+  if (optionInnerType(type, statement.typespace) !== undefined) return noneOf(type);
+  return { kind: 'constant', type, isNullable: true, bytes: undefined };
+}
+
+export function noneOf(type: AlgebraicType): TypedConstant {
+  return constant(type, noneBytes);
+}
+
+export function constant(type: AlgebraicType, bytes: Uint8Array): TypedConstant {
+  return { kind: 'constant', type, isNullable: false, bytes };
+}

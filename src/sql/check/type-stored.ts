@@ -1,0 +1,126 @@
+import { present } from '../../assert.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
+import { SqlFailure } from '../failure.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import { isFloatType, isIntegerType, isNumericType } from '../functions/value-kind.ts';
+import type { Expression, Literal, Span } from '../syntax/ast.ts';
+import { boolType, type Environment, equalTypes, mismatch, refuse, stringType } from './context.ts';
+import { unwrapped } from './field.ts';
+import { someOf } from './option-bytes.ts';
+import { typeAlone } from './type-expression.ts';
+import { badLiteral, constant, noneOf, typeLiteral } from './type-literal.ts';
+import type { TypedConstant, TypedExpression } from './typed.ts';
+import { converted, isStored } from './unify.ts';
+
+/** The column that a value is stored in. */
+export interface StoredIn {
+  readonly name: string;
+  readonly type: AlgebraicType;
+}
+
+/** Types what is written for a column: the result has the column's type, and is not null. */
+export function typeStored(
+  value: Expression,
+  column: StoredIn,
+  environment: Environment,
+): TypedExpression {
+  const { statement } = environment;
+  const type = resolveType(column.type, statement.typespace);
+  const inner = optionInnerType(type, statement.typespace);
+  switch (value.kind) {
+    case 'boolean':
+    case 'string':
+    case 'number':
+    case 'hex':
+      return inner === undefined
+        ? storedLiteral(value, type, environment)
+        : someLiteral(value, type, inner, environment);
+    case 'null': {
+      if (inner !== undefined) return noneOf(type);
+      const hint = `The column \`${column.name}\` is no Option: it takes no NULL`;
+      throw refuse('Unsupported literal expression: NULL', value.span, environment, hint);
+    }
+    case 'parameter':
+      return statement.parameter(value.name, type, inner === undefined);
+    default:
+      return storedValue(typeAlone(value, environment), column, value.span, environment);
+  }
+}
+
+/** A literal that is stored: a string fits a column of strings only. */
+export function storedLiteral(
+  literal: Expression,
+  type: AlgebraicType,
+  environment: Environment,
+): TypedConstant {
+  if (literal.kind === 'string' && type.kind !== 'string') {
+    throw mismatch(stringType, type, literal.span, environment);
+  }
+  return typeLiteral(literal as Literal, type, environment);
+}
+
+/**
+ * A computed value for a column. Whole numbers are converted to the column's kind, with a check of
+ * the range, and all numbers to floats; NULL becomes the none of an Option.
+ */
+export function storedValue(
+  value: TypedExpression,
+  column: StoredIn,
+  span: Span,
+  environment: Environment,
+): TypedExpression {
+  const { typespace } = environment.statement;
+  const type = resolveType(column.type, typespace);
+  if (equalTypes(value.type, type, environment) && !value.isNullable) return value;
+  const inner = optionInnerType(type, typespace);
+  if (inner !== undefined) {
+    const plain = asType(unwrapped(value, environment), inner, environment);
+    if (plain !== undefined) return { kind: 'convert', operand: plain, type, isNullable: false };
+    throw mismatch(value.type, type, span, environment);
+  }
+  const typed = asType(value, type, environment);
+  if (typed === undefined) {
+    const hint = isNumericType(value.type) || isNumericType(type) ? castHint : undefined;
+    throw mismatch(value.type, type, span, environment, hint);
+  }
+  if (!typed.isNullable) return typed;
+  const message =
+    `The column \`${column.name}\` takes no NULL, and this value may be NULL; ` +
+    'write COALESCE(value, other)';
+  throw refuse(message, span, environment);
+}
+
+const castHint = 'Write CAST(value AS type) to convert it';
+
+function asType(
+  value: TypedExpression,
+  type: AlgebraicType,
+  environment: Environment,
+): TypedExpression | undefined {
+  if (equalTypes(value.type, type, environment)) return value;
+  if (isStored(value, environment) || !isNumericType(value.type)) return undefined;
+  const isWhole = isIntegerType(value.type) && isIntegerType(type);
+  return isWhole || isFloatType(type) ? converted(value, type, environment) : undefined;
+}
+
+function someLiteral(
+  literal: Literal,
+  type: AlgebraicType,
+  inner: AlgebraicType,
+  environment: Environment,
+): TypedConstant {
+  try {
+    const { bytes } = storedLiteral(
+      literal,
+      resolveType(inner, environment.statement.typespace),
+      environment,
+    );
+    return constant(type, someOf(present(bytes, 'a literal is a value')));
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    if (literal.kind === 'boolean') throw mismatch(boolType, type, literal.span, environment);
+    if (literal.kind === 'string') throw mismatch(stringType, type, literal.span, environment);
+    throw badLiteral(literal.text, type, literal, environment);
+  }
+}

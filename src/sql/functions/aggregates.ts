@@ -1,0 +1,287 @@
+/**
+ * Aggregates over the rows of a group.
+ *
+ * | aggregate | argument | result |
+ * |---|---|---|
+ * | COUNT | any, or rows | U64 |
+ * | SUM | I8…I32, U8…U32 | I64, U64 |
+ * | SUM | I64, U64; wider | I128, U128; the same |
+ * | SUM | F32, F64; TimeDuration | F64; TimeDuration |
+ * | AVG | any number; TimeDuration | F64; TimeDuration |
+ * | MIN, MAX | any type that has an order | the same |
+ *
+ * All but COUNT are null for a group without values.
+ */
+import { assert } from '../../assert.ts';
+import { type IntegerKind, integerRange, isIntegerKind } from '../../values/integer-range.ts';
+import { timeDurationType } from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { invalid } from '../failure.ts';
+import { integerOverflow } from './arithmetic.ts';
+import { hasRefs } from './canonical.ts';
+import { orderOf } from './conditional.ts';
+import type { Accumulator, AggregateFunction, QueryValue, ResolvedFunction } from './function.ts';
+import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
+
+type AggregateName = AggregateFunction['name'];
+
+const names: ReadonlySet<string> = new Set<AggregateName>(['count', 'sum', 'avg', 'min', 'max']);
+
+/** In letters of any case. */
+export function isAggregateName(name: string): boolean {
+  return names.has(name.toLowerCase());
+}
+
+/**
+ * `argument` is `undefined` for `COUNT(*)`; the result is `undefined` if there is no such one. With
+ * DISTINCT the accumulator is the same: whoever adds to it leaves out what was added before.
+ */
+export function findAggregate(
+  name: string,
+  argument: AlgebraicType | undefined,
+  isDistinct: boolean,
+): ResolvedFunction<AggregateFunction> | undefined {
+  const lowerName = name.toLowerCase();
+  if (!isAggregateName(lowerName)) return undefined;
+  // Values of recursive types are counted, but not compared.
+  const isCompared = isDistinct || lowerName !== 'count';
+  if (isCompared && argument !== undefined && hasRefs(argument)) return undefined;
+  const made = makerOf(lowerName as AggregateName, argument);
+  if (made === undefined) return undefined;
+  const { make, result } = made;
+  return {
+    function: {
+      name: lowerName as AggregateName,
+      argument,
+      makeAccumulator: make,
+    },
+    result: { type: result, isNullable: lowerName !== 'count' },
+  };
+}
+
+interface Made {
+  readonly make: () => Accumulator;
+  readonly result: AlgebraicType;
+}
+
+function makerOf(name: AggregateName, argument: AlgebraicType | undefined): Made | undefined {
+  if (name === 'count') return { make: () => new Count(), result: scalarTypes.u64 };
+  if (argument === undefined) return undefined;
+  if (name === 'sum') return sumOf(argument);
+  if (name === 'avg') return averageOf(argument);
+  const compare = orderOf(argument);
+  const wanted = name === 'max' ? 1 : -1;
+  return { make: () => new Extreme(compare, wanted), result: argument };
+}
+
+function sumOf(type: AlgebraicType): Made | undefined {
+  if (isFloatType(type)) return { make: () => new FloatSum(), result: scalarTypes.f64 };
+  if (valueKindOf(type) === 'timeDuration') {
+    return { make: () => new WideSum('i64', 'TimeDuration'), result: timeDurationType };
+  }
+  if (!isIntegerKind(type.kind)) return undefined;
+  const isSigned = type.kind.startsWith('i');
+  if (isShort(type.kind)) {
+    return { make: () => new ShortSum(), result: isSigned ? scalarTypes.i64 : scalarTypes.u64 };
+  }
+  const kind = type.kind === 'i64' ? 'i128' : type.kind === 'u64' ? 'u128' : type.kind;
+  return { make: () => new WideSum(kind, undefined), result: scalarTypes[kind] };
+}
+
+function averageOf(type: AlgebraicType): Made | undefined {
+  if (isFloatType(type)) {
+    return { make: () => new Average(new FloatSum()), result: scalarTypes.f64 };
+  }
+  if (valueKindOf(type) === 'timeDuration') {
+    return { make: () => new DurationAverage(), result: timeDurationType };
+  }
+  if (!isIntegerKind(type.kind)) return undefined;
+  return isShort(type.kind)
+    ? { make: () => new Average(new ShortSum()), result: scalarTypes.f64 }
+    : { make: () => new Average(new WideSum('i256', undefined)), result: scalarTypes.f64 };
+}
+
+function isShort(kind: IntegerKind): boolean {
+  return integerRange[kind].max <= 0xffff_ffffn;
+}
+
+class Count implements Accumulator {
+  #count = 0;
+
+  add(_value: QueryValue): void {
+    this.#count++;
+  }
+
+  finish(): QueryValue {
+    return BigInt(this.#count);
+  }
+}
+
+/** What knows its exact total, so that AVG divides once. */
+interface Total extends Accumulator {
+  total(): number | bigint;
+}
+
+/**
+ * Integers of up to 32 bits. Every sum of them that stays within 2^53 is exact as a float; beyond
+ * it moves into a bigint, which happens once in a million rows at most.
+ */
+class ShortSum implements Total {
+  #sum = 0;
+  #spilled = 0n;
+  #isEmpty = true;
+
+  add(value: QueryValue): void {
+    this.#isEmpty = false;
+    this.#sum += value as number;
+    if (this.#sum > spillAbove || this.#sum < -spillAbove) this.#spill();
+  }
+
+  total(): bigint {
+    this.#spill();
+    return this.#spilled;
+  }
+
+  /** 2^31 rows of 2^32 do not reach 64 bits, so the sum fits. */
+  finish(): QueryValue {
+    return this.#isEmpty ? null : this.total();
+  }
+
+  #spill(): void {
+    this.#spilled += BigInt(this.#sum);
+    this.#sum = 0;
+  }
+}
+
+const spillAbove = 2 ** 52;
+
+class WideSum implements Total {
+  readonly #kind: IntegerKind;
+  readonly #unit: 'TimeDuration' | undefined;
+  #sum = 0n;
+  #isEmpty = true;
+
+  constructor(kind: IntegerKind, unit: 'TimeDuration' | undefined) {
+    this.#kind = kind;
+    this.#unit = unit;
+  }
+
+  add(value: QueryValue): void {
+    this.#isEmpty = false;
+    this.#sum += value as bigint;
+  }
+
+  total(): bigint {
+    return this.#sum;
+  }
+
+  finish(): QueryValue {
+    if (this.#isEmpty) return null;
+    const { min, max } = integerRange[this.#kind];
+    if (this.#sum >= min && this.#sum <= max) return this.#sum;
+    if (this.#unit === undefined) throw integerOverflow(`the sum ${this.#sum}`, this.#kind);
+    throw invalid(`Time overflow: the sum ${this.#sum} of microseconds does not fit ${this.#unit}`);
+  }
+}
+
+/**
+ * Neumaier's sum: the rounding errors are added up beside it, so that the order of the rows makes
+ * no difference that anybody sees.
+ */
+class FloatSum implements Total {
+  #sum = 0;
+  #lost = 0;
+  #isEmpty = true;
+
+  add(value: QueryValue): void {
+    const number = value as number;
+    const sum = this.#sum + number;
+    this.#lost +=
+      Math.abs(this.#sum) >= Math.abs(number) ? this.#sum - sum + number : number - sum + this.#sum;
+    this.#sum = sum;
+    this.#isEmpty = false;
+  }
+
+  /** Beyond the range of floats the compensation is no number any more. */
+  total(): number {
+    return Number.isFinite(this.#sum) ? this.#sum + this.#lost : this.#sum;
+  }
+
+  finish(): QueryValue {
+    return this.#isEmpty ? null : this.total();
+  }
+}
+
+class Average implements Accumulator {
+  readonly #sum: Total;
+  #count = 0;
+
+  constructor(sum: Total) {
+    this.#sum = sum;
+  }
+
+  add(value: QueryValue): void {
+    this.#count++;
+    this.#sum.add(value);
+  }
+
+  finish(): QueryValue {
+    if (this.#count === 0) return null;
+    const total = this.#sum.total();
+    return typeof total === 'number' ? total / this.#count : exactQuotient(total, this.#count);
+  }
+}
+
+/** The float nearest to `total / count`, although `total` may have more digits than a float. */
+function exactQuotient(total: bigint, count: number): number {
+  if (total >= -maxExact && total <= maxExact) return Number(total) / count;
+  const divisor = BigInt(count);
+  const whole = total / divisor;
+  // Beyond 2^53 the float is decided by the whole part and whether something follows it.
+  const rest = total % divisor;
+  if (whole > maxExact || whole < -maxExact) {
+    return (
+      Number(rest === 0n ? whole : whole * 2n + (rest > 0n ? 1n : -1n)) / (rest === 0n ? 1 : 2)
+    );
+  }
+  return Number(whole) + Number(rest) / count;
+}
+
+const maxExact = 2n ** 53n;
+
+/** Durations average to a duration, cut off at microseconds. */
+class DurationAverage implements Accumulator {
+  #sum = 0n;
+  #count = 0;
+
+  add(value: QueryValue): void {
+    this.#sum += value as bigint;
+    this.#count++;
+  }
+
+  finish(): QueryValue {
+    return this.#count === 0 ? null : this.#sum / BigInt(this.#count);
+  }
+}
+
+class Extreme implements Accumulator {
+  readonly #compare: (a: QueryValue, b: QueryValue) => number;
+  readonly #wanted: number;
+  #best: QueryValue = null;
+
+  constructor(compare: (a: QueryValue, b: QueryValue) => number, wanted: number) {
+    this.#compare = compare;
+    this.#wanted = wanted;
+  }
+
+  add(value: QueryValue): void {
+    const best = this.#best;
+    if (best === null || this.#compare(value, best) * this.#wanted > 0) this.#best = value;
+  }
+
+  finish(): QueryValue {
+    return this.#best;
+  }
+}
+
+assert(spillAbove + 2 ** 32 <= Number.MAX_SAFE_INTEGER, 'a sum is exact until it is spilled');

@@ -1,0 +1,98 @@
+/**
+ * One form for all values that are equal. Values have it already, except floats: SQL has one zero
+ * and one NaN, their encoding has two and many.
+ */
+import { decodeValue } from '../../values/decode.ts';
+import { encodeValue } from '../../values/encode.ts';
+import { perType } from '../../values/per-type.ts';
+import { type AlgebraicType, emptyTypespace, type Typespace } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
+import type { SumValue, Value } from '../../values/value.ts';
+import type { QueryValue } from './function.ts';
+import { scalarOfKind, valueKindOf } from './value-kind.ts';
+
+/** Whether equal values of the type can have different encodings: there is a float inside. */
+export const hasFloats: (type: AlgebraicType, typespace?: Typespace) => boolean = perType(
+  (type, typespace) => contains(type, typespace, ({ kind }) => kind === 'f32' || kind === 'f64'),
+);
+
+/** Whether the type cannot be understood without a typespace. */
+export const hasRefs: (type: AlgebraicType) => boolean = perType((type) =>
+  contains(type, undefined, ({ kind }) => kind === 'ref'),
+);
+
+/** For values that are not null. */
+export function canonicalOf(
+  type: AlgebraicType,
+  typespace: Typespace = emptyTypespace,
+): (value: QueryValue) => QueryValue {
+  if (!hasFloats(type, typespace)) return (value) => value;
+  if (scalarOfKind(valueKindOf(type, typespace)) !== undefined) {
+    return (value) => oneFloat(value as number);
+  }
+  return (value) => {
+    const decoded = decodeValue(type, value as Uint8Array, typespace);
+    return encodeValue(type, withOneFloat(decoded), typespace);
+  };
+}
+
+/**
+ * What a `Set` tells apart exactly when SQL does. It takes zeros of both signs, and all NaN, as
+ * one, but byte arrays by their identity.
+ */
+export function setKeyOf(
+  type: AlgebraicType,
+  typespace: Typespace = emptyTypespace,
+): (value: QueryValue) => QueryValue {
+  if (scalarOfKind(valueKindOf(type, typespace)) !== undefined) return (value) => value;
+  const canonical = canonicalOf(type, typespace);
+  return (value) => {
+    const bytes = canonical(value) as Uint8Array;
+    const parts: string[] = [];
+    for (let at = 0; at < bytes.length; at += bytesAtOnce) {
+      parts.push(String.fromCharCode(...bytes.subarray(at, at + bytesAtOnce)));
+    }
+    return parts.join('');
+  };
+}
+
+/** A call takes a limited number of arguments. */
+const bytesAtOnce = 4_096;
+
+/** Refs are followed where there is a typespace; where there is none, they are asked about. */
+function contains(
+  type: AlgebraicType,
+  typespace: Typespace | undefined,
+  isSought: (type: AlgebraicType) => boolean,
+): boolean {
+  const seen = new Set<AlgebraicType>();
+  const search = (current: AlgebraicType): boolean => {
+    const target = typespace === undefined ? current : resolveType(current, typespace);
+    if (seen.has(target)) return false;
+    seen.add(target);
+    switch (target.kind) {
+      case 'product':
+        return target.elements.some((element) => search(element.type));
+      case 'sum':
+        return target.variants.some((variant) => search(variant.type));
+      case 'array':
+        return search(target.element);
+      default:
+        return isSought(target);
+    }
+  };
+  return search(type);
+}
+
+function oneFloat(value: number): number {
+  return Number.isNaN(value) ? Number.NaN : value + 0;
+}
+
+/** Numbers of integer types have one zero only and stay as they are. */
+function withOneFloat(value: Value): Value {
+  if (typeof value === 'number') return oneFloat(value);
+  if (typeof value !== 'object' || value instanceof Uint8Array) return value;
+  if (Array.isArray(value)) return (value as readonly Value[]).map(withOneFloat);
+  const { tag, value: payload } = value as SumValue;
+  return { tag, value: withOneFloat(payload) };
+}

@@ -1,0 +1,77 @@
+import type { AlgebraicType } from '../../values/type.ts';
+import type { ValueType } from '../check/typed.ts';
+
+/**
+ * A value while a statement runs; `null` is SQL's NULL.
+ *
+ * | type | in JavaScript |
+ * |---|---|
+ * | Bool | boolean |
+ * | I8…U32, F32, F64 | number |
+ * | I64…U256 | bigint |
+ * | String | string |
+ * | Timestamp, TimeDuration | bigint, microseconds |
+ * | Identity, ConnectionId, UUID | bigint |
+ * | everything else | Uint8Array, its encoding |
+ */
+export type QueryValue = boolean | number | bigint | string | Uint8Array | null;
+
+/** What a call of a function comes to once the types of its arguments are known. */
+export interface ScalarFunction {
+  /** Lower case. */
+  readonly name: string;
+  /** What each argument is converted to before the call. */
+  readonly parameters: readonly AlgebraicType[];
+  /** True: null as soon as one argument is null; `evaluate` never sees null. */
+  readonly isStrict: boolean;
+  /**
+   * Whether the result can be null, given which arguments can; for functions that are not strict.
+   * Absent: as `ResolvedFunction.result` says, and for strict functions also when an argument can.
+   */
+  readonly isNullableFor?: (isArgumentNullable: readonly boolean[]) => boolean;
+  /** True: arguments behind the first that is not null are not evaluated (`COALESCE`). */
+  readonly isLazy?: boolean;
+  /** Whether `evaluate` can throw `SqlFailure` for some arguments. */
+  readonly canRaise: boolean;
+  /** `nowMicros`: the moment of the statement, microseconds since the Unix epoch. */
+  readonly evaluate: (values: readonly QueryValue[], nowMicros: bigint) => QueryValue;
+}
+
+/** A function by name, before its arguments are known. */
+export interface FunctionFamily {
+  /** Lower case. */
+  readonly name: string;
+  /** For messages and the guide: `substring(text String, start I64 [, count I64]) → String`. */
+  readonly signatures: readonly string[];
+  /**
+   * The function for arguments of these types; `undefined` if there is none. An argument whose
+   * type is open (a literal, a parameter without a type, NULL) is `undefined` in `types`, and gets
+   * the type that `parameters` names.
+   */
+  readonly resolve: (
+    types: readonly (AlgebraicType | undefined)[],
+  ) => ResolvedFunction<ScalarFunction> | undefined;
+}
+
+export interface ResolvedFunction<F> {
+  readonly function: F;
+  /** Of the result, when no argument is null. */
+  readonly result: ValueType;
+}
+
+export interface AggregateFunction {
+  readonly name: 'count' | 'sum' | 'avg' | 'min' | 'max';
+  /** Type of the argument; `undefined` for `COUNT(*)`. */
+  readonly argument: AlgebraicType | undefined;
+  readonly makeAccumulator: () => Accumulator;
+}
+
+/**
+ * Collects one group. The caller leaves out values that are null, except for `COUNT(*)`, and for
+ * DISTINCT those that it has added before.
+ */
+export interface Accumulator {
+  add(value: QueryValue): void;
+  /** Throws `SqlFailure` when the result does not fit its type. */
+  finish(): QueryValue;
+}

@@ -1,0 +1,19 @@
+import { limits } from '../../limits.ts';
+import { overBudget } from '../failure.ts';
+
+/** Throws `SqlFailure` before a text is made that is longer than any text may become. */
+export function checkTextLength(length: number | bigint): void {
+  if (length <= limits.sqlTextCharactersMax) return;
+  throw overBudget(
+    `A text of ${length} characters is longer than the ${limits.sqlTextCharactersMax} ` +
+      'that a function may make',
+  );
+}
+
+/** The parts one after another, with `separator` between them. */
+export function joinedText(parts: readonly string[], separator: string): string {
+  let length = separator.length * Math.max(parts.length - 1, 0);
+  for (const part of parts) length += part.length;
+  checkTextLength(length);
+  return parts.join(separator);
+}

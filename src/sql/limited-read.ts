@@ -1,0 +1,53 @@
+import { assert } from '../assert.ts';
+import type { ReadExecution, ReadResult } from './run/execution.ts';
+
+/** How many rows of a table its reader sees: counted, because some are hidden by filters. */
+export interface VisibleCount {
+  readonly tableId: number;
+  /** A read with one row of one U64. */
+  readonly execution: ReadExecution;
+}
+
+/**
+ * A read that the row limit binds, of tables with hidden rows. Their sizes would tell how many
+ * there are, so first those rows are counted that the caller sees; it can pause there too.
+ */
+export class LimitedRead {
+  readonly #counts: readonly VisibleCount[];
+  readonly #start: (sizes: ReadonlyMap<number, number>) => ReadExecution;
+  readonly #sizes = new Map<number, number>();
+  #read: ReadExecution | undefined;
+
+  /** `start` throws `SqlFailure` when the read would look at more rows than it may. */
+  constructor(
+    counts: readonly VisibleCount[],
+    start: (sizes: ReadonlyMap<number, number>) => ReadExecution,
+  ) {
+    this.#counts = counts;
+    this.#start = start;
+  }
+
+  run(): 'done' | 'paused' {
+    for (const { tableId, execution } of this.#counts) {
+      if (this.#sizes.has(tableId)) continue;
+      if (execution.run() === 'paused') return 'paused';
+      this.#sizes.set(tableId, countIn(execution.result()));
+    }
+    this.#read ??= this.#start(this.#sizes);
+    return this.#read.run();
+  }
+
+  result(): ReadResult {
+    assert(this.#read !== undefined, 'a result is asked for when all rows are there');
+    return this.#read.result();
+  }
+
+  dispose(): void {
+    for (const { execution } of this.#counts) execution.dispose();
+    this.#read?.dispose();
+  }
+}
+
+function countIn({ rows }: ReadResult): number {
+  return Number(new DataView(rows.buffer, rows.byteOffset, 8).getBigUint64(0, true));
+}

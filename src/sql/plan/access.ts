@@ -1,0 +1,306 @@
+import { unreachable } from '../../assert.ts';
+import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import { encodedComparatorOf } from '../../values/compare-encoded.ts';
+import type { Typespace } from '../../values/type.ts';
+import type { TypedExpression } from '../check/typed.ts';
+import { type Bound, boundOf } from './conjuncts.ts';
+import { canRaise, isFree, isRequestValue, needsOf, outerNeedsOf } from './expression.ts';
+import type { Access, AccessBound } from './plan.ts';
+import type { Statistics } from './statistics.ts';
+
+/** A way to the rows of a table, and the conjuncts that it leaves to be asked row by row. */
+export interface ChosenAccess {
+  readonly access: Access;
+  readonly rest: readonly TypedExpression[];
+  /** Rows that it looks at, each time it is opened. */
+  readonly rows: number;
+}
+
+export interface AccessScope {
+  readonly table: TableSpec;
+  readonly slot: number;
+  /** Slots of the same block that have their row already. */
+  readonly isBlocked: (slot: number) => boolean;
+  readonly statistics: Statistics;
+  readonly types: Typespace;
+}
+
+/** Rows that one bound on one column lets through, and both. */
+const halfShare = 0.3;
+const rangeShare = 0.1;
+
+/**
+ * Chooses the index that leaves the fewest rows: all columns of an index fixed, by one value or a
+ * list; the longest fixed prefix of an ordered one with or without a range on the column behind
+ * it; the answers of a subquery; else all rows.
+ */
+export function chooseAccess(
+  conjuncts: readonly TypedExpression[],
+  indexes: readonly IndexSpec[],
+  scope: AccessScope,
+): ChosenAccess {
+  const rowCount = scope.statistics.rowCount(scope.table);
+  let best: ChosenAccess = { access: { kind: 'scan' }, rest: conjuncts, rows: rowCount };
+  if (indexes.length === 0) return best;
+  const bounds = boundsOf(conjuncts, scope);
+  for (const index of indexes) {
+    const candidates = [
+      pointAccess(index, bounds, conjuncts, scope),
+      listAccess(index, bounds, conjuncts, scope),
+      rangeAccess(index, bounds, conjuncts, scope),
+      amongAccess(index, conjuncts, scope),
+    ];
+    for (const candidate of candidates) {
+      if (candidate !== undefined && isBetter(candidate, best)) best = candidate;
+    }
+  }
+  return best;
+}
+
+function isBetter(a: ChosenAccess, b: ChosenAccess): boolean {
+  const [rankA, rankB] = [rankOf(a.access), rankOf(b.access)];
+  if (rankA === 3 || rankB === 3) return rankA > rankB;
+  if (a.access.kind !== 'scan' && b.access.kind === 'scan') return true;
+  return a.rows < b.rows || (a.rows === b.rows && rankA > rankB);
+}
+
+function rankOf(access: Access): number {
+  switch (access.kind) {
+    case 'scan':
+      return 0;
+    case 'among':
+    case 'range':
+      return 1;
+    case 'points':
+      return 2;
+    case 'point':
+      return access.index.isUnique ? 3 : 2;
+    default:
+      return unreachable(access);
+  }
+}
+
+/** The comparisons of each column with what is known before the relation is opened. */
+function boundsOf(
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): ReadonlyMap<number, readonly Bound[]> {
+  const bounds = new Map<number, Bound[]>();
+  for (const conjunct of conjuncts) {
+    const bound = boundOf(conjunct, scope.slot);
+    if (bound === undefined || bound.operator === '<>' || !isKey(bound.value, scope)) continue;
+    const known = bounds.get(bound.column);
+    if (known === undefined) bounds.set(bound.column, [bound]);
+    else known.push(bound);
+  }
+  return bounds;
+}
+
+/**
+ * A key is computed once, before any row was seen. One that can raise is taken only when it comes
+ * from the request alone: then it says nothing about rows.
+ */
+function isKey(value: TypedExpression, { isBlocked }: AccessScope): boolean {
+  for (const slot of needsOf(value).slots) if (isBlocked(slot)) return false;
+  return !canRaise(value) || isRequestValue(value);
+}
+
+function pointAccess(
+  index: IndexSpec,
+  bounds: ReadonlyMap<number, readonly Bound[]>,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): ChosenAccess | undefined {
+  const used: Bound[] = [];
+  for (const column of index.columns) {
+    const equal = bounds.get(column)?.find(({ operator }) => operator === '=');
+    if (equal === undefined) return undefined;
+    used.push(equal);
+  }
+  const rest = without(conjuncts, used);
+  const rows = bucketOf(index, scope);
+  return { access: { kind: 'point', index, keys: used.map(({ value }) => value) }, rest, rows };
+}
+
+function bucketOf(index: IndexSpec, { statistics, table }: AccessScope): number {
+  const rowCount = statistics.rowCount(table);
+  return Math.min(rowCount, index.isUnique ? 1 : statistics.rowsPerKey(table, index));
+}
+
+/** More keys than that are looked up one by one no faster than all rows are looked at. */
+const listedKeysMax = 1_000;
+
+/**
+ * All columns of an index fixed, some of them to one of several values: `column IN (…)`, or the
+ * same written with OR.
+ */
+function listAccess(
+  index: IndexSpec,
+  bounds: ReadonlyMap<number, readonly Bound[]>,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): ChosenAccess | undefined {
+  const used = new Set<TypedExpression>();
+  let keys: readonly (readonly TypedExpression[])[] = [[]];
+  for (const column of index.columns) {
+    const allowed = allowedValues(column, bounds, conjuncts, scope);
+    if (allowed === undefined) return undefined;
+    used.add(allowed.conjunct);
+    keys = keys.flatMap((key) => allowed.values.map((value) => [...key, value]));
+    if (keys.length > listedKeysMax && index.columns.length > 1) return undefined;
+  }
+  const rest = conjuncts.filter((term) => !used.has(term));
+  const rows = bucketOf(index, scope) * keys.length;
+  return { access: { kind: 'points', index, keys }, rest, rows };
+}
+
+interface AllowedValues {
+  readonly values: readonly TypedExpression[];
+  /** The condition that allows no others. */
+  readonly conjunct: TypedExpression;
+}
+
+function allowedValues(
+  column: number,
+  bounds: ReadonlyMap<number, readonly Bound[]>,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): AllowedValues | undefined {
+  const equal = bounds.get(column)?.find(({ operator }) => operator === '=');
+  if (equal !== undefined) return { values: [equal.value], conjunct: equal.conjunct };
+  for (const conjunct of conjuncts) {
+    const values = listOf(conjunct, scope.slot, column);
+    if (values?.every((value) => isKey(value, scope)) === true) return { values, conjunct };
+  }
+  return undefined;
+}
+
+/** The values that a conjunct allows for one column, if it is about that column only. */
+function listOf(
+  conjunct: TypedExpression,
+  slot: number,
+  column: number | undefined,
+): readonly TypedExpression[] | undefined {
+  if (conjunct.kind === 'inList') {
+    const { operand, values } = conjunct;
+    if (operand.kind !== 'column' || operand.slot !== slot || operand.column !== column) {
+      return undefined;
+    }
+    return values.some((value) => needsOf(value).slots.has(slot)) ? undefined : values;
+  }
+  if (conjunct.kind !== 'or') return undefined;
+  const values: TypedExpression[] = [];
+  for (const term of conjunct.terms) {
+    const bound = boundOf(term, slot);
+    if (bound?.operator === '=' && bound.column === column) {
+      values.push(bound.value);
+      continue;
+    }
+    const inner = listOf(term, slot, column);
+    if (inner === undefined) return undefined;
+    values.push(...inner);
+  }
+  return values;
+}
+
+/** `column IN (SELECT …)` whose answer is the same for every row. */
+function amongAccess(
+  index: IndexSpec,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): ChosenAccess | undefined {
+  const [column] = index.columns;
+  if (index.columns.length !== 1) return undefined;
+  for (const conjunct of conjuncts) {
+    if (conjunct.kind !== 'subquery' || conjunct.mode !== 'in') continue;
+    const { operand, query } = conjunct;
+    if (operand?.kind !== 'column' || operand.slot !== scope.slot || operand.column !== column) {
+      continue;
+    }
+    if (!isFree(outerNeedsOf(query))) continue;
+    const rowCount = scope.statistics.rowCount(scope.table);
+    // The condition stays: when there are many values, all rows are looked at after all.
+    const rows = Math.max(1, rowCount * halfShare);
+    return { access: { kind: 'among', index, subquery: conjunct }, rest: conjuncts, rows };
+  }
+  return undefined;
+}
+
+function rangeAccess(
+  index: IndexSpec,
+  bounds: ReadonlyMap<number, readonly Bound[]>,
+  conjuncts: readonly TypedExpression[],
+  scope: AccessScope,
+): ChosenAccess | undefined {
+  if (index.algorithm === 'hash') return undefined;
+  const used: Bound[] = [];
+  for (const column of index.columns) {
+    const equal = bounds.get(column)?.find(({ operator }) => operator === '=');
+    if (equal === undefined) break;
+    used.push(equal);
+  }
+  const next = index.columns[used.length];
+  if (next === undefined) return undefined;
+  const behind = bounds.get(next) ?? [];
+  const lower = tightest(behind, true, scope.types);
+  const upper = tightest(behind, false, scope.types);
+  if (used.length === 0 && lower === undefined && upper === undefined) return undefined;
+  const prefix = used.map(({ value }) => value);
+  const chosen = [lower, upper].filter((bound) => bound !== undefined);
+  const access: Access = {
+    kind: 'range',
+    index,
+    prefix,
+    lower: lower && toAccessBound(lower),
+    upper: upper && toAccessBound(upper),
+    isDescending: false,
+    conditions: [...used, ...chosen].map(({ conjunct }) => conjunct),
+  };
+  const rows = rowsOfRange(index, used.length, chosen.length, scope);
+  return { access, rest: without(conjuncts, [...used, ...chosen]), rows };
+}
+
+function rowsOfRange(
+  index: IndexSpec,
+  fixedCount: number,
+  boundCount: number,
+  { statistics, table }: AccessScope,
+): number {
+  const rowCount = statistics.rowCount(table);
+  // Every column of the key divides the rows about equally.
+  const keyShare = Math.max(1, statistics.rowsPerKey(table, index)) / Math.max(1, rowCount);
+  const fixedShare = keyShare ** (fixedCount / index.columns.length);
+  const share = boundCount === 0 ? 1 : boundCount === 1 ? halfShare : rangeShare;
+  return rowCount * fixedShare * share;
+}
+
+/** The bound that implies the others, as far as that can be told; any other one stays a filter. */
+function tightest(bounds: readonly Bound[], isLower: boolean, types: Typespace): Bound | undefined {
+  let best: Bound | undefined;
+  for (const bound of bounds) {
+    const { operator } = bound;
+    const applies = isLower ? operator === '>' || operator === '>=' : operator[0] === '<';
+    if (!applies) continue;
+    if (best === undefined || isTighter(bound, best, isLower, types)) best = bound;
+  }
+  return best;
+}
+
+function isTighter(a: Bound, b: Bound, isLower: boolean, types: Typespace): boolean {
+  if (a.value.kind !== 'constant' || b.value.kind !== 'constant') return false;
+  if (a.value.bytes === undefined || b.value.bytes === undefined) return false;
+  const compare = encodedComparatorOf(a.value.type, types);
+  const sign = compare(a.value.bytes, 0, b.value.bytes, 0) * (isLower ? 1 : -1);
+  return sign > 0 || (sign === 0 && a.operator.length === 1);
+}
+
+function toAccessBound({ value, operator }: Bound): AccessBound {
+  return { value, isIncluded: operator.length === 2 };
+}
+
+function without(
+  conjuncts: readonly TypedExpression[],
+  used: readonly Bound[],
+): readonly TypedExpression[] {
+  return conjuncts.filter((term) => !used.some(({ conjunct }) => conjunct === term));
+}

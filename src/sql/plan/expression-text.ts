@@ -1,0 +1,96 @@
+import { unreachable } from '../../assert.ts';
+import { decodeValue } from '../../values/decode.ts';
+import { valueToText } from '../../values/text.ts';
+import type { Typespace } from '../../values/type.ts';
+import { typeText } from '../../values/typespace.ts';
+import type { TypedExpression } from '../check/typed.ts';
+
+/** What the texts of a plan need to know. */
+export interface TextScope {
+  readonly types: Typespace;
+  /** The name of the relation behind a slot. */
+  readonly nameOf: (slot: number) => string;
+  readonly parameterName: (parameter: number) => string;
+}
+
+/** An expression as SQL would write it, more or less: for people. */
+export function expressionText(e: TypedExpression, scope: TextScope): string {
+  const text = (operand: TypedExpression): string => operandText(operand, scope);
+  switch (e.kind) {
+    case 'column':
+      return `${scope.nameOf(e.slot)}.${e.name}`;
+    case 'constant':
+      if (e.bytes === undefined) return 'NULL';
+      return valueToText(e.type, decodeValue(e.type, e.bytes, scope.types), scope.types);
+    case 'parameter':
+      return scope.parameterName(e.parameter);
+    case 'value':
+      return `value ${e.value}`;
+    case 'comparison':
+    case 'arithmetic':
+      return `${text(e.left)} ${e.operator} ${text(e.right)}`;
+    case 'and':
+    case 'or':
+      return e.terms.map(text).join(e.kind === 'and' ? ' AND ' : ' OR ');
+    case 'not':
+      return `NOT ${text(e.operand)}`;
+    case 'isNull':
+      return `${text(e.operand)} IS NULL`;
+    case 'negate':
+      return `-${text(e.operand)}`;
+    case 'isDistinct':
+      return `${text(e.left)} IS DISTINCT FROM ${text(e.right)}`;
+    case 'inList':
+      return `${text(e.operand)} IN (${e.values.map(text).join(', ')})`;
+    case 'like':
+      return `${text(e.operand)} ${e.ignoresCase ? 'ILIKE' : 'LIKE'} ${text(e.pattern)}`;
+    case 'case':
+      return 'CASE …';
+    case 'convert':
+      return `CAST(${expressionText(e.operand, scope)} AS ${typeText(e.type, scope.types)})`;
+    case 'call': {
+      const list = e.arguments.map((argument) => expressionText(argument, scope));
+      return `${e.function.name}(${list.join(', ')})`;
+    }
+    case 'field':
+    case 'variant':
+      return `${text(e.operand)}.${e.kind === 'field' ? e.element : e.tag}`;
+    case 'subquery':
+      return subqueryText(e, scope);
+    default:
+      return unreachable(e);
+  }
+}
+
+function subqueryText(
+  { mode, operand }: Extract<TypedExpression, { readonly kind: 'subquery' }>,
+  scope: TextScope,
+): string {
+  switch (mode) {
+    case 'scalar':
+      return '(subquery)';
+    case 'exists':
+      return 'EXISTS (subquery)';
+    case 'in':
+      return `${operand === undefined ? '' : operandText(operand, scope)} IN (subquery)`;
+    default:
+      return unreachable(mode);
+  }
+}
+
+function operandText(e: TypedExpression, scope: TextScope): string {
+  const inner = expressionText(e, scope);
+  switch (e.kind) {
+    case 'and':
+    case 'or':
+    case 'comparison':
+    case 'arithmetic':
+    case 'not':
+    case 'like':
+    case 'inList':
+    case 'isNull':
+      return `(${inner})`;
+    default:
+      return inner;
+  }
+}

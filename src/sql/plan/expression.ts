@@ -1,0 +1,286 @@
+import { unreachable } from '../../assert.ts';
+import type { TypedBlock, TypedExpression, TypedQuery, TypedRelation } from '../check/typed.ts';
+import { canRaise as findRaising } from '../run/expression-facts.ts';
+
+/** Walking, rewriting and judging typed expressions. Nothing here knows how they are evaluated. */
+export type TypedSubquery = Extract<TypedExpression, { readonly kind: 'subquery' }>;
+
+/** The operands of an expression; the query of a subquery is none. */
+export function operandsOf(expression: TypedExpression): readonly TypedExpression[] {
+  switch (expression.kind) {
+    case 'column':
+    case 'constant':
+    case 'parameter':
+    case 'value':
+      return [];
+    case 'comparison':
+    case 'isDistinct':
+    case 'arithmetic':
+      return [expression.left, expression.right];
+    case 'and':
+    case 'or':
+      return expression.terms;
+    case 'not':
+    case 'isNull':
+    case 'negate':
+    case 'convert':
+    case 'field':
+    case 'variant':
+      return [expression.operand];
+    case 'inList':
+      return [expression.operand, ...expression.values];
+    case 'like': {
+      const { operand, pattern, escape: last } = expression;
+      return last === undefined ? [operand, pattern] : [operand, pattern, last];
+    }
+    case 'case': {
+      const branches = expression.branches.flatMap(({ when, then }) => [when, then]);
+      return expression.otherwise === undefined ? branches : [...branches, expression.otherwise];
+    }
+    case 'call':
+      return expression.arguments;
+    case 'subquery':
+      return expression.operand === undefined ? [] : [expression.operand];
+    default:
+      return unreachable(expression);
+  }
+}
+
+/** Decides about one expression; `undefined` leaves it to its operands. */
+type Replacement = (expression: TypedExpression) => TypedExpression | undefined;
+
+/** Rewrites from the top down, queries inside included. What is replaced is not looked into. */
+export function mapExpression(e: TypedExpression, replace: Replacement): TypedExpression {
+  const replaced = replace(e);
+  if (replaced !== undefined) return replaced;
+  const map = (operand: TypedExpression): TypedExpression => mapExpression(operand, replace);
+  switch (e.kind) {
+    case 'column':
+    case 'constant':
+    case 'parameter':
+    case 'value':
+      return e;
+    case 'comparison':
+    case 'isDistinct':
+    case 'arithmetic':
+      return { ...e, left: map(e.left), right: map(e.right) };
+    case 'and':
+    case 'or':
+      return { ...e, terms: e.terms.map(map) };
+    case 'not':
+    case 'isNull':
+    case 'negate':
+    case 'convert':
+    case 'field':
+    case 'variant':
+      return { ...e, operand: map(e.operand) };
+    case 'inList':
+      return { ...e, operand: map(e.operand), values: e.values.map(map) };
+    case 'like': {
+      const last = e.escape && map(e.escape);
+      return { ...e, operand: map(e.operand), pattern: map(e.pattern), escape: last };
+    }
+    case 'case': {
+      const branches = e.branches.map((branch) => ({
+        when: map(branch.when),
+        // biome-ignore lint/suspicious/noThenProperty: a branch of CASE is no promise.
+        then: map(branch.then),
+      }));
+      return { ...e, branches, otherwise: e.otherwise && map(e.otherwise) };
+    }
+    case 'call':
+      return { ...e, arguments: e.arguments.map(map) };
+    case 'subquery': {
+      const operand = e.operand === undefined ? undefined : map(e.operand);
+      return { ...e, operand, query: mapQuery(e.query, replace) };
+    }
+    default:
+      return unreachable(e);
+  }
+}
+
+function mapQuery(query: TypedQuery, replace: Replacement): TypedQuery {
+  const map = (e: TypedExpression): TypedExpression => mapExpression(e, replace);
+  const { body } = query;
+  return {
+    ...query,
+    body:
+      body.kind === 'block'
+        ? mapBlock(body, replace)
+        : { ...body, left: mapQuery(body.left, replace), right: mapQuery(body.right, replace) },
+    order: query.order.map((order) => {
+      const { key } = order;
+      if (key.kind === 'output') return order;
+      return { ...order, key: { ...key, expression: map(key.expression) } };
+    }),
+    limit: query.limit && map(query.limit),
+    offset: query.offset && map(query.offset),
+  };
+}
+
+function mapBlock(block: TypedBlock, replace: Replacement): TypedBlock {
+  const map = (e: TypedExpression): TypedExpression => mapExpression(e, replace);
+  const { grouping } = block;
+  return {
+    ...block,
+    relations: block.relations.map((relation) => mapRelation(relation, replace)),
+    joins: block.joins.map((join) => ({
+      ...join,
+      condition: join.condition && map(join.condition),
+    })),
+    where: block.where && map(block.where),
+    grouping: grouping && {
+      ...grouping,
+      keys: grouping.keys.map(map),
+      aggregates: grouping.aggregates.map((aggregate) => ({
+        ...aggregate,
+        argument: aggregate.argument && map(aggregate.argument),
+      })),
+    },
+    having: block.having && map(block.having),
+    items: block.items.map(map),
+  };
+}
+
+function mapRelation(relation: TypedRelation, replace: Replacement): TypedRelation {
+  const { source, security } = relation;
+  return {
+    ...relation,
+    security: security && mapExpression(security, replace),
+    source:
+      source.kind === 'table' ? source : { ...source, query: mapQuery(source.query, replace) },
+  };
+}
+
+/** Shows every expression inside, the operands of each after itself, queries included. */
+export function visitExpression(
+  expression: TypedExpression,
+  visit: (expression: TypedExpression) => void,
+): void {
+  visit(expression);
+  for (const operand of operandsOf(expression)) visitExpression(operand, visit);
+  if (expression.kind === 'subquery') visitQuery(expression.query, visit);
+}
+
+export function visitQuery(
+  query: TypedQuery,
+  visit: (expression: TypedExpression) => void,
+  visitRelation?: (relation: TypedRelation) => void,
+): void {
+  const walk = (e: TypedExpression | undefined): void => {
+    if (e !== undefined) visitExpression(e, visit);
+  };
+  const { body } = query;
+  if (body.kind === 'setOperation') {
+    visitQuery(body.left, visit, visitRelation);
+    visitQuery(body.right, visit, visitRelation);
+  } else {
+    for (const relation of body.relations) {
+      visitRelation?.(relation);
+      walk(relation.security);
+      if (relation.source.kind === 'query') {
+        visitQuery(relation.source.query, visit, visitRelation);
+      }
+    }
+    for (const { condition } of body.joins) walk(condition);
+    walk(body.where);
+    for (const key of body.grouping?.keys ?? []) walk(key);
+    for (const { argument } of body.grouping?.aggregates ?? []) walk(argument);
+    walk(body.having);
+    for (const item of body.items) walk(item);
+  }
+  for (const { key } of query.order) if (key.kind === 'expression') walk(key.expression);
+  walk(query.limit);
+  walk(query.offset);
+}
+
+/** What an expression or query takes from outside of itself. */
+export interface Needs {
+  readonly slots: ReadonlySet<number>;
+  readonly values: ReadonlySet<number>;
+}
+
+const knownNeeds = new WeakMap<TypedExpression, Needs>();
+
+/** Slots and values that must be there before the expression can be evaluated. */
+export function needsOf(expression: TypedExpression): Needs {
+  const known = knownNeeds.get(expression);
+  if (known !== undefined) return known;
+  const needs = gather((visit) => visitExpression(expression, visit));
+  knownNeeds.set(expression, needs);
+  return needs;
+}
+
+function needsOfQuery(query: TypedQuery): Needs {
+  return gather((visit) => visitQuery(query, visit));
+}
+
+function gather(walk: (visit: (e: TypedExpression) => void) => void): Needs {
+  const slots = new Set<number>();
+  const values = new Set<number>();
+  const own = new Set<number>();
+  const ownValues = new Set<number>();
+  walk((e) => {
+    if (e.kind === 'column') slots.add(e.slot);
+    else if (e.kind === 'value') values.add(e.value);
+    else if (e.kind === 'subquery') addOwn(e.query, own, ownValues);
+  });
+  for (const slot of own) slots.delete(slot);
+  for (const value of ownValues) values.delete(value);
+  return { slots, values };
+}
+
+/** Every slot and value that the query itself fills, at any depth. */
+export function addOwn(query: TypedQuery, slots: Set<number>, values: Set<number>): void {
+  const { body } = query;
+  if (body.kind === 'setOperation') {
+    addOwn(body.left, slots, values);
+    addOwn(body.right, slots, values);
+    return;
+  }
+  for (const { slot, source } of body.relations) {
+    slots.add(slot);
+    if (source.kind === 'query') addOwn(source.query, slots, values);
+  }
+  const { grouping } = body;
+  if (grouping === undefined) return;
+  const count = grouping.keys.length + grouping.aggregates.length;
+  for (let at = 0; at < count; at++) values.add(grouping.firstValue + at);
+}
+
+/** Needs of a query that are filled outside of it. */
+export function outerNeedsOf(query: TypedQuery): Needs {
+  const { slots, values } = needsOfQuery(query);
+  const own = new Set<number>();
+  const ownValues = new Set<number>();
+  addOwn(query, own, ownValues);
+  return {
+    slots: new Set([...slots].filter((slot) => !own.has(slot))),
+    values: new Set([...values].filter((value) => !ownValues.has(value))),
+  };
+}
+
+export function isFree({ slots, values }: Needs): boolean {
+  return slots.size === 0 && values.size === 0;
+}
+
+const knownRaising = new WeakMap<TypedExpression, boolean>();
+
+/** Whether evaluating it on some row can end in an error. */
+export function canRaise(expression: TypedExpression): boolean {
+  const known = knownRaising.get(expression);
+  if (known !== undefined) return known;
+  const raises = findRaising(expression);
+  knownRaising.set(expression, raises);
+  return raises;
+}
+
+export function hasSubquery(expression: TypedExpression): boolean {
+  if (expression.kind === 'subquery') return true;
+  return operandsOf(expression).some(hasSubquery);
+}
+
+/** True when the request alone decides its value: constants, parameters, functions of them. */
+export function isRequestValue(expression: TypedExpression): boolean {
+  return !hasSubquery(expression) && isFree(needsOf(expression));
+}

@@ -1,0 +1,161 @@
+import { assert } from '../../assert.ts';
+import type { Typespace } from '../../values/type.ts';
+import type {
+  TypedDelete,
+  TypedExpression,
+  TypedInsert,
+  TypedQuery,
+  TypedRead,
+  TypedUpdate,
+  TypedWrite,
+} from '../check/typed.ts';
+import { makeFold } from './fold.ts';
+import type { Plan, PlanOptions, PlanParts, ReadPlan, WritePlan } from './plan.ts';
+import { Planner } from './planner.ts';
+import { type Statistics, unknownStatistics } from './statistics.ts';
+import { planInside, planSubqueries, planSubqueriesOfTuples } from './subquery.ts';
+
+export interface PlanRequest {
+  readonly types: Typespace;
+  /** What is known of the rows; without, plans do not depend on them. */
+  readonly statistics?: Statistics;
+  readonly options?: Partial<PlanOptions>;
+}
+
+/** Decides how a checked statement runs. */
+export function planStatement(statement: TypedRead, request: PlanRequest): ReadPlan;
+export function planStatement(statement: TypedWrite, request: PlanRequest): WritePlan;
+export function planStatement(statement: TypedRead | TypedWrite, request: PlanRequest): Plan;
+export function planStatement(statement: TypedRead | TypedWrite, request: PlanRequest): Plan {
+  const { types, statistics = unknownStatistics } = request;
+  const options = { useIndexes: true, optimise: true, ...request.options };
+  const fold = options.optimise ? makeFold(types) : (e: TypedExpression) => e;
+  const planner = new Planner(
+    { statistics, types, options, fold },
+    statement.slotCount,
+    statement.valueCount,
+  );
+  switch (statement.kind) {
+    case 'read':
+      return planRead(statement, planner);
+    case 'insert':
+      return planInsert(statement, planner);
+    case 'update':
+      return planUpdate(statement, planner);
+    case 'delete':
+      return planDelete(statement, planner);
+  }
+}
+
+function planRead(statement: TypedRead, planner: Planner): ReadPlan {
+  const { query } = statement;
+  planner.count(query);
+  const rows = planner.query(query);
+  planSubqueries(planner, rows);
+  return { kind: 'read', rows, columns: query.columns, ...partsOf(statement, planner) };
+}
+
+function planInsert(statement: TypedInsert, planner: Planner): WritePlan {
+  const { table, source, returning } = statement;
+  planner.tables.set(table.id, table);
+  if (returning !== undefined) planner.noteTable(returning.slot, table);
+  let plannedSource: Extract<WritePlan, { readonly kind: 'insert' }>['source'];
+  let items: readonly TypedExpression[] = [];
+  if (source.kind === 'values') {
+    for (const value of source.rows.flat()) countInside(planner, value);
+    for (const value of source.rows.flat()) planInside(planner, value, 1);
+    plannedSource = source;
+  } else {
+    const { query, columns } = source;
+    planner.count(query);
+    const rows = planner.query(query);
+    planSubqueries(planner, rows);
+    const slot = planner.slotFor(query.columns);
+    plannedSource = { kind: 'query', rows, slot };
+    items = columns.map((column): TypedExpression => {
+      const output = query.columns[column];
+      assert(output !== undefined, 'a column of the query fills each column');
+      return { kind: 'column', slot, column, ...output };
+    });
+  }
+  planReturning(statement, planner);
+  const parts = partsOf(statement, planner);
+  return { kind: 'insert', table, source: plannedSource, items, returning, ...parts };
+}
+
+function planUpdate(statement: TypedUpdate, planner: Planner): WritePlan {
+  const { table, relation, assignments, where, returning } = statement;
+  planner.noteTable(relation.slot, table);
+  countInside(planner, where);
+  for (const { value } of assignments) countInside(planner, value);
+  const input = planner.matching(relation, where);
+  planSubqueriesOfTuples(planner, input);
+  for (const { value } of assignments) planInside(planner, value, input.estimate.rows);
+  if (returning !== undefined) planner.noteTable(returning.slot, table);
+  planReturning(statement, planner);
+  const { slot } = relation;
+  const parts = partsOf(statement, planner);
+  return { kind: 'update', table, slot, input, assignments, returning, ...parts };
+}
+
+function planDelete(statement: TypedDelete, planner: Planner): WritePlan {
+  const { table, relation, where, returning } = statement;
+  planner.noteTable(relation.slot, table);
+  countInside(planner, where);
+  const input = planner.matching(relation, where);
+  planSubqueriesOfTuples(planner, input);
+  if (returning !== undefined) planner.noteTable(returning.slot, table);
+  planReturning(statement, planner);
+  const { slot } = relation;
+  return { kind: 'delete', table, slot, input, returning, ...partsOf(statement, planner) };
+}
+
+function planReturning({ returning }: TypedWrite, planner: Planner): void {
+  for (const item of returning?.items ?? []) countInside(planner, item);
+  for (const item of returning?.items ?? []) planInside(planner, item, 1);
+}
+
+/** Counts the common tables in the subqueries of an expression. */
+function countInside(planner: Planner, expression: TypedExpression | undefined): void {
+  if (expression === undefined) return;
+  const holder: TypedQuery = {
+    body: {
+      kind: 'block',
+      relations: [],
+      joins: [],
+      where: undefined,
+      grouping: undefined,
+      having: undefined,
+      items: [expression],
+      isDistinct: false,
+    },
+    order: [],
+    limit: undefined,
+    offset: undefined,
+    columns: [],
+    outerSlots: [],
+  };
+  planner.count(holder);
+}
+
+function partsOf(
+  { valueCount, parameters, views }: TypedRead | TypedWrite,
+  planner: Planner,
+): PlanParts {
+  // Planning the subqueries of one common table can bring up another.
+  for (let planned = 0; planned < planner.commonTables.size; ) {
+    const all = [...planner.commonTables.values()];
+    for (const rows of all.slice(planned)) planSubqueries(planner, rows);
+    planned = all.length;
+  }
+  const { slots, tables, subqueries, commonTables } = planner;
+  return {
+    slots,
+    valueCount,
+    parameters,
+    views,
+    tables: [...tables.values()],
+    subqueries,
+    commonTables,
+  };
+}

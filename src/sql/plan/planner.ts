@@ -1,0 +1,341 @@
+import { assert, present } from '../../assert.ts';
+import type { TableSpec } from '../../schema/catalog.ts';
+import type { Typespace } from '../../values/type.ts';
+import type {
+  OrderKey,
+  OutputColumn,
+  TypedBlock,
+  TypedExpression,
+  TypedQuery,
+  TypedRelation,
+} from '../check/typed.ts';
+import { optionInnerType } from '../functions/convert.ts';
+import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from './expression.ts';
+import { type FlatBlock, type FlatRelation, flattenBlock } from './flatten.ts';
+import { filtered, joinRelations } from './join-order.ts';
+import { extremeByIndex, orderedByIndex } from './order-by-index.ts';
+import type {
+  AggregatePlan,
+  PlanOptions,
+  RowsPlan,
+  SlotPlan,
+  SortKey,
+  SubqueryPlan,
+  TuplesPlan,
+} from './plan.ts';
+import type { Statistics } from './statistics.ts';
+
+export interface PlannerScope {
+  readonly statistics: Statistics;
+  readonly types: Typespace;
+  readonly options: PlanOptions;
+  readonly fold: (expression: TypedExpression) => TypedExpression;
+}
+
+/** Plans the queries of one statement; collects what they share. */
+export class Planner {
+  readonly scope: PlannerScope;
+  readonly slots: SlotPlan[] = [];
+  readonly tables = new Map<number, TableSpec>();
+  readonly subqueries = new Map<TypedSubquery, SubqueryPlan>();
+  readonly commonTables = new Map<number, RowsPlan>();
+  readonly #commonUses = new Map<number, number>();
+  #nextSlot: number;
+  #nextValue: number;
+  /** More than zero: what is planned is asked again and again, for different outer rows. */
+  #correlated = 0;
+
+  constructor(scope: PlannerScope, slotCount: number, valueCount: number) {
+    this.scope = scope;
+    this.#nextSlot = slotCount;
+    this.#nextValue = valueCount;
+  }
+
+  /** To be called for each query of the statement before it is planned. */
+  count(query: TypedQuery): void {
+    const countRelation = ({ source }: TypedRelation): void => {
+      if (source.kind !== 'query' || source.commonTable === undefined) return;
+      const uses = this.#commonUses.get(source.commonTable) ?? 0;
+      this.#commonUses.set(source.commonTable, uses + 1);
+    };
+    const countInside = (e: TypedExpression): void => {
+      // `visitQuery` walks into subqueries, but shows relations of the outermost query only.
+      if (e.kind === 'subquery') visitQuery(e.query, () => undefined, countRelation);
+    };
+    visitQuery(query, countInside, countRelation);
+  }
+
+  /** `columns`: what the rows are to look like; only nullness may differ from the query's own. */
+  query(query: TypedQuery, columns: readonly OutputColumn[] = query.columns): RowsPlan {
+    const rows =
+      query.body.kind === 'block'
+        ? this.#block(query, query.body, columns)
+        : this.#ordered(this.#setOperation(query, columns), query.order, columns, query);
+    const { limit, offset } = query;
+    if (limit === undefined && offset === undefined) return rows;
+    const estimate = { ...rows.estimate, rows: Math.min(rows.estimate.rows, countOf(limit)) };
+    return { kind: 'limit', input: rows, limit, offset, estimate };
+  }
+
+  /** The rows of one table that satisfy conditions: what UPDATE and DELETE are about. */
+  matching(relation: TypedRelation, where: TypedExpression | undefined): TuplesPlan {
+    const block: TypedBlock = {
+      kind: 'block',
+      relations: [relation],
+      joins: [],
+      where,
+      grouping: undefined,
+      having: undefined,
+      items: [],
+      isDistinct: false,
+    };
+    return this.#tuples(this.#flatten(block, []));
+  }
+
+  slotFor(columns: readonly OutputColumn[]): number {
+    const slot = this.#nextSlot++;
+    this.slots[slot] = { kind: 'rows', columns };
+    return slot;
+  }
+
+  noteTable(slot: number, table: TableSpec): void {
+    this.slots[slot] = { kind: 'table', table };
+    this.tables.set(table.id, table);
+  }
+
+  /** Plans what is asked for different outer rows. */
+  correlated(query: TypedQuery): RowsPlan {
+    this.#correlated++;
+    const rows = this.query(query);
+    this.#correlated--;
+    return rows;
+  }
+
+  flatten(block: TypedBlock): FlatBlock {
+    return this.#flatten(block, []);
+  }
+
+  /** The keys that a subquery hangs on, for all rows inside. */
+  keyRows(
+    block: FlatBlock,
+    keys: readonly TypedExpression[],
+    columns: readonly OutputColumn[],
+  ): RowsPlan {
+    const input = this.#tuples(block);
+    const { estimate } = input;
+    return { kind: 'project', input, items: keys, columns, wholeSlot: undefined, estimate };
+  }
+
+  /** The groups of a block. */
+  groupRows(
+    block: FlatBlock,
+    items: readonly TypedExpression[],
+    columns: readonly OutputColumn[],
+  ): RowsPlan {
+    return this.#project(this.#grouped(block, this.#tuples(block)), items, columns);
+  }
+
+  /** Numbers for so many values that grouping computes; the first of them. */
+  newValues(count: number): number {
+    const first = this.#nextValue;
+    this.#nextValue += count;
+    return first;
+  }
+
+  #flatten(block: TypedBlock, order: readonly OrderKey[]): FlatBlock {
+    const { options, fold } = this.scope;
+    const { optimise } = options;
+    return flattenBlock(block, order, { optimise, fold, commonUses: this.#commonUses });
+  }
+
+  #tuples(block: FlatBlock): TuplesPlan {
+    for (const { slot, source } of block.relations) {
+      if (source.kind === 'table') this.noteTable(slot, source.table);
+      else this.slots[slot] = { kind: 'rows', columns: source.query.columns };
+    }
+    return joinRelations(block, {
+      ...this.scope,
+      rowsOf: (relation) => this.#derived(relation),
+    });
+  }
+
+  #derived({ source }: FlatRelation): ReturnType<Parameters<typeof joinRelations>[1]['rowsOf']> {
+    assert(source.kind === 'query', 'a table is not derived');
+    const { query, commonTable } = source;
+    if (commonTable !== undefined && (this.#commonUses.get(commonTable) ?? 1) > 1) {
+      const rows = this.commonTables.get(commonTable) ?? this.query(query);
+      this.commonTables.set(commonTable, rows);
+      return { from: { kind: 'common', number: commonTable }, rows };
+    }
+    const isKept = this.#correlated > 0 && isFree(outerNeedsOf(query));
+    const rows = this.query(query);
+    return { from: { kind: 'rows', rows, isKept }, rows };
+  }
+
+  #block(query: TypedQuery, block: TypedBlock, columns: readonly OutputColumn[]): RowsPlan {
+    const flat = this.#flatten(block, query.order);
+    const counted = this.#countOfTable(flat, columns);
+    if (counted !== undefined) return counted;
+    const input = this.#grouped(flat, this.#tuples(flat));
+    const { items } = flat;
+    if (flat.isDistinct) {
+      const { estimate } = input;
+      const all = this.#project(input, items, columns);
+      const distinct: RowsPlan = { kind: 'distinct', input: all, columns, estimate };
+      return this.#ordered(distinct, flat.order, columns, query);
+    }
+    if (flat.order.length === 0) return this.#project(input, items, columns);
+    const keys = flat.order.map(({ key, ...order }): SortKey => {
+      if (key.kind === 'expression') return { ...order, expression: key.expression };
+      return { ...order, expression: present(items[key.column], 'an ordered column') };
+    });
+    const ordered = orderedByIndex(input, keys, this.scope.options, this.slots);
+    if (ordered !== undefined) return this.#project(ordered, items, columns);
+    return sorted(input, keys, { items, columns, query });
+  }
+
+  #project(
+    input: TuplesPlan,
+    items: readonly TypedExpression[],
+    columns: readonly OutputColumn[],
+  ): RowsPlan {
+    const { estimate } = input;
+    const wholeSlot = wholeSlotOf(items, columns, this.slots);
+    return { kind: 'project', input, items, columns, wholeSlot, estimate };
+  }
+
+  #grouped(block: FlatBlock, input: TuplesPlan): TuplesPlan {
+    const { grouping, having } = block;
+    if (grouping === undefined) return filtered(input, having === undefined ? [] : [having]);
+    const { rows, cost } = input.estimate;
+    const groups = grouping.keys.length === 0 ? 1 : Math.max(1, rows / 10);
+    const estimate = { rows: groups, cost: cost + rows };
+    const extreme = extremeByIndex(input, grouping, this.scope.options, this.slots);
+    const aggregate: AggregatePlan = {
+      kind: 'aggregate',
+      input: extreme ?? input,
+      grouping,
+      estimate,
+    };
+    return filtered(aggregate, having === undefined ? [] : [having]);
+  }
+
+  /** `SELECT COUNT(*)` of a table as a whole. */
+  #countOfTable(block: FlatBlock, columns: readonly OutputColumn[]): RowsPlan | undefined {
+    const { relations, grouping, items, having, conjuncts } = block;
+    const [only] = relations;
+    if (!this.scope.options.optimise || grouping === undefined || only === undefined) {
+      return undefined;
+    }
+    const { source, security, slot } = only;
+    if (relations.length > 1 || source.kind !== 'table' || security.length > 0) return undefined;
+    if (conjuncts.length > 0 || having !== undefined || block.order.length > 0) return undefined;
+    const [aggregate] = grouping.aggregates;
+    const [item] = items;
+    if (grouping.keys.length > 0 || grouping.aggregates.length !== 1 || items.length !== 1) {
+      return undefined;
+    }
+    if (aggregate?.argument !== undefined || item?.kind !== 'value') return undefined;
+    if (columns[0]?.isNullable !== false) return undefined;
+    this.noteTable(slot, source.table);
+    const { table } = source;
+    const rows = this.scope.statistics.rowCount(table);
+    return { kind: 'count', table, estimate: { rows: 1, cost: rows } };
+  }
+
+  #setOperation(query: TypedQuery, columns: readonly OutputColumn[]): RowsPlan {
+    const { body } = query;
+    assert(body.kind === 'setOperation', 'the body is a set operation');
+    const left = this.query(body.left, columns);
+    const right = this.query(body.right, columns);
+    const { operator, isAll } = body;
+    const rows = left.estimate.rows + (operator === 'union' ? right.estimate.rows : 0);
+    const cost = left.estimate.cost + right.estimate.cost;
+    return { kind: 'set', operator, isAll, left, right, columns, estimate: { rows, cost } };
+  }
+
+  /** Rows in the order of their columns: they take the detour over a slot. */
+  #ordered(
+    rows: RowsPlan,
+    order: readonly OrderKey[],
+    columns: readonly OutputColumn[],
+    query: TypedQuery,
+  ): RowsPlan {
+    if (order.length === 0) return rows;
+    const slot = this.slotFor(columns);
+    const items = columns.map(({ name, ...type }, column): TypedExpression => {
+      return { kind: 'column', slot, column, name, ...type };
+    });
+    const keys = order.map(({ key, ...rest }): SortKey => {
+      assert(key.kind === 'output', 'only columns of the answer order a set');
+      const item = present(items[key.column], 'an ordered column');
+      return { ...rest, expression: carriedBy(item, this.scope.types) };
+    });
+    const { estimate } = rows;
+    const input: TuplesPlan = {
+      kind: 'source',
+      slot,
+      name: 'result',
+      from: { kind: 'rows', rows, isKept: false },
+      access: { kind: 'scan' },
+      conditions: [],
+      secrecy: 'none',
+      estimate,
+    };
+    return sorted(input, keys, { items, columns, query });
+  }
+}
+
+/** An Option is ordered by what it carries, and none is null. */
+function carriedBy(item: TypedExpression, types: Typespace): TypedExpression {
+  const inner = optionInnerType(item.type, types);
+  if (inner === undefined) return item;
+  return { kind: 'variant', operand: item, tag: 0, type: inner, isNullable: true };
+}
+
+interface Answer {
+  readonly items: readonly TypedExpression[];
+  readonly columns: readonly OutputColumn[];
+  readonly query: TypedQuery;
+}
+
+function sorted(
+  input: TuplesPlan,
+  keys: readonly SortKey[],
+  { items, columns, query }: Answer,
+): RowsPlan {
+  const { limit, offset } = query;
+  const top = limit === undefined ? undefined : { limit, offset };
+  const { rows, cost } = input.estimate;
+  const estimate = { rows, cost: cost + rows * 2 };
+  return { kind: 'sort', input, keys, items, columns, top, estimate };
+}
+
+/** The slot of a table whose columns the items are, all of them, in order and unchanged. */
+function wholeSlotOf(
+  items: readonly TypedExpression[],
+  columns: readonly OutputColumn[],
+  slots: readonly (SlotPlan | undefined)[],
+): number | undefined {
+  const [first] = items;
+  if (first?.kind !== 'column') return undefined;
+  const slot = slots[first.slot];
+  if (slot?.kind !== 'table' || slot.table.columns.length !== items.length) return undefined;
+  const isWhole = items.every(
+    (item, at) =>
+      item.kind === 'column' &&
+      item.slot === first.slot &&
+      item.column === at &&
+      !item.isNullable &&
+      columns[at]?.isNullable === false,
+  );
+  return isWhole ? first.slot : undefined;
+}
+
+/** The value of a LIMIT, as far as planning can tell. */
+export function countOf(limit: TypedExpression | undefined): number {
+  if (limit?.kind !== 'constant' || limit.bytes === undefined) return Number.POSITIVE_INFINITY;
+  let value = 0;
+  for (let at = limit.bytes.length - 1; at >= 0; at--) value = value * 256 + (limit.bytes[at] ?? 0);
+  return value;
+}

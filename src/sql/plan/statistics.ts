@@ -1,0 +1,87 @@
+import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
+import { noRow, pageShift, type RowRef } from '../../store/row-ref.ts';
+import type { Table } from '../../store/table.ts';
+import { keyOf } from '../../store/transaction.ts';
+import type { SqlTables } from '../schema.ts';
+
+/** What the planner knows of the rows, at the moment of planning. */
+export interface Statistics {
+  rowCount(table: TableSpec): number;
+  /** Rows with one and the same key, on average; at least 1. */
+  rowsPerKey(table: TableSpec, index: IndexSpec): number;
+}
+
+/**
+ * Reads the numbers off the tables. In a table of at most `countedRowsMax` rows the keys are
+ * counted; in a larger one their number is estimated from a few rows.
+ */
+export function statisticsOf(tables: SqlTables, countedRowsMax: number = 100): Statistics {
+  const known = new Map<number, number>();
+  return {
+    rowCount: (spec) => tables.table(spec.id).rowCount,
+    rowsPerKey(spec, index) {
+      if (index.isUnique) return 1;
+      const before = known.get(index.id);
+      if (before !== undefined) return before;
+      const table = tables.table(spec.id);
+      const isCounted = table.rowCount <= countedRowsMax;
+      const found = isCounted ? countBuckets(table, index) : sampleBucket(table, index);
+      known.set(index.id, found);
+      return found;
+    },
+  };
+}
+
+/** For plans that must not depend on what the tables hold. */
+export const unknownStatistics: Statistics = {
+  rowCount: () => 1_000,
+  rowsPerKey: (_table, index) => (index.isUnique ? 1 : 10),
+};
+
+/** Rows by number of different keys. */
+function countBuckets(table: Table, { columns }: IndexSpec): number {
+  const keys = new Set<string>();
+  for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
+    keys.add(keyOf(table.shape, columns, table.pageOf(ref), table.offsetOf(ref)).join());
+  }
+  return keys.size === 0 ? 1 : table.rowCount / keys.size;
+}
+
+const sampleCount = 5;
+/** After a bucket of so many rows no more are looked at: finding them all takes its time. */
+const longBucket = 20_000;
+
+/** Long buckets are met more often than short ones, so the mean is the harmonic one. */
+function sampleBucket(table: Table, spec: IndexSpec): number {
+  const index = table.indexes.find((candidate) => candidate.spec.id === spec.id);
+  if (index === undefined || table.rowCount === 0) return 1;
+  let sum = 0;
+  let count = 0;
+  for (const ref of sampleRows(table)) {
+    const key = keyOf(table.shape, spec.columns, table.pageOf(ref), table.offsetOf(ref));
+    const size = table.scanPoint(index, key, key.length).length;
+    if (size === 0) continue;
+    sum += 1 / size;
+    count++;
+    if (size > longBucket) break;
+  }
+  return count === 0 ? 1 : Math.max(1, count / sum);
+}
+
+/** Some rows from all over the table. */
+function sampleRows(table: Table): readonly RowRef[] {
+  const pageCount = table.heap.bytes.length - 1;
+  const refs = new Set<RowRef>();
+  for (let at = 0; at < sampleCount; at++) {
+    const page = Math.floor((pageCount * at) / sampleCount);
+    let ref = table.nextRow(page === 0 ? noRow : (page << pageShift) | 0);
+    // Neighbours are often alike: go a little further for each sample.
+    for (let step = 0; step < at * 7 && ref !== noRow; step++) {
+      const next = table.nextRow(ref);
+      if (next === noRow) break;
+      ref = next;
+    }
+    if (ref !== noRow) refs.add(ref);
+  }
+  return [...refs];
+}

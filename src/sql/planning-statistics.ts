@@ -1,0 +1,43 @@
+import type { TableSpec } from '../schema/catalog.ts';
+import type { Rights } from './check/visibility.ts';
+import { type Statistics, statisticsOf, unknownStatistics } from './plan/statistics.ts';
+import type { SqlSchema, SqlTables } from './schema.ts';
+
+/**
+ * What a plan for callers with these rights may depend on. A table whose rows are hidden from them
+ * in part is of no size: how many rows there are must not show in the shape of a plan.
+ */
+export function planningStatistics(
+  schema: SqlSchema,
+  rights: Rights,
+  tables: SqlTables,
+): Statistics {
+  const known = statisticsOf(tables);
+  const statisticsFor = ({ id }: TableSpec): Statistics => {
+    const isSecret = !rights.bypassesFilters && schema.filters.has(id);
+    return isSecret ? unknownStatistics : known;
+  };
+  return {
+    rowCount: (table) => statisticsFor(table).rowCount(table),
+    rowsPerKey: (table, index) => statisticsFor(table).rowsPerKey(table, index),
+  };
+}
+
+/** How large the tables of a plan were when it was made. */
+export type PlannedSizes = readonly { readonly id: number; readonly rowCount: number }[];
+
+export function sizesOf(specs: readonly TableSpec[], tables: SqlTables): PlannedSizes {
+  return specs.map(({ id }) => ({ id, rowCount: tables.table(id).rowCount }));
+}
+
+/** True when a table has grown or shrunk so much that another plan may be the better one. */
+export function isOutgrown(sizes: PlannedSizes, tables: SqlTables): boolean {
+  return sizes.some(({ id, rowCount }) => {
+    const now = tables.table(id).rowCount;
+    return Math.max(now, rowCount) > growthMax * Math.min(now, rowCount) + smallRowCount;
+  });
+}
+
+const growthMax = 8;
+/** Among so few rows every plan is good. */
+const smallRowCount = 1_000;

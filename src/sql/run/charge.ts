@@ -1,0 +1,25 @@
+import { limits } from '../../limits.ts';
+import { overBudget } from '../failure.ts';
+import type { QueryValue } from '../functions/function.ts';
+import type { Frame } from './frame.ts';
+
+/**
+ * Counts work with a long value as rows, so that the clock is looked at in time: 512 characters
+ * cost about as much as one row. Throws `SqlFailure` when a single row takes far too much.
+ */
+export function charge(frame: Frame, length: number): void {
+  if (length < lengthOfOneRow || frame.ticks === undefined) return;
+  frame.ticks -= Math.floor(length / lengthOfOneRow);
+  if (frame.ticks >= -limits.sqlRowWorkMax) return;
+  throw overBudget(
+    'One row takes more work with long texts than a statement may spend without a pause; ' +
+      'use shorter texts or fewer functions on them',
+  );
+}
+
+/** How long a value is, if it is one of those that can be long. */
+export function lengthOf(value: QueryValue): number {
+  return typeof value === 'string' || value instanceof Uint8Array ? value.length : 0;
+}
+
+const lengthOfOneRow = 512;

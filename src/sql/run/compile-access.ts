@@ -1,0 +1,234 @@
+import { assert, present, unreachable } from '../../assert.ts';
+import type { IndexSpec } from '../../schema/catalog.ts';
+import type { RangeRequest } from '../../store/key-range.ts';
+import { RefList } from '../../store/ref-list.ts';
+import { offsetOf } from '../../store/row-heap.ts';
+import { noRow, type RowRef, type RowRefs } from '../../store/row-ref.ts';
+import type { RowShape } from '../../store/row-shape.ts';
+import type { Table } from '../../store/table.ts';
+import type { Index } from '../../store/table-index.ts';
+import { BinaryWriter } from '../../values/binary-writer.ts';
+import { encodedComparatorOf } from '../../values/compare-encoded.ts';
+import type { TypedExpression } from '../check/typed.ts';
+import type { TypedSubquery } from '../plan/expression.ts';
+import type { Access, AccessBound } from '../plan/plan.ts';
+import { compileCondition } from './compile-condition.ts';
+import type { CompileContext } from './compile-context.ts';
+import { compileKey, type KeyWriter } from './compile-key.ts';
+import type { ExecutionState } from './execution-state.ts';
+import { locatorOf } from './row-layout.ts';
+import type { RefFinder } from './table-source.ts';
+
+export interface AccessContext {
+  readonly context: CompileContext;
+  readonly shape: RowShape;
+  /** Number of the table, and the slot that shows its rows. */
+  readonly number: number;
+  readonly slot: number;
+  /** Encoded values that an uncorrelated `IN (SELECT …)` answers; `undefined`: it failed. */
+  readonly answersOf: (subquery: TypedSubquery, state: ExecutionState) => Iterable<Uint8Array>;
+  readonly answerCountOf: (subquery: TypedSubquery, state: ExecutionState) => number;
+}
+
+/** Finds the row of a unique index; `noRow` if there is none. */
+export function compileUnique(
+  access: Extract<Access, { readonly kind: 'point' }>,
+  { context, number }: AccessContext,
+): (state: ExecutionState) => RowRef {
+  const { index: spec, keys } = access;
+  const writeKey = compileKey(keys, context);
+  const writer = new BinaryWriter(64);
+  return (state) => {
+    writer.reset();
+    if (!writeKey(state, writer)) return noRow;
+    const table = state.table(number);
+    const index = indexOf(table, spec);
+    if (state.pins !== undefined) {
+      return lookUp(state, number, index, writer)[0] ?? noRow;
+    }
+    const ref = table.find(index, writer.source, writer.length);
+    assert(ref !== -3, 'a planned key is a key of its index');
+    return ref === -1 ? noRow : ref;
+  };
+}
+
+export function compileRefs(access: Access, options: AccessContext): RefFinder {
+  switch (access.kind) {
+    case 'scan':
+      return () => undefined;
+    case 'point':
+      return compilePoints(access.index, [access.keys], options);
+    case 'points':
+      return compilePoints(access.index, access.keys, options);
+    case 'among':
+      return compileAmong(access, options);
+    case 'range':
+      return compileRange(access, options);
+    default:
+      return unreachable(access);
+  }
+}
+
+function compilePoints(
+  spec: IndexSpec,
+  keys: readonly (readonly TypedExpression[])[],
+  { context, number }: AccessContext,
+): RefFinder {
+  const writers = keys.map((key) => compileKey(key, context));
+  const writer = new BinaryWriter(64);
+  const [only] = writers;
+  if (only !== undefined && writers.length === 1) {
+    return (state) => {
+      writer.reset();
+      if (!only(state, writer)) return noRefs;
+      return lookUp(state, number, indexOf(state.table(number), spec), writer);
+    };
+  }
+  return (state) => {
+    const index = indexOf(state.table(number), spec);
+    const found = new RefList();
+    const seen = new Set<string>();
+    for (const writeKey of writers) {
+      writer.reset();
+      if (!writeKey(state, writer) || !isNew(seen, writer.view())) continue;
+      for (const ref of lookUp(state, number, index, writer)) found.push(ref);
+    }
+    return found.take();
+  };
+}
+
+function isNew(seen: Set<string>, key: Uint8Array): boolean {
+  const text = key.join();
+  if (seen.has(text)) return false;
+  seen.add(text);
+  return true;
+}
+
+/** Above this share of all rows, looking each of them up costs more than a scan. */
+const amongShareMax = 0.25;
+
+function compileAmong(
+  { index: spec, subquery }: Extract<Access, { readonly kind: 'among' }>,
+  { number, answersOf, answerCountOf }: AccessContext,
+): RefFinder {
+  const writer = new BinaryWriter(64);
+  return (state) => {
+    const table = state.table(number);
+    if (answerCountOf(subquery, state) > table.rowCount * amongShareMax) return undefined;
+    const index = indexOf(table, spec);
+    const found = new RefList();
+    for (const key of answersOf(subquery, state)) {
+      writer.reset();
+      writer.raw(key);
+      for (const ref of lookUp(state, number, index, writer)) found.push(ref);
+    }
+    return found.take();
+  };
+}
+
+/** The rows with a key, at this moment or, after a pause, at the moment before it. */
+function lookUp(state: ExecutionState, number: number, index: Index, key: BinaryWriter): RowRefs {
+  const pin = state.pins?.[number];
+  if (pin !== undefined) return pin.lookUp(index, key.source, key.length);
+  return state.table(number).scanPoint(index, key.source, key.length);
+}
+
+/** Tags of the bounds of a range, see `store/key-range.ts`. */
+const includedTag = 0;
+const excludedTag = 1;
+const unboundedTag = 2;
+
+function compileRange(
+  access: Extract<Access, { readonly kind: 'range' }>,
+  options: AccessContext,
+): RefFinder {
+  const { index: spec, prefix, lower, upper, isDescending } = access;
+  const { context, number } = options;
+  const writePrefix = compileKey(prefix, context);
+  const writeLower = compileBound(lower, context);
+  const writeUpper = compileBound(upper, context);
+  const writer = new BinaryWriter(64);
+  const findPinned = compilePinnedRange(access, options);
+  return (state, countMax) => {
+    writer.reset();
+    if (!writePrefix(state, writer)) return noRefs;
+    const prefixLength = writer.length;
+    if (!writeLower(state, writer)) return noRefs;
+    const startLength = writer.length - prefixLength;
+    if (!writeUpper(state, writer)) return noRefs;
+    if (state.pins !== undefined) return findPinned(state);
+    const range: RangeRequest = {
+      bytes: writer.view(),
+      prefixColumns: prefix.length,
+      prefixLength,
+      startLength,
+      endLength: writer.length - prefixLength - startLength,
+    };
+    const table = state.table(number);
+    const index = indexOf(table, spec);
+    if (countMax !== undefined) return table.scanRange(index, range, { countMax, isDescending });
+    const refs = table.scanRange(index, range);
+    return isDescending ? refs.reverse() : refs;
+  };
+}
+
+function compileBound(bound: AccessBound | undefined, context: CompileContext): KeyWriter {
+  if (bound === undefined) {
+    return (_frame, writer) => {
+      writer.u8(unboundedTag);
+      return true;
+    };
+  }
+  const writeValue = compileKey([bound.value], context);
+  const tag = bound.isIncluded ? includedTag : excludedTag;
+  return (frame, writer) => {
+    writer.u8(tag);
+    return writeValue(frame, writer);
+  };
+}
+
+/** After a pause no index has the rows as they were in order: they are sifted and sorted. */
+function compilePinnedRange(
+  { index, conditions, isDescending }: Extract<Access, { readonly kind: 'range' }>,
+  { context, shape, number, slot }: AccessContext,
+): (state: ExecutionState) => RowRefs {
+  const tests = conditions.map((term) => compileCondition(term, context));
+  const steps = index.columns.map((column) => ({
+    locate: locatorOf(shape, column),
+    compare: encodedComparatorOf(
+      present(shape.columnTypes[column], 'type of an index column'),
+      shape.types,
+    ),
+  }));
+  const sign = isDescending ? -1 : 1;
+  return (state) => {
+    const table = state.table(number);
+    const pin = present(state.pins?.[number], 'a pin of each table');
+    const found = new RefList();
+    for (let ref = pin.nextRow(noRow); ref !== noRow; ref = pin.nextRow(ref)) {
+      state.pages[slot] = table.pageOf(ref);
+      state.rows[slot] = offsetOf(ref);
+      if (tests.every((test) => test(state))) found.push(ref);
+    }
+    return found.take().sort((a, b) => {
+      for (const { locate, compare } of steps) {
+        const [left, right] = [table.pageOf(a), table.pageOf(b)];
+        const leftAt = locate(left, offsetOf(a));
+        const order = compare(left, leftAt, right, locate(right, offsetOf(b)));
+        if (order !== 0) return order * sign;
+      }
+      return 0;
+    });
+  };
+}
+
+function indexOf(table: Table, spec: IndexSpec): Index {
+  const { indexes } = table;
+  for (let at = 0; at < indexes.length; at++) {
+    const index = indexes[at] as Index;
+    if (index.spec.id === spec.id) return index;
+  }
+  assert(false, `index ${spec.name}, which was planned with, is there`);
+}
+
+const noRefs: RowRefs = new Int32Array(0);

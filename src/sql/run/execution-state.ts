@@ -1,0 +1,81 @@
+import { present } from '../../assert.ts';
+import type { Table } from '../../store/table.ts';
+import type { TablePin } from '../../store/table-pin.ts';
+import type { QueryValue } from '../functions/function.ts';
+import type { QueryBudget } from './budget.ts';
+import type { Frame } from './frame.ts';
+
+/** What one execution of a compiled plan knows; its operators share it. */
+export class ExecutionState implements Frame {
+  readonly pages: (Uint8Array | undefined)[];
+  readonly rows: number[];
+  /** The present row of each slot that shows a stored table. */
+  readonly refs: number[];
+  readonly values: QueryValue[];
+  readonly parameters: readonly (Uint8Array | undefined)[];
+  readonly nowMicros: bigint;
+  readonly budget: QueryBudget;
+  /** By the number that the compiled plan gives each table. */
+  readonly tables: readonly Table[];
+  /** Once the statement has paused: its tables as they were before. */
+  pins: readonly TablePin[] | undefined;
+  /** Rows that may be looked at before the clock is. */
+  ticks: number;
+  /** Answers of subqueries and common tables, by the number that the compiled plan gives them. */
+  readonly kept = new Map<number | string, unknown>();
+  readonly #isPausable: boolean;
+  #unpausable = 0;
+
+  constructor(options: {
+    readonly slotCount: number;
+    readonly parameters: readonly (Uint8Array | undefined)[];
+    readonly nowMicros: bigint;
+    readonly budget: QueryBudget;
+    readonly tables: readonly Table[];
+    /** False: it runs in one go, however long that takes. */
+    readonly isPausable: boolean;
+  }) {
+    const { slotCount, parameters, nowMicros, budget, tables } = options;
+    this.#isPausable = options.isPausable;
+    this.pages = new Array(slotCount).fill(undefined);
+    this.rows = new Array(slotCount).fill(0);
+    this.refs = new Array(slotCount).fill(0);
+    this.values = [];
+    this.parameters = parameters;
+    this.nowMicros = nowMicros;
+    this.budget = budget;
+    this.tables = tables;
+    this.ticks = budget.rowsPerCheck;
+  }
+
+  table(number: number): Table {
+    return present(this.tables[number], 'a table of the plan');
+  }
+
+  /**
+   * To be called when `ticks` has run out; true when the operator has to return `paused`. At least
+   * one row is looked at between two pauses, so nothing stands still.
+   */
+  mustPause(): boolean {
+    this.ticks = this.budget.rowsPerCheck;
+    if (!this.budget.check() || !this.#isPausable) return false;
+    if (this.#unpausable === 0) return true;
+    this.budget.stall();
+    return false;
+  }
+
+  /** After a pause: what is asked first must not pause again before it has done anything. */
+  resume(): void {
+    this.ticks = this.budget.rowsPerCheck + 1;
+  }
+
+  /** Runs what cannot pause: a subquery in the middle of an expression. */
+  withoutPause<Result>(run: () => Result): Result {
+    this.#unpausable++;
+    try {
+      return run();
+    } finally {
+      this.#unpausable--;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import { assert, present } from '../../assert.ts';
+import type { TablePin } from '../../store/table-pin.ts';
+import { optionType } from '../../values/special-types.ts';
+import type { NamedType, Typespace } from '../../values/type.ts';
+import type { OutputColumn, ParameterSpec } from '../check/typed.ts';
+import { invalid } from '../failure.ts';
+import type { PlanParts, ReadPlan } from '../plan/plan.ts';
+import type { SqlTables } from '../schema.ts';
+import type { QueryBudget } from './budget.ts';
+import { type Maker, PlanCompiler } from './compile-plan.ts';
+import { ExecutionState } from './execution-state.ts';
+import type { Measurements } from './measure.ts';
+import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
+import { ResultRows } from './result-rows.ts';
+import type { Stage } from './stages.ts';
+
+export interface ReadResult {
+  readonly columns: readonly NamedType[];
+  /** What refs in `columns` index; only recursive types have any. */
+  readonly types: Typespace;
+  /** Encoded rows, one after another, each the product of `columns`. */
+  readonly rows: Uint8Array;
+  readonly rowCount: number;
+}
+
+/** A read plan made ready to run any number of times, also at the same time. */
+export interface CompiledRead {
+  readonly plan: ReadPlan;
+  readonly types: Typespace;
+  readonly columns: readonly NamedType[];
+  readonly stages: readonly Stage[];
+  readonly make: Maker<Rows>;
+}
+
+export function compileRead(
+  plan: ReadPlan,
+  types: Typespace,
+  measurements?: Measurements,
+): CompiledRead {
+  const compiler = new PlanCompiler(plan, types, measurements);
+  const make = compiler.rows(plan.rows);
+  const columns = plan.columns.map(namedTypeOf);
+  return { plan, types, columns, stages: compiler.subqueries.stages, make };
+}
+
+/** What one execution is given. */
+export interface ExecutionRequest {
+  readonly tables: SqlTables;
+  /** Encoded values of the parameters of the plan; `undefined` is null. */
+  readonly parameters: readonly (Uint8Array | undefined)[];
+  readonly budget: QueryBudget;
+  /** The moment of the statement, microseconds since the Unix epoch. */
+  readonly nowMicros: bigint;
+}
+
+/** How a column of an answer is encoded. */
+export function namedTypeOf({ name, type, isNullable }: OutputColumn): NamedType {
+  return { name, type: isNullable ? optionType(type) : type };
+}
+
+/** Throws `SqlFailure` when a parameter is null where that has no meaning. */
+export function stateOf(
+  plan: PlanParts,
+  { tables, parameters, budget, nowMicros }: ExecutionRequest,
+  isPausable: boolean,
+): ExecutionState {
+  for (let at = 0; at < plan.parameters.length; at++) {
+    const { name, refusesNull } = plan.parameters[at] as ParameterSpec;
+    if (!refusesNull || parameters[at] !== undefined) continue;
+    throw invalid(`The parameter ${name ?? 'sender'} stands where NULL has no meaning`);
+  }
+  return new ExecutionState({
+    slotCount: plan.slots.length,
+    parameters,
+    nowMicros,
+    budget,
+    tables: plan.tables.map(({ id }) => tables.table(id)),
+    isPausable,
+  });
+}
+
+/**
+ * One run of a read, in slices: `run` goes on until all rows are there or the slice of the budget
+ * is over. Before the first pause the tables are pinned, so that the rows are those of one moment.
+ * Whoever makes an execution disposes of it.
+ */
+export class ReadExecution {
+  readonly #compiled: CompiledRead;
+  readonly #state: ExecutionState;
+  readonly #rows: Rows;
+  readonly #result = new ResultRows();
+  #pins: TablePin[] = [];
+  #stage = 0;
+  #isOpen = false;
+  #isDone = false;
+
+  constructor(compiled: CompiledRead, request: ExecutionRequest) {
+    this.#compiled = compiled;
+    this.#state = stateOf(compiled.plan, request, true);
+    this.#rows = compiled.make(this.#state);
+  }
+
+  /** Throws `SqlFailure`, or what a pin throws when its rows were taken away meanwhile. */
+  run(): 'done' | 'paused' {
+    assert(!this.#isDone, 'an execution ends once');
+    const step = this.#slice();
+    if (step === paused) {
+      this.#pin();
+      return 'paused';
+    }
+    this.#isDone = true;
+    this.dispose();
+    return 'done';
+  }
+
+  #slice(): Step {
+    const { budget } = this.#state;
+    budget.startSlice();
+    try {
+      if (this.#pins.length > 0) this.#resume();
+      return this.#go();
+    } catch (error) {
+      this.dispose();
+      throw error;
+    } finally {
+      budget.endSlice();
+    }
+  }
+
+  result(): ReadResult {
+    assert(this.#isDone, 'a result is asked for when all rows are there');
+    const { columns, types } = this.#compiled;
+    const { rowCount } = this.#result;
+    return { columns, types, rows: this.#result.finish(), rowCount };
+  }
+
+  /** Lets the pinned rows go; a second time does nothing. */
+  dispose(): void {
+    for (const pin of this.#pins) pin.release();
+    this.#pins = [];
+  }
+
+  #go(): Step {
+    const { stages } = this.#compiled;
+    while (this.#stage < stages.length) {
+      const stage = present(stages[this.#stage], 'a stage');
+      if (stage.run(this.#state) === paused) return paused;
+      this.#stage++;
+    }
+    const rows = this.#rows;
+    if (!this.#isOpen) rows.open();
+    this.#isOpen = true;
+    const result = this.#result;
+    for (;;) {
+      const step = rows.next();
+      if (step !== rowReady) return step === paused ? paused : ended;
+      rows.write(result);
+      result.endRow();
+    }
+  }
+
+  #pin(): void {
+    if (this.#pins.length > 0) return;
+    this.#pins = this.#state.tables.map((table) => table.pin());
+    this.#state.pins = this.#pins;
+  }
+
+  #resume(): void {
+    for (const pin of this.#pins) pin.requireValid();
+    this.#state.resume();
+  }
+}

@@ -1,0 +1,163 @@
+import { present } from '../../assert.ts';
+import { BinaryWriter } from '../../values/binary-writer.ts';
+import type { TypedExpression } from '../check/typed.ts';
+import type { QueryValue } from '../functions/function.ts';
+import { scalarOfKind, valueKindOf } from '../functions/value-kind.ts';
+import type { CompileContext, Evaluator } from './compile-context.ts';
+import { compileExpression } from './compile-expression.ts';
+import { compileKey } from './compile-key.ts';
+import type { Frame } from './frame.ts';
+import { locatorOf } from './row-layout.ts';
+
+/**
+ * What stands for values in a `Map`: equal for equal values, different for different ones. A number
+ * that is small enough is never a bigint, whatever its type.
+ */
+export type KeyPart = QueryValue;
+
+/** The key of the present row; `undefined` when a part of it is null. */
+export type HashKey = (frame: Frame) => KeyPart | undefined;
+
+/** Null is equal to nothing: for joins. */
+export function compileHashKey(
+  expressions: readonly TypedExpression[],
+  context: CompileContext,
+): HashKey {
+  const parts = expressions.map((expression) => compilePart(expression, context));
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1) return (frame) => first(frame) ?? undefined;
+  return (frame) => {
+    let key = '';
+    for (const part of parts) {
+      const value = part(frame);
+      if (value === null) return undefined;
+      key += textOfPart(value);
+    }
+    return key;
+  };
+}
+
+/** Null is equal to null: for groups. */
+export function compileMapKey(
+  expressions: readonly TypedExpression[],
+  context: CompileContext,
+): (frame: Frame) => KeyPart {
+  const parts = expressions.map((expression) => compilePart(expression, context));
+  const [first] = parts;
+  if (first !== undefined && parts.length === 1) return first;
+  return (frame) => {
+    let key = '';
+    for (const part of parts) key += textOfPart(part(frame));
+    return key;
+  };
+}
+
+/** Parts in a row are not mistaken for others: one key has one type for each part. */
+function textOfPart(part: KeyPart): string {
+  switch (typeof part) {
+    case 'string':
+      return `${part.length}:${part}`;
+    case 'object':
+      return 'n;';
+    default:
+      return `${part};`;
+  }
+}
+
+function compilePart(expression: TypedExpression, context: CompileContext): Evaluator {
+  const kind = valueKindOf(expression.type, context.types);
+  const scalar = scalarOfKind(kind);
+  if (scalar === 'i64' || scalar === 'u64') {
+    const direct = compileLongColumn(expression, scalar === 'i64', context);
+    if (direct !== undefined) return direct;
+  }
+  if (scalar === undefined) {
+    const writeKey = compileKey([expression], context);
+    const writer = new BinaryWriter(64);
+    return (frame) => {
+      writer.reset();
+      return writeKey(frame, writer) ? binaryText(writer.view()) : null;
+    };
+  }
+  const evaluate = compileExpression(expression, context);
+  switch (scalar) {
+    case 'i64':
+    case 'u64':
+    case 'i128':
+    case 'u128':
+    case 'i256':
+    case 'u256':
+      return (frame) => {
+        const value = evaluate(frame);
+        return typeof value === 'bigint' ? shortNumber(value) : value;
+      };
+    case 'f32':
+    case 'f64':
+      // Zeros of both signs are equal.
+      return (frame) => {
+        const value = evaluate(frame);
+        return value === 0 ? 0 : value;
+      };
+    default:
+      return evaluate;
+  }
+}
+
+/** Keys made from values, for sets that are filled by one expression and asked by another. */
+export function keyPartOf(value: QueryValue): KeyPart {
+  if (typeof value === 'bigint') return shortNumber(value);
+  if (value instanceof Uint8Array) return binaryText(value);
+  return value === 0 ? 0 : value;
+}
+
+function shortNumber(value: bigint): number | bigint {
+  return value >= minSafe && value <= maxSafe ? Number(value) : value;
+}
+
+const minSafe = BigInt(Number.MIN_SAFE_INTEGER);
+const maxSafe = BigInt(Number.MAX_SAFE_INTEGER);
+
+/** A stored column of 64 bits, read without a bigint where the number is short. */
+function compileLongColumn(
+  expression: TypedExpression,
+  isSigned: boolean,
+  context: CompileContext,
+): Evaluator | undefined {
+  if (expression.kind !== 'column') return undefined;
+  const { slot, column } = expression;
+  const { shape, nullableColumns } = context.layoutOf(slot);
+  if (nullableColumns[column] === true) return undefined;
+  const locate = locatorOf(shape, column);
+  return ({ pages, rows }) => {
+    const bytes = pages[slot];
+    if (bytes === undefined) return null;
+    const at = locate(bytes, present(rows[slot], 'row of a slot'));
+    const low = readI32(bytes, at) >>> 0;
+    const high = isSigned ? readI32(bytes, at + 4) : readI32(bytes, at + 4) >>> 0;
+    if (high < highMax && high >= -highMax) {
+      const value = high * 0x1_0000_0000 + low;
+      if (value >= Number.MIN_SAFE_INTEGER) return value;
+    }
+    return BigInt(high) * 0x1_0000_0000n + BigInt(low);
+  };
+}
+
+/** Numbers with a smaller upper half are exact as doubles. */
+const highMax = 0x20_0000;
+
+function readI32(bytes: Uint8Array, at: number): number {
+  return (
+    (bytes[at] as number) |
+    ((bytes[at + 1] as number) << 8) |
+    ((bytes[at + 2] as number) << 16) |
+    ((bytes[at + 3] as number) << 24)
+  );
+}
+
+function binaryText(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += 4_096) {
+    text += String.fromCharCode(...bytes.subarray(at, at + 4_096));
+  }
+  return text;
+}

@@ -1,0 +1,229 @@
+import { SqlFailure } from '../failure.ts';
+import type { QueryValue } from '../functions/function.ts';
+import { ByteSink } from './byte-sink.ts';
+import type { Evaluator } from './compile-context.ts';
+import type { ExecutionState } from './execution-state.ts';
+import { type HashKey, type KeyPart, keyPartOf } from './hash-key.ts';
+import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
+
+/** What is answered before the first row of the statement is asked for, so that it can pause. */
+export interface Stage {
+  run(state: ExecutionState): Step;
+}
+
+/** Collects an answer, one row at a time. */
+export interface Collector<Answer> {
+  readonly answer: Answer;
+  open(): void;
+  /** `rowReady`: one more row was looked at. */
+  next(): Step;
+}
+
+/** A stage of a compiled plan: each execution has its answer once. */
+export class CompiledStage<Answer> implements Stage {
+  readonly #number: number;
+  readonly #begin: (state: ExecutionState) => Collector<Answer>;
+
+  /** `number`: under which an execution keeps it. */
+  constructor(number: number, begin: (state: ExecutionState) => Collector<Answer>) {
+    this.#number = number;
+    this.#begin = begin;
+  }
+
+  run(state: ExecutionState): Step {
+    return this.#running(state).run();
+  }
+
+  /** Throws what went wrong when it was answered: only who asks has to know. */
+  answerIn(state: ExecutionState): Answer {
+    const running = this.#finished(state);
+    if (running.failure !== undefined) throw running.failure;
+    return running.answer;
+  }
+
+  /** `undefined`: it failed. */
+  findAnswer(state: ExecutionState): Answer | undefined {
+    const running = this.#finished(state);
+    return running.failure === undefined ? running.answer : undefined;
+  }
+
+  #finished(state: ExecutionState): RunningStage<Answer> {
+    const running = this.#running(state);
+    if (!running.isDone) state.withoutPause(() => running.run());
+    return running;
+  }
+
+  #running(state: ExecutionState): RunningStage<Answer> {
+    const known = state.kept.get(this.#number);
+    if (known !== undefined) return known as RunningStage<Answer>;
+    const running = new RunningStage(this.#begin(state));
+    state.kept.set(this.#number, running);
+    return running;
+  }
+}
+
+class RunningStage<Answer> {
+  isDone = false;
+  failure: SqlFailure | undefined;
+  readonly #collector: Collector<Answer>;
+  #isOpen = false;
+
+  constructor(collector: Collector<Answer>) {
+    this.#collector = collector;
+  }
+
+  get answer(): Answer {
+    return this.#collector.answer;
+  }
+
+  run(): Step {
+    if (this.isDone) return ended;
+    try {
+      if (this.#go() === paused) return paused;
+    } catch (error) {
+      if (!(error instanceof SqlFailure) || error.error.code === 'sql.overBudget') throw error;
+      this.failure = error;
+    }
+    this.isDone = true;
+    return ended;
+  }
+
+  #go(): Step {
+    if (!this.#isOpen) this.#collector.open();
+    this.#isOpen = true;
+    for (;;) {
+      const step = this.#collector.next();
+      if (step !== rowReady) return step;
+    }
+  }
+}
+
+/** The first column of an encoded row. */
+export type Reader = (bytes: Uint8Array) => QueryValue;
+
+/** What rows are collected into; `add` answers false when no more are needed. */
+export interface RowAnswer {
+  add(row: ByteSink, state: ExecutionState): boolean;
+}
+
+export class RowCollector<Answer extends RowAnswer> implements Collector<Answer> {
+  readonly answer: Answer;
+  readonly #state: ExecutionState;
+  readonly #rows: Rows;
+  readonly #sink = new ByteSink();
+
+  constructor(state: ExecutionState, rows: Rows, answer: Answer) {
+    this.#state = state;
+    this.#rows = rows;
+    this.answer = answer;
+  }
+
+  open(): void {
+    this.#rows.open();
+  }
+
+  next(): Step {
+    const step = this.#rows.next();
+    if (step !== rowReady) return step;
+    this.#sink.reset();
+    this.#rows.write(this.#sink);
+    return this.answer.add(this.#sink, this.#state) ? rowReady : ended;
+  }
+}
+
+/** The values that IN looks among. */
+export class AnswerSet implements RowAnswer {
+  /** By what stands for the value, its encoding. */
+  readonly encoded = new Map<KeyPart, Uint8Array>();
+  readonly #read: Reader;
+  /** A nullable column has a tag in front of its value. */
+  readonly #valueStart: number;
+  #hasNull = false;
+
+  constructor(read: Reader, isNullable: boolean) {
+    this.#read = read;
+    this.#valueStart = isNullable ? 1 : 0;
+  }
+
+  add(row: ByteSink, state: ExecutionState): boolean {
+    const value = this.#read(row.bytes);
+    if (value === null) {
+      this.#hasNull = true;
+      return true;
+    }
+    const key = keyPartOf(value);
+    if (this.encoded.has(key)) return true;
+    state.budget.take(row.length + entryBytes);
+    this.encoded.set(key, row.bytes.slice(this.#valueStart, row.length));
+    return true;
+  }
+
+  has(operand: QueryValue): boolean | null {
+    if (this.encoded.size === 0 && !this.#hasNull) return false;
+    if (operand === null) return null;
+    if (this.encoded.has(keyPartOf(operand))) return true;
+    return this.#hasNull ? null : false;
+  }
+}
+
+/** What one remembered value costs, roughly. */
+const entryBytes = 80;
+
+interface KeyedTuples {
+  readonly tuples: Tuples;
+  readonly keyOf: HashKey;
+}
+
+/** The keys of tuples. */
+export class KeyCollector implements Collector<ReadonlySet<KeyPart>> {
+  readonly answer = new Set<KeyPart>();
+  readonly #state: ExecutionState;
+  readonly #source: KeyedTuples;
+
+  constructor(state: ExecutionState, source: KeyedTuples) {
+    this.#state = state;
+    this.#source = source;
+  }
+
+  open(): void {
+    this.#source.tuples.open();
+  }
+
+  next(): Step {
+    const { tuples, keyOf } = this.#source;
+    const step = tuples.next();
+    if (step !== rowReady) return step;
+    const key = keyOf(this.#state);
+    if (key === undefined || this.answer.has(key)) return rowReady;
+    this.#state.budget.take(entryBytes);
+    this.answer.add(key);
+    return rowReady;
+  }
+}
+
+/** The value of each key; there is one tuple for each. */
+export class GroupCollector implements Collector<ReadonlyMap<KeyPart, QueryValue>> {
+  readonly answer = new Map<KeyPart, QueryValue>();
+  readonly #state: ExecutionState;
+  readonly #source: KeyedTuples & { readonly evaluate: Evaluator };
+
+  constructor(state: ExecutionState, source: KeyedTuples & { readonly evaluate: Evaluator }) {
+    this.#state = state;
+    this.#source = source;
+  }
+
+  open(): void {
+    this.#source.tuples.open();
+  }
+
+  next(): Step {
+    const { tuples, keyOf, evaluate } = this.#source;
+    const step = tuples.next();
+    if (step !== rowReady) return step;
+    const key = keyOf(this.#state);
+    if (key === undefined) return rowReady;
+    this.#state.budget.take(entryBytes);
+    this.answer.set(key, evaluate(this.#state));
+    return rowReady;
+  }
+}

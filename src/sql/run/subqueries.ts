@@ -1,0 +1,260 @@
+import { assert, present, unreachable } from '../../assert.ts';
+import type { OutputColumn } from '../check/typed.ts';
+import { invalid, type SqlFailure } from '../failure.ts';
+import type { QueryValue } from '../functions/function.ts';
+import type { TypedSubquery } from '../plan/expression.ts';
+import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
+import { ByteSink } from './byte-sink.ts';
+import type { Evaluator } from './compile-context.ts';
+import { compileExpression } from './compile-expression.ts';
+import type { PlanCompiler } from './compile-plan.ts';
+import type { ExecutionState } from './execution-state.ts';
+import { compileHashKey, keyPartOf } from './hash-key.ts';
+import { type Rows, rowReady } from './operator.ts';
+import {
+  AnswerSet,
+  CompiledStage,
+  GroupCollector,
+  KeyCollector,
+  type Reader,
+  type RowAnswer,
+  RowCollector,
+  type Stage,
+} from './stages.ts';
+import { valueReaderOf } from './value-codec.ts';
+
+/** Rows that are looked at without a pause, about a millisecond's worth. */
+const deferredCostMax = 10_000;
+
+/** Subqueries inside expressions: how they are run, and what is kept of their answers. */
+export class CompiledSubqueries {
+  /** Those that are answered once, inner ones before the outer ones that ask them. */
+  readonly stages: Stage[] = [];
+  readonly #compiler: PlanCompiler;
+  readonly #plans: ReadonlyMap<TypedSubquery, SubqueryPlan>;
+  readonly #known = new Map<TypedSubquery, Evaluator>();
+  readonly #stageOf = new Map<TypedSubquery, CompiledStage<Answer>>();
+
+  constructor(compiler: PlanCompiler, plans: ReadonlyMap<TypedSubquery, SubqueryPlan>) {
+    this.#compiler = compiler;
+    this.#plans = plans;
+  }
+
+  compile(subquery: TypedSubquery): Evaluator {
+    const known = this.#known.get(subquery);
+    if (known !== undefined) return known;
+    const evaluator = this.#make(subquery);
+    this.#known.set(subquery, evaluator);
+    return evaluator;
+  }
+
+  /** The encoded values, each once, that `column IN (SELECT …)` may find in an index. */
+  answersOf(subquery: TypedSubquery, state: ExecutionState): Iterable<Uint8Array> {
+    const answer = this.#stage(subquery).answerIn(state);
+    assert(answer instanceof AnswerSet, 'values come from IN');
+    return answer.encoded.values();
+  }
+
+  answerCountOf(subquery: TypedSubquery, state: ExecutionState): number {
+    const answer = this.#stage(subquery).answerIn(state);
+    assert(answer instanceof AnswerSet, 'values come from IN');
+    return answer.encoded.size;
+  }
+
+  #make(subquery: TypedSubquery): Evaluator {
+    const plan = present(this.#plans.get(subquery), 'plan of a subquery');
+    switch (plan.kind) {
+      case 'once':
+        return this.#once(subquery);
+      case 'each':
+        return this.#each(subquery, plan);
+      case 'keyed':
+        return this.#keyed(plan);
+      case 'grouped':
+        return this.#grouped(subquery, plan);
+      default:
+        return unreachable(plan);
+    }
+  }
+
+  #stage(subquery: TypedSubquery): CompiledStage<Answer> {
+    const known = this.#stageOf.get(subquery);
+    if (known !== undefined) return known;
+    const plan = present(this.#plans.get(subquery), 'plan of a subquery');
+    assert(plan.kind === 'once', 'only what is asked once has stages');
+    const rows = this.#compiler.rows(plan.rows);
+    const read = this.#readerOf(plan.column);
+    const isNullable = plan.column?.isNullable === true;
+    const { mode } = subquery;
+    const stage = new CompiledStage<Answer>(this.#compiler.keepNumber(), (state) => {
+      const answer =
+        mode === 'in' ? new AnswerSet(read, isNullable) : new FirstAnswer(mode === 'exists', read);
+      return new RowCollector<Answer>(state, rows(state), answer);
+    });
+    this.#stageOf.set(subquery, stage);
+    this.#announce(stage, plan.rows);
+    return stage;
+  }
+
+  /** What is answered quickly waits until it is asked: maybe it never is. */
+  #announce(stage: Stage, rows: RowsPlan): void {
+    if (rows.estimate.cost > deferredCostMax) this.stages.push(stage);
+  }
+
+  #once(subquery: TypedSubquery): Evaluator {
+    const stage = this.#stage(subquery);
+    if (subquery.mode !== 'in') {
+      return (frame) => {
+        const answer = stage.answerIn(frame as ExecutionState);
+        assert(answer instanceof FirstAnswer, 'one value is answered');
+        return answer.value;
+      };
+    }
+    const operandOf = this.#operandOf(subquery);
+    return (frame) => {
+      const answer = stage.answerIn(frame as ExecutionState);
+      assert(answer instanceof AnswerSet, 'values come from IN');
+      return answer.has(operandOf(frame));
+    };
+  }
+
+  #each(
+    subquery: TypedSubquery,
+    { rows, column }: { rows: RowsPlan; column?: OutputColumn | undefined },
+  ): Evaluator {
+    const make = this.#compiler.rows(rows);
+    const read = this.#readerOf(column);
+    const number = this.#compiler.keepNumber();
+    const { mode } = subquery;
+    const operandOf = mode === 'in' ? this.#operandOf(subquery) : undefined;
+    const sink = new ByteSink();
+    return (frame) => {
+      const state = frame as ExecutionState;
+      let operator = state.kept.get(number) as Rows | undefined;
+      if (operator === undefined) {
+        operator = make(state);
+        state.kept.set(number, operator);
+      }
+      const operand = operandOf?.(frame);
+      return state.withoutPause(() => {
+        const running = operator as Rows;
+        running.open();
+        if (mode === 'exists') return running.next() === rowReady;
+        if (mode === 'scalar') return readOnly(running, sink, read);
+        return isAmong(running, operand ?? null, sink, read);
+      });
+    };
+  }
+
+  /** The keys that inner rows have, collected when the first outer row asks. */
+  #keyed(plan: Extract<SubqueryPlan, { readonly kind: 'keyed' }>): Evaluator {
+    const { context } = this.#compiler;
+    const { rows, keys } = plan;
+    assert(rows.kind === 'project', 'keys are projected');
+    const input = this.#compiler.tuples(rows.input);
+    const innerKey = compileHashKey(rows.items, context);
+    const outerKey = compileHashKey(keys, context);
+    const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
+      return new KeyCollector(state, { tuples: input(state), keyOf: innerKey });
+    });
+    this.#announce(stage, rows);
+    return (frame) => {
+      const key = outerKey(frame);
+      return key !== undefined && stage.answerIn(frame as ExecutionState).has(key);
+    };
+  }
+
+  /** The answers for all keys that inner rows have. */
+  #grouped(
+    subquery: TypedSubquery,
+    plan: Extract<SubqueryPlan, { readonly kind: 'grouped' }>,
+  ): Evaluator {
+    const { context } = this.#compiler;
+    const { rows } = plan;
+    assert(rows.kind === 'project', 'keys are projected');
+    const input = this.#compiler.tuples(rows.input);
+    const innerKey = compileHashKey(rows.items, context);
+    const evaluate = compileExpression(plan.value, context);
+    const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
+      return new GroupCollector(state, { tuples: input(state), keyOf: innerKey, evaluate });
+    });
+    this.#announce(stage, rows);
+    const absent = this.#each(subquery, { rows: plan.absent, column: plan.column });
+    const each = this.#each(subquery, { rows: plan.each, column: plan.column });
+    const outerKey = compileHashKey(plan.keys, context);
+    return (frame) => {
+      const answers = stage.findAnswer(frame as ExecutionState);
+      if (answers === undefined) return each(frame);
+      const key = outerKey(frame);
+      const answer = key === undefined ? undefined : answers.get(key);
+      return answer === undefined ? absent(frame) : answer;
+    };
+  }
+
+  #operandOf({ operand }: TypedSubquery): Evaluator {
+    return compileExpression(present(operand, 'operand of IN'), this.#compiler.context);
+  }
+
+  /** Reads the first column of an encoded row. */
+  #readerOf(column: OutputColumn | undefined): (bytes: Uint8Array) => QueryValue {
+    if (column === undefined) return () => null;
+    const read = valueReaderOf(column.type, this.#compiler.context.types);
+    if (!column.isNullable) return (bytes) => read(bytes, 0);
+    return (bytes) => (bytes[0] === 0 ? read(bytes, 1) : null);
+  }
+}
+
+function readOnly(rows: Rows, sink: ByteSink, read: Reader): QueryValue {
+  if (rows.next() !== rowReady) return null;
+  sink.reset();
+  rows.write(sink);
+  const value = read(sink.bytes);
+  if (rows.next() === rowReady) throw tooManyRows();
+  return value;
+}
+
+function tooManyRows(): SqlFailure {
+  return invalid('A subquery used as a value returned more than one row; add LIMIT 1 or aggregate');
+}
+
+/** IN: true, false, or null when only a null stands in the way of the answer. */
+function isAmong(rows: Rows, operand: QueryValue, sink: ByteSink, read: Reader): QueryValue {
+  const wanted = operand === null ? null : keyPartOf(operand);
+  let hasNull = false;
+  while (rows.next() === rowReady) {
+    if (operand === null) return null;
+    sink.reset();
+    rows.write(sink);
+    const value = read(sink.bytes);
+    if (value === null) hasNull = true;
+    else if (Object.is(keyPartOf(value), wanted)) return true;
+  }
+  return hasNull ? null : false;
+}
+
+type Answer = FirstAnswer | AnswerSet;
+
+/** The value of a scalar subquery, or whether there is a row at all. */
+class FirstAnswer implements RowAnswer {
+  value: QueryValue;
+  readonly #isExists: boolean;
+  readonly #read: Reader;
+  #isFound = false;
+
+  constructor(isExists: boolean, read: Reader) {
+    this.#isExists = isExists;
+    this.#read = read;
+    this.value = isExists ? false : null;
+  }
+
+  add(row: ByteSink): boolean {
+    if (this.#isExists) {
+      this.value = true;
+      return false;
+    }
+    if (this.#isFound) throw tooManyRows();
+    this.#isFound = true;
+    this.value = this.#read(row.bytes);
+    return true;
+  }
+}

@@ -1,0 +1,215 @@
+import { present } from '../../assert.ts';
+import { offsetOf } from '../../store/row-heap.ts';
+import { noRow, type RowRef, type RowRefs } from '../../store/row-ref.ts';
+import type { Table } from '../../store/table.ts';
+import type { ExecutionState } from './execution-state.ts';
+import type { Frame } from './frame.ts';
+import { ended, paused, rowReady, type Step, type Tuples } from './operator.ts';
+import type { Predicate } from './predicate.ts';
+
+/** What the rows of a table are sifted by. */
+export interface Sieve {
+  /** Over the bytes of the row alone. */
+  readonly predicate: ((state: ExecutionState) => Predicate | undefined) | undefined;
+  /** Over the frame, the row being in its slot. */
+  readonly condition: ((frame: Frame) => boolean) | undefined;
+}
+
+/** Which table, and which slot shows its rows. */
+export interface TableSlot {
+  readonly number: number;
+  readonly slot: number;
+}
+
+/** All rows of a table, in storage order. */
+export class TableScan implements Tuples {
+  readonly #state: ExecutionState;
+  readonly #table: Table;
+  readonly #number: number;
+  readonly #slot: number;
+  readonly #sieve: Sieve;
+  readonly #condition: ((frame: Frame) => boolean) | undefined;
+  #predicate: Predicate | undefined;
+  #ref: RowRef = noRow;
+
+  constructor(state: ExecutionState, { number, slot }: TableSlot, sieve: Sieve) {
+    this.#state = state;
+    this.#table = state.table(number);
+    this.#number = number;
+    this.#slot = slot;
+    this.#sieve = sieve;
+    this.#condition = sieve.condition;
+  }
+
+  open(): void {
+    this.#ref = noRow;
+    this.#predicate = this.#sieve.predicate?.(this.#state);
+  }
+
+  next(): Step {
+    const state = this.#state;
+    const table = this.#table;
+    const source = state.pins?.[this.#number] ?? table;
+    const predicate = this.#predicate;
+    const condition = this.#condition;
+    const slot = this.#slot;
+    const { pages, rows } = state;
+    let ref = this.#ref;
+    for (;;) {
+      if (--state.ticks <= 0 && state.mustPause()) {
+        this.#ref = ref;
+        return paused;
+      }
+      ref = source.nextRow(ref);
+      if (ref === noRow) return ended;
+      const page = table.pageOf(ref);
+      const row = offsetOf(ref);
+      if (predicate !== undefined && !predicate(page, row)) continue;
+      pages[slot] = page;
+      rows[slot] = row;
+      state.refs[slot] = ref;
+      if (condition !== undefined && !condition(state)) continue;
+      this.#ref = ref;
+      return rowReady;
+    }
+  }
+}
+
+/**
+ * Finds the rows to look at; `undefined`: too many, look at all of them. With `countMax` it may
+ * stop when it has so many; when there are fewer, they are all.
+ */
+export type RefFinder = (state: ExecutionState, countMax?: number) => RowRefs | undefined;
+
+/** What is fetched at first from a range: often that is all that is wanted of it. */
+const firstCount = 64;
+const growthFactor = 32;
+const wholeCount = 100_000;
+
+/** The rows that an index gives, in its order. */
+export class RefScan implements Tuples {
+  readonly #state: ExecutionState;
+  readonly #table: Table;
+  readonly #slot: number;
+  readonly #find: RefFinder;
+  readonly #isPartial: boolean;
+  readonly #sieve: Sieve;
+  readonly #all: TableScan;
+  #predicate: Predicate | undefined;
+  #refs: RowRefs | undefined;
+  #at = 0;
+  /** How many rows were asked for; infinite: all. */
+  #countMax = Number.POSITIVE_INFINITY;
+
+  constructor(state: ExecutionState, place: TableSlot, options: RefScanOptions) {
+    this.#state = state;
+    this.#table = state.table(place.number);
+    this.#slot = place.slot;
+    this.#find = options.find;
+    this.#isPartial = options.isPartial;
+    this.#sieve = options.sieve;
+    this.#all = new TableScan(state, place, options.sieve);
+  }
+
+  open(): void {
+    this.#countMax = this.#isPartial ? firstCount : Number.POSITIVE_INFINITY;
+    this.#refs = this.#find(this.#state, this.#isPartial ? firstCount : undefined);
+    this.#at = 0;
+    if (this.#refs === undefined) this.#all.open();
+    else this.#predicate = this.#sieve.predicate?.(this.#state);
+  }
+
+  next(): Step {
+    let refs = this.#refs;
+    if (refs === undefined) return this.#all.next();
+    const state = this.#state;
+    const table = this.#table;
+    const slot = this.#slot;
+    const predicate = this.#predicate;
+    const { condition } = this.#sieve;
+    for (;;) {
+      if (this.#at >= refs.length) {
+        if (refs.length < this.#countMax) return ended;
+        refs = this.#fetchMore(refs);
+        continue;
+      }
+      if (--state.ticks <= 0 && state.mustPause()) return paused;
+      const ref = refs[this.#at++] as number;
+      const page = table.pageOf(ref);
+      const row = offsetOf(ref);
+      if (predicate !== undefined && !predicate(page, row)) continue;
+      state.pages[slot] = page;
+      state.rows[slot] = row;
+      state.refs[slot] = ref;
+      if (condition === undefined || condition(state)) return rowReady;
+    }
+  }
+
+  /** Finds the range again, and more of it; what was shown is not shown again. */
+  #fetchMore(shown: RowRefs): RowRefs {
+    this.#countMax *= growthFactor;
+    const isWhole = this.#countMax > wholeCount || this.#state.pins !== undefined;
+    if (isWhole) this.#countMax = Number.POSITIVE_INFINITY;
+    const found = present(
+      this.#find(this.#state, isWhole ? undefined : this.#countMax),
+      'the rows of a range',
+    );
+    // After a pause the order of equal keys may be another one.
+    const known = this.#state.pins === undefined ? undefined : new Set(shown);
+    this.#refs = known === undefined ? found : found.filter((ref) => !known.has(ref));
+    this.#at = known === undefined ? shown.length : 0;
+    return this.#refs;
+  }
+}
+
+export interface RefScanOptions {
+  readonly find: RefFinder;
+  /** It heeds `countMax`. */
+  readonly isPartial: boolean;
+  readonly sieve: Sieve;
+}
+
+/** The only row that a unique index can give. */
+export class UniqueLookup implements Tuples {
+  readonly #state: ExecutionState;
+  readonly #table: Table;
+  readonly #slot: number;
+  readonly #find: (state: ExecutionState) => RowRef;
+  readonly #sieve: Sieve;
+  #ref: RowRef = noRow;
+
+  constructor(
+    state: ExecutionState,
+    { number, slot }: TableSlot,
+    find: (state: ExecutionState) => RowRef,
+    sieve: Sieve,
+  ) {
+    this.#state = state;
+    this.#table = state.table(number);
+    this.#slot = slot;
+    this.#find = find;
+    this.#sieve = sieve;
+  }
+
+  open(): void {
+    this.#ref = this.#find(this.#state);
+  }
+
+  next(): Step {
+    const ref = this.#ref;
+    if (ref === noRow) return ended;
+    const state = this.#state;
+    if (--state.ticks <= 0 && state.mustPause()) return paused;
+    this.#ref = noRow;
+    const page = this.#table.pageOf(ref);
+    const row = offsetOf(ref);
+    const predicate = this.#sieve.predicate?.(state);
+    if (predicate !== undefined && !predicate(page, row)) return ended;
+    const slot = this.#slot;
+    state.pages[slot] = page;
+    state.rows[slot] = row;
+    state.refs[slot] = ref;
+    const { condition } = this.#sieve;
+    return condition === undefined || condition(state) ? rowReady : ended;
+  }
+}

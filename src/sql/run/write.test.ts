@@ -1,0 +1,139 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { QueryLab } from '../../../test/sql/query-lab.ts';
+
+const u32 = { kind: 'u32' } as const;
+const i64 = { kind: 'i64' } as const;
+
+let lab: QueryLab;
+beforeEach(() => {
+  lab = new QueryLab([
+    { name: 't', columns: { id: u32, v: i64 }, indexes: ['unique:btree:id'] },
+    { name: 'bag', columns: { v: i64 } },
+    {
+      name: 'numbered',
+      columns: { id: { kind: 'u64' }, text: { kind: 'string' } },
+      indexes: ['unique:btree:id'],
+      autoIncrement: 'id',
+    },
+  ]);
+  lab.insert('t', [
+    [1, 10n],
+    [2, 20n],
+    [3, 30n],
+  ]);
+});
+
+function all(table: string): unknown[] {
+  return lab.rows(`SELECT * FROM ${table}`).sort();
+}
+
+describe('INSERT', () => {
+  it('[sql 3.2] does not count a row that is there already', () => {
+    const { inserted } = lab.write('INSERT INTO t (id, v) VALUES (1, 10), (4, 40)');
+    expect(inserted).toBe(1);
+    expect(all('t')).toHaveLength(4);
+  });
+
+  it('[sql 3.2] fails as a whole when a value is taken', () => {
+    expect(() => lab.write('INSERT INTO t (id, v) VALUES (4, 40), (1, 11)')).toThrow(
+      "IndexError: Unique constraint violation 't_id_idx_btree' in table 't': " +
+        'column(s): \'["id"]\' value: 1',
+    );
+    expect(all('t')).toHaveLength(3);
+  });
+
+  it('[sql 3.2] draws a value for a zero, and returns it', () => {
+    const sql = "INSERT INTO numbered (id, text) VALUES (0, 'a'), (0, 'b') RETURNING id, text";
+    expect(lab.write(sql).returned).toEqual([
+      [1n, 'a'],
+      [2n, 'b'],
+    ]);
+  });
+
+  it('computes all rows of a query before it writes the first', () => {
+    const { inserted, returned } = lab.write(
+      'INSERT INTO t (id, v) SELECT id + 10, v FROM t RETURNING id',
+    );
+    expect(inserted).toBe(3);
+    expect(returned).toEqual([[11], [12], [13]]);
+  });
+
+  it('takes the columns of a query in the order of the list', () => {
+    lab.write('INSERT INTO t (v, id) SELECT v + 1, id + 5 FROM t WHERE id = 1');
+    expect(all('t')).toContainEqual([6, 11n]);
+  });
+});
+
+describe('UPDATE', () => {
+  it('[sql 3.3] exchanges unique values within one statement', () => {
+    const { updated } = lab.write(
+      'UPDATE t SET id = CASE WHEN id = 1 THEN 2 ELSE 1 END WHERE id < 3',
+    );
+    expect(updated).toBe(2);
+    expect(all('t')).toEqual([
+      [1, 20n],
+      [2, 10n],
+      [3, 30n],
+    ]);
+  });
+
+  it('[sql 3.3] counts all rows that match, also those that become equal', () => {
+    lab.write('INSERT INTO bag (v) VALUES (1), (2), (3), (4), (5)');
+    expect(lab.write('UPDATE bag SET v = 2').updated).toBe(5);
+    expect(all('bag')).toEqual([[2n]]);
+  });
+
+  it('[sql 3.3] reads the old row in every assignment, and returns the new one', () => {
+    const { returned } = lab.write(
+      'UPDATE t SET v = v + id, id = id + 100 WHERE v > 10 RETURNING *',
+    );
+    expect([...returned].sort()).toEqual([
+      [102, 22n],
+      [103, 33n],
+    ]);
+  });
+
+  it('returns rows that stay the same, too', () => {
+    const { returned, updated } = lab.write('UPDATE t SET v = 20 WHERE id < 3 RETURNING id, v');
+    expect(updated).toBe(2);
+    expect([...returned].sort()).toEqual([
+      [1, 20n],
+      [2, 20n],
+    ]);
+  });
+
+  it('takes values from subqueries', () => {
+    lab.write('INSERT INTO bag (v) VALUES (1), (2)');
+    lab.write('UPDATE t SET v = v * 2 WHERE id IN (SELECT CAST(v AS U32) FROM bag)');
+    expect(all('t')).toEqual([
+      [1, 20n],
+      [2, 40n],
+      [3, 30n],
+    ]);
+  });
+
+  it('leaves everything as it was when a value does not fit', () => {
+    expect(() => lab.write('UPDATE t SET id = id - 2')).toThrow();
+    expect(all('t')).toHaveLength(3);
+  });
+});
+
+describe('DELETE', () => {
+  it('[sql 3.4] counts the rows it deletes', () => {
+    expect(lab.write('DELETE FROM t WHERE v >= 20').deleted).toBe(2);
+    expect(lab.write('DELETE FROM t').deleted).toBe(1);
+    expect(all('t')).toEqual([]);
+  });
+
+  it('returns what it deleted', () => {
+    const { returned } = lab.write('DELETE FROM t WHERE id <> 2 RETURNING v, id');
+    expect([...returned].sort()).toEqual([
+      [10n, 1],
+      [30n, 3],
+    ]);
+  });
+
+  it('sees the rows from before the statement in its subqueries', () => {
+    expect(lab.write('DELETE FROM t WHERE v < (SELECT MAX(v) AS m FROM t)').deleted).toBe(2);
+  });
+});

@@ -1,0 +1,97 @@
+import { assert } from '../../assert.ts';
+import type { ArithmeticOperator, Expression } from './ast.ts';
+import { parseOperand } from './parse-operand.ts';
+import { unsupported } from './refusal.ts';
+import type { TokenReader } from './token-reader.ts';
+
+/** How tightly the operators bind. Those that are not arithmetic are refused by their names. */
+const strengths: ReadonlyMap<string, number> = new Map([
+  ...['<=>', '~', '!~', '~*', '!~*', '~~', '!~~', '~~*'].map((text) => [text, 0] as const),
+  ...['|', '&', '#', '^', '<<', '>>', '||', '&&'].map((text) => [text, 1] as const),
+  ...['->', '->>', '#>>', '@', '=>', ':='].map((text) => [text, 1] as const),
+  ['+', 2],
+  ['-', 2],
+  ['*', 3],
+  ['/', 3],
+  ['%', 3],
+]);
+
+const arithmeticOperators: ReadonlySet<string> = new Set(['+', '-', '*', '/', '%', '||']);
+
+interface Operand {
+  readonly expression: Expression;
+  /** Tokens with the parentheses around it. */
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Operator {
+  readonly text: string;
+  readonly strength: number;
+}
+
+/**
+ * Operands with operators between them, each of which leans to the left. Operators wait on a stack
+ * until one that binds no tighter follows, so a long chain costs no stack of ours.
+ */
+export function parseOperation(reader: TokenReader): Expression {
+  const first = parseMarked(reader);
+  const operands = [first];
+  const operators: Operator[] = [];
+  for (;;) {
+    const operator = operatorAt(reader);
+    while (operators.length > 0 && strengthOf(operators.at(-1)) >= strengthOf(operator)) {
+      reduce(operands, operators);
+    }
+    if (operator === undefined) break;
+    reader.advance();
+    operators.push(operator);
+    operands.push(parseMarked(reader));
+  }
+  const [whole] = operands;
+  assert(whole !== undefined && operands.length === 1, 'every operator took two operands');
+  return whole.expression;
+}
+
+function parseMarked(reader: TokenReader): Operand {
+  const from = reader.mark();
+  const expression = parseOperand(reader);
+  return { expression, from, to: reader.mark() };
+}
+
+function operatorAt(reader: TokenReader): Operator | undefined {
+  const { kind, text } = reader.current;
+  const strength = kind === 'symbol' ? strengths.get(text) : undefined;
+  return strength === undefined ? undefined : { text, strength };
+}
+
+/** The end of the chain is looser than every operator. */
+function strengthOf(operator: Operator | undefined): number {
+  return operator === undefined ? -1 : operator.strength;
+}
+
+function reduce(operands: Operand[], operators: Operator[]): void {
+  const right = operands.pop();
+  const left = operands.pop();
+  const operator = operators.pop();
+  assert(left !== undefined && right !== undefined, 'there is one operand more than operators');
+  assert(operator !== undefined, 'the caller has seen an operator');
+  const span = { from: left.from, to: right.to };
+  operands.push({ expression: operation(operator.text, left, right), ...span });
+}
+
+function operation(operator: string, left: Operand, right: Operand): Expression {
+  const span = { from: left.from, to: right.to };
+  if (!isArithmetic(operator)) return unsupported(`Unsupported binary operator: ${operator}`, span);
+  return {
+    kind: 'arithmetic',
+    operator,
+    left: left.expression,
+    right: right.expression,
+    span,
+  };
+}
+
+function isArithmetic(text: string): text is ArithmeticOperator {
+  return arithmeticOperators.has(text);
+}

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import { refusalOf, treeOf } from '../../../test/sql/parsed.ts';
+
+const column = (...parts: readonly string[]) => ({ kind: 'column', parts });
+
+function refused(cases: Readonly<Record<string, string>>): void {
+  for (const [sql, message] of Object.entries(cases)) expect(refusalOf(sql), sql).toBe(message);
+}
+
+describe('INSERT', () => {
+  it('[sql §3.2] reads rows of values', () => {
+    expect(treeOf('INSERT INTO lib.t (a, "B") VALUES (-1, NULL), ($1, :x)')).toMatchObject({
+      kind: 'insert',
+      table: 'lib.t',
+      columns: ['a', 'B'],
+      source: {
+        kind: 'values',
+        rows: [
+          [{ kind: 'number', text: '-1' }, { kind: 'null' }],
+          [
+            { kind: 'parameter', name: '1' },
+            { kind: 'parameter', name: 'x' },
+          ],
+        ],
+      },
+      returning: undefined,
+    });
+    expect(treeOf("INSERT t VALUES (0xff, 'x', TRUE, TIMESTAMP '2025-01-01')")).toMatchObject({
+      columns: [],
+      source: {
+        rows: [
+          [{ kind: 'hex' }, { kind: 'string' }, { kind: 'boolean' }, { kind: 'typedLiteral' }],
+        ],
+      },
+    });
+    expect(treeOf('INSERT INTO t VALUES ()')).toMatchObject({ source: { rows: [[]] } });
+  });
+
+  it('reads queries', () => {
+    for (const query of [
+      'SELECT * FROM s',
+      '(SELECT b FROM s)',
+      'WITH x AS (SELECT 1) SELECT * FROM x',
+      'SELECT a FROM s UNION SELECT b FROM s ORDER BY a LIMIT 1',
+    ]) {
+      for (const columns of ['', '(a) ']) {
+        expect(treeOf(`INSERT INTO t ${columns}${query}`)).toMatchObject({
+          columns: columns === '' ? [] : ['a'],
+          source: { kind: 'query', query: { kind: 'query' } },
+        });
+      }
+    }
+  });
+
+  it('reads RETURNING, which is no alias there', () => {
+    const returning = [{ kind: 'everything' }];
+    for (const source of ['VALUES (1)', 'SELECT * FROM s', 'SELECT a', 'SELECT a FROM s x']) {
+      expect(treeOf(`INSERT INTO t (a) ${source} RETURNING *`)).toMatchObject({ returning });
+    }
+    expect(treeOf('INSERT INTO t (a) VALUES (1) RETURNING a, b + 1 AS c, t.*')).toMatchObject({
+      returning: [
+        { expression: column('a') },
+        { expression: { kind: 'arithmetic' }, alias: 'c' },
+        { kind: 'relation', relation: 't' },
+      ],
+    });
+    expect(treeOf('SELECT * FROM t returning')).toMatchObject({
+      query: { body: { from: { first: { alias: 'returning' } } } },
+    });
+  });
+
+  it('[sql §8.2] refuses other sources and values', () => {
+    refused({
+      'INSERT INTO t (a) VALUES (1) LIMIT 1': 'Unsupported INSERT expression: VALUES (1) LIMIT 1',
+      'INSERT INTO t (a) VALUES ROW(1)': 'Unsupported INSERT expression: VALUES ROW(1)',
+      'INSERT INTO t (a) VALUES (b)': 'Unsupported INSERT value: b',
+      'INSERT INTO t (a) VALUES (DEFAULT)': 'Unsupported INSERT value: DEFAULT',
+      'INSERT INTO t (a) VALUES ((1))': 'Unsupported INSERT value: (1)',
+      'INSERT INTO t (a) VALUES (1 + 1)': 'Unsupported INSERT value: 1 + 1',
+      'INSERT INTO t (a) VALUES (f(1))': 'Unsupported INSERT value: f(1)',
+      'INSERT INTO t (a) VALUES (1::int)': 'Unsupported INSERT value: 1::int',
+      'INSERT INTO t (a) VALUES ((SELECT 1))': 'Unsupported INSERT value: (SELECT 1)',
+      'INSERT INTO t (a) VALUES (:sender)': 'Unsupported literal expression: :sender',
+      'INSERT INTO t (a) VALUES (?)': 'Unsupported literal expression: ?',
+    });
+    for (const sql of [
+      'INSERT INTO t (a) VALUES (1) ON CONFLICT DO NOTHING',
+      'INSERT INTO t DEFAULT VALUES',
+      'INSERT INTO t AS x (a) VALUES (1)',
+      'INSERT OR REPLACE INTO t (a) VALUES (1)',
+      'INSERT IGNORE INTO t (a) VALUES (1)',
+    ]) {
+      expect(refusalOf(sql).toUpperCase(), sql).toBe(`Unsupported: ${sql}`.toUpperCase());
+    }
+  });
+});
+
+describe('UPDATE and DELETE', () => {
+  it('[sql §3.3] read assignments, the condition, RETURNING', () => {
+    const sql = 'UPDATE lib.t SET a = a + 1, "B" = NULL, x.c = $1 WHERE d RETURNING *, a';
+    expect(treeOf(sql)).toMatchObject({
+      kind: 'update',
+      table: 'lib.t',
+      assignments: [
+        { column: 'a', value: { kind: 'arithmetic' } },
+        { column: 'B', value: { kind: 'null' } },
+        { column: 'x.c', value: { kind: 'parameter' } },
+      ],
+      where: column('d'),
+      returning: [{ kind: 'everything' }, { expression: column('a') }],
+    });
+    expect(treeOf('DELETE FROM t WHERE a = :sender RETURNING a')).toMatchObject({
+      kind: 'delete',
+      table: 't',
+      where: { right: { kind: 'sender' } },
+      returning: [{}],
+    });
+    expect(treeOf('DELETE FROM "t"')).toMatchObject({ where: undefined, returning: undefined });
+  });
+
+  it('[sql §8.2] refuse values that need more than the row', () => {
+    const assigned = 'Unsupported column/variable assignment expression';
+    refused({
+      'UPDATE t SET a = :sender': 'Unsupported literal expression: :sender',
+      'UPDATE t SET a = f(:sender)': 'Unsupported literal expression: :sender',
+      'UPDATE t SET a = ?': 'Unsupported literal expression: ?',
+      'UPDATE t SET a = DEFAULT': `${assigned}: DEFAULT`,
+      'UPDATE t SET a = 1 + (SELECT b FROM s)': `${assigned}: 1 + (SELECT b FROM s)`,
+      'UPDATE t SET a = b IN (SELECT 1)': `${assigned}: b IN (SELECT 1)`,
+      'UPDATE t SET a = EXISTS (SELECT 1), b = 1': `${assigned}: EXISTS (SELECT 1)`,
+    });
+    expect(refusalOf('UPDATE t SET a = "DEFAULT" || default.x')).toBe('ok');
+  });
+
+  it('[sql §8.2] refuse other forms', () => {
+    for (const sql of [
+      'UPDATE t AS x SET a = 1',
+      'UPDATE t x SET a = 1',
+      'UPDATE t JOIN s ON a = b SET a = 1',
+      'UPDATE t SET a = 1 FROM s',
+      'UPDATE t SET (a, b) = (1, 2)',
+      'UPDATE t SET a = 1 ORDER BY a',
+      'UPDATE t SET a = 1 LIMIT 1',
+      'DELETE FROM t USING s WHERE t.a = s.a',
+      'DELETE FROM t LIMIT 1',
+    ]) {
+      expect(refusalOf(sql), sql).toBe(`Unsupported: ${sql}`);
+    }
+    refused({
+      'DELETE FROM t x': 'Unsupported table expression in DELETE: t x',
+      'DELETE FROM t AS x': 'Unsupported table expression in DELETE: t AS x',
+      'DELETE FROM t JOIN s ON t.a = s.a':
+        'Unsupported table expression in DELETE: t JOIN s ON t.a = s.a',
+      'DELETE FROM t, s': 'Multi-table DELETE is not supported',
+      'DELETE t, s FROM t': 'Multi-table DELETE is not supported',
+    });
+  });
+});
+
+describe('SET and SHOW', () => {
+  it('[sql §3.5] read one variable', () => {
+    for (const sql of ['SET row_limit = 5', 'SET SESSION row_limit TO 5']) {
+      expect(treeOf(sql)).toMatchObject({
+        kind: 'set',
+        variable: 'row_limit',
+        value: { kind: 'number', text: '5' },
+      });
+    }
+    expect(treeOf('SET local = $1')).toMatchObject({ variable: 'local', value: { name: '1' } });
+    expect(treeOf('SHOW row_limit')).toMatchObject({ kind: 'show', variable: 'row_limit' });
+  });
+
+  it('[sql §8.2] refuse other settings', () => {
+    refused({
+      'SET row_limit = five': 'Unsupported column/variable assignment expression: five',
+      'SET row_limit = 1 + 1': 'Unsupported column/variable assignment expression: 1 + 1',
+      'SET row_limit = NULL': 'Unsupported literal expression: NULL',
+      'SET row_limit = :sender': 'Unsupported literal expression: :sender',
+      'SET LOCAL row_limit = 5': 'Unsupported: SET LOCAL row_limit = 5',
+      'SET a = 1, b = 2': 'Unsupported: SET a = 1, b = 2',
+      'SET TIME ZONE LOCAL': 'Unsupported: SET TIME ZONE LOCAL',
+      'SHOW TABLES': 'Unsupported: SHOW TABLES',
+    });
+  });
+});

@@ -1,0 +1,47 @@
+import { present } from '../../assert.ts';
+import { invalid, type Place, type SqlFailure } from '../failure.ts';
+import type { Span } from './ast.ts';
+import { renderTokens } from './render.ts';
+import type { Token } from './token.ts';
+
+/** The text of a statement, taken apart: what the spans of its tree refer to. */
+export class SourceText {
+  readonly #sql: string;
+  readonly #tokens: readonly Token[];
+
+  /** `tokens` are all of `sql`, with `end` as the last one. */
+  constructor(sql: string, tokens: readonly Token[]) {
+    this.#sql = sql;
+    this.#tokens = tokens;
+  }
+
+  /** A part of the statement in the form in which errors show it. */
+  text(span: Span): string {
+    return renderTokens(this.#tokens.slice(span.from, span.to));
+  }
+
+  /** Where a part of the statement begins. */
+  place(span: Span): Place {
+    const at = Math.min(span.from, this.#tokens.length - 1);
+    return placeOf(this.#sql, present(this.#tokens[at], 'a token: the last one is `end`').start);
+  }
+}
+
+export function placeOf(sql: string, offset: number): Place {
+  let line = 1;
+  let lineStart = 0;
+  for (let at = sql.indexOf('\n'); at !== -1 && at < offset; at = sql.indexOf('\n', at + 1)) {
+    line++;
+    lineStart = at + 1;
+  }
+  let column = 1;
+  for (const _ of sql.slice(lineStart, offset)) column++;
+  return { line, column };
+}
+
+/** `what` is wrong at `offset`, a position in UTF-16 units. */
+export function syntaxError(what: string, sql: string, offset: number): SqlFailure {
+  const place = placeOf(sql, offset);
+  const { line, column } = place;
+  return invalid(`sql parser error: ${what} at Line: ${line}, Column ${column}`, { place });
+}

@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Person, Running } from './running.ts';
+import { written } from './written-module.ts';
+
+let running: Running;
+let owner: Person;
+
+const rowCount = 3_000;
+
+beforeAll(async () => {
+  running = await Running.start();
+  owner = await running.person();
+  const program = await written({
+    tables: { item: '{ public: true }, { id: t.u32().primaryKey(), n: t.i64() }' },
+    exports: `
+      export const fill = db.reducer({ count: t.u32() }, (ctx, { count }) => {
+        for (let id = 0; id < count; id++) ctx.db.item.insert({ id, n: BigInt(id) });
+      });
+      export const bump = db.reducer({ id: t.u32() }, (ctx, { id }) => {
+        const row = ctx.db.item.id.find(id);
+        if (row !== null) ctx.db.item.id.update({ id, n: row.n + 1_000_000n });
+      });
+    `,
+  });
+  const { status, text } = await running.upload('busy', program, owner);
+  if (status !== 200) throw new Error(text);
+  await called('fill', rowCount);
+}, 60_000);
+afterAll(() => running.stop());
+
+async function called(reducer: string, argument: number): Promise<void> {
+  const { status, text } = await running.call('busy', reducer, [argument], owner);
+  if (status >= 300) throw new Error(`${reducer}: ${status} ${text}`);
+}
+
+/** Looks at all pairs of rows: no index helps. */
+const longRead = `
+  SELECT COUNT(*) AS n, SUM(a.n + b.n) AS s FROM item AS a JOIN item AS b ON a.n + b.n >= 0`;
+const pairs = rowCount * rowCount;
+const sumOfPairs = pairs * (rowCount - 1);
+
+/** What the calls beside a read found. */
+interface Beside {
+  readonly readMillis: number;
+  readonly callMillis: readonly number[];
+  readonly row: unknown;
+}
+
+async function callsBeside(sql: string): Promise<Beside> {
+  const started = performance.now();
+  let readMillis: number | undefined;
+  const reading = running.rows('busy', sql, owner).then((rows) => {
+    readMillis = performance.now() - started;
+    return rows[0];
+  });
+  const callMillis: number[] = [];
+  for (let id = 0; readMillis === undefined; id = (id + 1) % rowCount) {
+    const begin = performance.now();
+    await called('bump', id);
+    callMillis.push(performance.now() - begin);
+  }
+  return { readMillis, callMillis, row: await reading };
+}
+
+describe('a long read over HTTP', () => {
+  it('lets calls through, and answers as of its first moment', async () => {
+    const { readMillis, callMillis, row } = await callsBeside(longRead);
+    expect(row).toEqual([pairs, [0, sumOfPairs]]);
+    const median = callMillis.toSorted((a, b) => a - b)[Math.floor(callMillis.length / 2)] ?? 0;
+    expect(callMillis.length).toBeGreaterThan(10);
+    expect(median).toBeLessThan(readMillis / 10);
+    expect(Math.max(...callMillis)).toBeLessThan(readMillis / 2);
+    const after = await running.rows('busy', 'SELECT SUM(n) AS s FROM item', owner);
+    expect(JSON.stringify(after)).not.toBe(JSON.stringify([[[0, sumOfPairs / rowCount / 2]]]));
+  });
+
+  it('sorts and groups between calls too', async () => {
+    const sql = `
+      SELECT a.n % 7 AS k, COUNT(*) AS n FROM item AS a JOIN item AS b ON a.n <= b.n
+      GROUP BY a.n % 7 ORDER BY n DESC, k LIMIT 1`;
+    const { readMillis, callMillis } = await callsBeside(sql);
+    expect(callMillis.length).toBeGreaterThan(5);
+    expect(Math.max(...callMillis)).toBeLessThan(readMillis / 2);
+  });
+});
