@@ -6,7 +6,7 @@ import type { QueryRows } from '../../live/live-update.ts';
 import { PreparedQuery } from '../../live/prepared-query.ts';
 import { joinedRows, RowsReader } from '../../live/read-rows.ts';
 import { invalid, SqlFailure } from '../../sql/failure.ts';
-import { rightsOf } from '../../sql/next/check/visibility.ts';
+import { rightsOf } from '../../sql/check/visibility.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
   Caller,

@@ -1,4 +1,4 @@
-import type { Rights } from '../../sql/next/check/visibility.ts';
+import type { Rights } from '../../sql/check/visibility.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 
 /** `SELECT * FROM *`: everything that the caller may read. */
