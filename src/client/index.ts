@@ -1,6 +1,107 @@
 /**
  * The client library: connect to a database, call its reducers, keep the rows of queries at hand.
+ * `connect` types a connection by the module itself; `DbConnectionBuilder` and the functions beside
+ * it are what generated bindings are made of.
  *
  * @module
  */
-export { connect } from './client.ts';
+export { ColumnBuilder, TypeBuilder } from '../declare/builder.ts';
+export type {
+  Infer,
+  InferTypeOfRow,
+  InferTypeOfTypeBuilder,
+} from '../declare/infer.ts';
+export { toCamelCase, toPascalCase } from '../declare/names.ts';
+export { isRowTypedQuery, isTypedQuery, toSql } from '../declare/query.ts';
+export {
+  and,
+  BooleanExpr,
+  evaluateBooleanExpr,
+  literal,
+  not,
+  or,
+} from '../declare/query-expression.ts';
+export type { Query, RowTypedQuery, TableRef } from '../declare/query-types.ts';
+export { type Bound, Range } from '../declare/range.ts';
+export { t } from '../declare/t.ts';
+export { table } from '../declare/table.ts';
+export { snakeCase as toSnakeCase } from '../schema/case-conversion.ts';
+export { BinaryReader } from '../values/binary-reader.ts';
+export { BinaryWriter } from '../values/binary-writer.ts';
+export { ConnectionId } from '../values/connection-id.ts';
+export { Identity } from '../values/identity.ts';
+export { ScheduleAt } from '../values/schedule-at.ts';
+export { TimeDuration } from '../values/time-duration.ts';
+export { Timestamp } from '../values/timestamp.ts';
+export type {
+  AlgebraicType,
+  AlgebraicType as AlgebraicTypeType,
+  ProductType,
+  SumType,
+} from '../values/type.ts';
+export { Uuid } from '../values/uuid.ts';
+export {
+  convertToAccessorMap,
+  makeQueryBuilder,
+  type ProcedureDescription,
+  procedureSchema,
+  procedures,
+  type QueryBuilder,
+  type ReducerDescription,
+  type RemoteModule,
+  reducerSchema,
+  reducers,
+  type SchemaDescription,
+  schema,
+} from './bindings.ts';
+export {
+  type Client,
+  type ConnectOptions,
+  connect,
+  type Subscription,
+  type SubscriptionListener,
+} from './client.ts';
+export type { ConnectionState, ReconnectOptions } from './connection-state.ts';
+export type {
+  ErrorContextInterface,
+  EventContextInterface,
+  ReducerEventContextInterface,
+  SubscriptionEventContextInterface,
+} from './contexts.ts';
+export type { SocketAdapter, SocketFactory, SocketFactoryArgs } from './custom-socket.ts';
+export { type DbConnectionConfig, DbConnectionImpl } from './db-connection.ts';
+export { DbConnectionBuilder } from './db-connection-builder.ts';
+export {
+  ConnectionLostError,
+  ConnectionRefusedError,
+  type ErrorCode,
+  IdentityChangedError,
+  InternalError,
+  QueryError,
+  ReducerDbError,
+  SchemaMismatchError,
+  SenderError,
+  TimeoutError,
+} from './errors.ts';
+export type { Event, ReducerEvent } from './events.ts';
+export { getGlobalLogLevel, type LogLevel, setGlobalLogLevel } from './log-level.ts';
+export type {
+  Call,
+  CallResult,
+  ClientContext,
+  ClientDb,
+  ClientProcedures,
+  ClientReducers,
+  QueryInput,
+  QueryRoots,
+  TablesOf,
+} from './module-types.ts';
+export { sameValue as deepEqual } from './native-order.ts';
+export type { Readable } from './observable.ts';
+export type { StopSignal, WebSocketClass } from './platform.ts';
+export type { CallOptions, PendingCall } from './requests.ts';
+export type { RawSchema } from './schema-from-json.ts';
+export type { CompressionChoice } from './socket.ts';
+export { SubscriptionBuilderImpl, SubscriptionHandleImpl } from './subscription-builder.ts';
+export type { RowsAccessor, TableHandle, TableMethods, UniqueAccessor } from './table-handle.ts';
+export type { WatchedRows } from './watch.ts';

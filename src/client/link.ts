@@ -241,6 +241,9 @@ export class Link {
     const delay = delayBefore(attempt, reconnect, platform.random());
     const offline = isSilent || !platform.isOnline();
     const retryAt = now + delay;
+    platform.debug(
+      `connection lost (${error?.message ?? 'closed'}), again in ${Math.round(delay)} ms`,
+    );
     this.state.set({ kind: 'waiting', attempt, retryAt, offline, ...(error && { error }) });
     this.#cancelTimer = platform.after(delay, () => this.retryNow());
     this.#owner.lost(wasOpen, error);

@@ -4,6 +4,7 @@ import type { Described } from '../declare/described.ts';
 import type { Columns, RowInput } from '../declare/infer.ts';
 import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
 import type { TableSchema } from '../declare/table.ts';
+import type { Accessor } from './accessor-type.ts';
 import type { Event } from './events.ts';
 import type { CallOptions } from './requests.ts';
 import type { TableHandle } from './table-handle.ts';
@@ -65,12 +66,6 @@ type Submodules<M> = {
 interface Namespace {
   readonly default: { readonly schemaType: unknown };
 }
-
-/** The spelling of programs: `sweep_old` reads `sweepOld`. */
-type Accessor<Key> = Key extends string ? Uncapitalize<Joined<Key>> : never;
-type Joined<Name extends string> = Name extends `${infer First}_${infer Rest}`
-  ? `${First}${Capitalize<Joined<Rest>>}`
-  : Name;
 
 /**
  * `client.db`: the tables that this client knows rows of, by accessor.

@@ -3,6 +3,7 @@
  * names are looked up on `globalThis` when they are needed, so importing the library touches
  * nothing, and a test hands in a platform of its own.
  */
+import { isLogged } from './log-level.ts';
 
 /** The constructor of web sockets: the platform's, or one that the program brings along. */
 export type WebSocketClass = new (
@@ -58,6 +59,8 @@ export interface Platform {
   decompress(format: 'gzip' | 'brotli', bytes: Uint8Array): Promise<Uint8Array>;
   /** Says that a callback of the program threw. */
   report(error: unknown): void;
+  /** For people who look into what happens. */
+  debug(text: string): void;
 }
 
 /** Timers are not a reason to keep a process alive that has nothing else to do. */
@@ -78,7 +81,7 @@ interface Globals {
   Blob?: new (parts: unknown[]) => { stream(): { pipeThrough(through: unknown): unknown } };
   Response?: new (body: unknown) => { arrayBuffer(): Promise<ArrayBuffer> };
   reportError?(error: unknown): void;
-  console?: { error(...words: unknown[]): void };
+  console?: { error(...words: unknown[]): void; debug(...words: unknown[]): void };
 }
 
 interface EventSource {
@@ -108,6 +111,9 @@ export const platform: Platform = {
   report: (error) => {
     if (globals.reportError !== undefined) globals.reportError(error);
     else globals.console?.error(error);
+  },
+  debug: (text) => {
+    if (isLogged('debug')) globals.console?.debug(`reducerdb: ${text}`);
   },
 };
 

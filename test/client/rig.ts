@@ -52,6 +52,7 @@ export class TestPlatform implements Platform {
   };
   canDecompress = () => false;
   decompress = async () => new Uint8Array(0);
+  debug = () => {};
   report = (error: unknown) => {
     this.reported.push(error);
   };

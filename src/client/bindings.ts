@@ -1,0 +1,258 @@
+/**
+ * What generated bindings are made of: descriptions of tables, reducers and procedures, and the
+ * types that follow from them.
+ */
+import { type AnyType, columnOf, type outType } from '../declare/builder.ts';
+import { columnsOf } from '../declare/composite.ts';
+import type { Columns, RowInput } from '../declare/infer.ts';
+import { toCamelCase } from '../declare/names.ts';
+import { queryOfTable } from '../declare/query.ts';
+import type { QueryBuilder as QueryRootsOf } from '../declare/query-types.ts';
+import {
+  type AnyTable,
+  type DeclaredTable,
+  isPrimaryKey,
+  type TableSchema,
+} from '../declare/table.ts';
+import { TypeRegistry } from '../declare/type-registry.ts';
+import type { Accessor } from './accessor-type.ts';
+import { ClientFunction, type ClientSchema, ClientTable, schemaOf } from './client-schema.ts';
+import type { CallOptions } from './requests.ts';
+import type { TableHandle } from './table-handle.ts';
+
+export type Tables = Readonly<Record<string, AnyTable>>;
+
+/** A description of tables, as `schema` makes it. */
+export interface SchemaDescription<T extends Tables = Tables> {
+  readonly tables: T;
+}
+
+/**
+ * The tables of generated bindings, by accessor.
+ *
+ * @example
+ * ```ts
+ * const described = schema({ hero: table({ name: 'hero' }, { id: t.u32().primaryKey() }) });
+ * ```
+ */
+export function schema<const T extends Tables>(tables: T): { schemaType: SchemaDescription<T> } {
+  return { schemaType: { tables } };
+}
+
+/** A reducer of generated bindings. */
+export interface ReducerDescription<Name extends string = string, P extends Columns = Columns> {
+  readonly name: Name;
+  readonly accessorName: Accessor<Name>;
+  readonly params: P;
+}
+
+/**
+ * A reducer by its name on the wire; programs call it by the name in camel case.
+ *
+ * @example
+ * ```ts
+ * const say = reducerSchema('say_aloud', { text: t.string() });
+ * say.accessorName; // 'sayAloud'
+ * ```
+ */
+export function reducerSchema<const Name extends string, P extends Columns>(
+  name: Name,
+  params: P,
+): ReducerDescription<Name, P> {
+  return { name, accessorName: toCamelCase(name) as Accessor<Name>, params };
+}
+
+/** The reducers of generated bindings, in a list. */
+export interface ReducersDescription<
+  R extends readonly ReducerDescription[] = readonly ReducerDescription[],
+> {
+  readonly reducers: R;
+}
+
+/**
+ * Puts reducers together, given one by one or as one list.
+ *
+ * @example
+ * ```ts
+ * const all = reducers(reducerSchema('say', { text: t.string() }));
+ * ```
+ */
+export function reducers<const R extends readonly ReducerDescription<any, any>[]>(
+  ...given: R | [R]
+): { reducersType: ReducersDescription<R> } {
+  return { reducersType: { reducers: listOf<R>(given) } };
+}
+
+/** A procedure of generated bindings. */
+export interface ProcedureDescription<
+  Name extends string = string,
+  P extends Columns = Columns,
+  R extends AnyType = AnyType,
+> {
+  readonly name: Name;
+  readonly accessorName: Accessor<Name>;
+  readonly params: P;
+  readonly returnType: R;
+}
+
+/**
+ * A procedure by its name on the wire; programs call it by the name in camel case.
+ *
+ * @example
+ * ```ts
+ * const count = procedureSchema('hero_count', {}, t.u64());
+ * ```
+ */
+export function procedureSchema<const Name extends string, P extends Columns, R extends AnyType>(
+  name: Name,
+  params: P,
+  returnType: R,
+): ProcedureDescription<Name, P, R> {
+  return { name, accessorName: toCamelCase(name) as Accessor<Name>, params, returnType };
+}
+
+/**
+ * Puts procedures together, given one by one or as one list.
+ *
+ * @example
+ * ```ts
+ * const all = procedures(procedureSchema('hero_count', {}, t.u64()));
+ * ```
+ */
+export function procedures<const P extends readonly ProcedureDescription<any, any, any>[]>(
+  ...given: P | [P]
+): { procedures: P } {
+  return { procedures: listOf<P>(given) };
+}
+
+function listOf<List extends readonly unknown[]>(given: readonly unknown[]): List {
+  return (Array.isArray(given[0]) ? given[0] : given) as unknown as List;
+}
+
+/**
+ * Descriptions by the name that programs use.
+ *
+ * @example
+ * ```ts
+ * const byName = convertToAccessorMap([reducerSchema('say_aloud', { text: t.string() })]);
+ * byName.sayAloud;
+ * ```
+ */
+export function convertToAccessorMap<
+  const List extends readonly { readonly accessorName: string }[],
+>(list: List): { readonly [Item in List[number] as Item['accessorName']]: Item } {
+  return Object.fromEntries(list.map((item) => [item.accessorName, item])) as never;
+}
+
+/** Starting points of queries over described tables. */
+export type QueryBuilder<S extends SchemaDescription> = QueryRootsOf<S['tables']>;
+
+/**
+ * Starting points of queries over the tables of generated bindings, under their names in SQL.
+ *
+ * @example
+ * ```ts
+ * const from = makeQueryBuilder(schema({ hero: heroTable }).schemaType);
+ * ```
+ */
+export function makeQueryBuilder<S extends SchemaDescription>(description: S): QueryBuilder<S> {
+  const roots = Object.entries(description.tables).map(([accessor, table]) => {
+    const declared = table as unknown as DeclaredTable;
+    const columns = Object.entries(columnsOf(declared.rowType)).map(([key, builder]) => {
+      return { key, name: columnOf(builder).traits.name ?? key };
+    });
+    return [accessor, queryOfTable(declared.tableName ?? accessor, columns)];
+  });
+  return Object.fromEntries(roots) as QueryBuilder<S>;
+}
+
+/** All that generated bindings say about a database. */
+export interface RemoteModule<
+  S extends SchemaDescription = SchemaDescription,
+  R extends ReducersDescription<any> = ReducersDescription<any>,
+  P extends { readonly procedures: readonly ProcedureDescription<any, any, any>[] } = {
+    readonly procedures: readonly ProcedureDescription<any, any, any>[];
+  },
+> {
+  readonly versionInfo: { readonly cliVersion: string };
+  readonly tables: S['tables'];
+  readonly reducers: R['reducers'];
+  readonly procedures: P['procedures'];
+}
+
+/** `conn.db`: table handles by accessor. */
+export type DbView<RM extends RemoteModule, Ctx> = {
+  readonly [Key in keyof RM['tables']]: HandleOf<RM['tables'][Key], Ctx>;
+};
+
+type HandleOf<Table, Ctx> =
+  Table extends TableSchema<infer C, infer Options> ? TableHandle<C, Options, Ctx> : never;
+
+/** `conn.reducers`: calls by accessor. */
+export type ReducerCalls<RM extends RemoteModule> = {
+  readonly [Item in RM['reducers'][number] as Item['accessorName']]: CallOf<Item['params'], void>;
+};
+
+/** `conn.procedures`: calls by accessor. */
+export type ProcedureCalls<RM extends RemoteModule> = {
+  readonly [Item in RM['procedures'][number] as Item['accessorName']]: CallOf<
+    Item['params'],
+    Item['returnType'][typeof outType]
+  >;
+};
+
+/** Arguments are one object, left out when nothing in it is required. */
+type CallOf<P extends Columns, Returned> =
+  Record<never, never> extends RowInput<P>
+    ? (args?: RowInput<P>, options?: CallOptions) => Promise<Returned>
+    : (args: RowInput<P>, options?: CallOptions) => Promise<Returned>;
+
+const schemas = new WeakMap<object, ClientSchema>();
+
+/** The client's own view of described tables and functions, made once. */
+export function describedSchema(module: RemoteModule): ClientSchema {
+  let known = schemas.get(module);
+  if (known !== undefined) return known;
+  const registry = new TypeRegistry();
+  const tables = Object.entries(module.tables).map(([accessor, table]) => {
+    return tableOf(accessor, table as unknown as DeclaredTable, registry);
+  });
+  const functions = (
+    list: readonly (ReducerDescription & { readonly returnType?: AnyType })[],
+  ): ClientFunction[] =>
+    list.map(({ name, accessorName, params, returnType }) => {
+      const product = registry.product(registry.productRef(params, name));
+      const returns = returnType === undefined ? undefined : registry.typeOf(returnType);
+      const { typespace } = registry;
+      return new ClientFunction({
+        name,
+        accessor: accessorName,
+        params: product,
+        returns,
+        typespace,
+      });
+    });
+  known = schemaOf(tables, functions(module.reducers), functions(module.procedures));
+  schemas.set(module, known);
+  return known;
+}
+
+function tableOf(accessor: string, table: DeclaredTable, registry: TypeRegistry): ClientTable {
+  const entries = Object.entries(columnsOf(table.rowType));
+  const columns = entries.map(([key, builder]) => {
+    const name = columnOf(builder).traits.name ?? key;
+    return { key, name, type: registry.typeOf(builder) };
+  });
+  const keyAt = entries.findIndex(([, builder]) => isPrimaryKey(builder));
+  return new ClientTable({
+    accessor,
+    name: table.tableName ?? accessor,
+    columns,
+    typespace: registry.typespace,
+    primaryKey: keyAt < 0 ? undefined : keyAt,
+    indexes: table.idxs.map((index) => {
+      return { accessor: index.accessor, columns: index.columns, isUnique: index.isSingleRow };
+    }),
+    isEvent: table.options.event === true,
+  });
+}

@@ -1,0 +1,36 @@
+import type { DbView, ProcedureCalls, ReducerCalls, RemoteModule } from './bindings.ts';
+import type { Event } from './events.ts';
+import type { SubscriptionBuilderImpl } from './subscription-builder.ts';
+
+/** What every callback of a connection with generated bindings receives first. */
+export interface ContextInterface<RM extends RemoteModule> {
+  readonly db: DbView<RM, EventContextInterface<RM>>;
+  readonly reducers: ReducerCalls<RM>;
+  readonly procedures: ProcedureCalls<RM>;
+  /** The socket is open. */
+  readonly isActive: boolean;
+  subscriptionBuilder(): SubscriptionBuilderImpl<RM>;
+  disconnect(): void;
+}
+
+/** The context of row callbacks; `event` says why the rows changed. */
+export interface EventContextInterface<RM extends RemoteModule> extends ContextInterface<RM> {
+  readonly event: Event;
+}
+
+/** The context of callbacks of calls. */
+export interface ReducerEventContextInterface<RM extends RemoteModule>
+  extends ContextInterface<RM> {
+  readonly event: Event;
+}
+
+/** The context of `onApplied` and `unsubscribeThen`. */
+export interface SubscriptionEventContextInterface<RM extends RemoteModule>
+  extends ContextInterface<RM> {
+  readonly event?: undefined;
+}
+
+/** The context of `onError` and of errors of the connection. */
+export interface ErrorContextInterface<RM extends RemoteModule> extends ContextInterface<RM> {
+  readonly event?: Error;
+}

@@ -1,0 +1,76 @@
+import type { CompressionChoice, OpenSocket } from './socket.ts';
+
+/** What a factory of sockets is called with. */
+export interface SocketFactoryArgs {
+  readonly url: URL;
+  readonly nameOrAddress: string;
+  readonly wsProtocol: string[];
+  readonly authToken?: string | undefined;
+  readonly compression: CompressionChoice;
+  readonly lightMode: boolean;
+  readonly confirmedReads?: boolean | undefined;
+}
+
+/** A socket that a program brings along. Its messages are decompressed and have no tag. */
+export interface SocketAdapter {
+  readonly protocol: string;
+  readonly readyState?: number;
+  send(bytes: Uint8Array): void;
+  close(): void;
+  set onopen(handler: (event?: any) => void);
+  set onmessage(handler: (message: { data: Uint8Array }) => void);
+  set onclose(handler: (event?: any) => void);
+  set onerror(handler: (event?: any) => void);
+}
+
+export type SocketFactory = (args: SocketFactoryArgs) => Promise<SocketAdapter>;
+
+/** Sockets of a program's own factory. */
+export function factorySockets(factory: SocketFactory): OpenSocket {
+  return (request, listener) => {
+    const { uri, database, protocols, token, compression, lightMode, confirmedReads } = request;
+    let adapter: SocketAdapter | undefined;
+    let isCancelled = false;
+    let error: Error | undefined;
+    const isOpen = 1;
+    const begin = (made: SocketAdapter) => {
+      if (isCancelled) {
+        made.close();
+        return;
+      }
+      adapter = made;
+      made.onopen = () => listener.opened(made.protocol);
+      made.onmessage = ({ data }) => listener.frame(tagged(data));
+      made.onerror = (event) => {
+        error = event instanceof Error ? event : new Error(event?.message ?? 'the socket failed');
+      };
+      made.onclose = () => listener.closed(error);
+      if (made.readyState === isOpen) listener.opened(made.protocol);
+    };
+    factory({
+      url: uri,
+      nameOrAddress: database,
+      wsProtocol: [...protocols],
+      authToken: token,
+      compression,
+      lightMode,
+      confirmedReads,
+    }).then(begin, (failure: unknown) => {
+      listener.closed(failure instanceof Error ? failure : new Error(String(failure)));
+    });
+    return {
+      send: (bytes) => adapter?.send(bytes),
+      close: () => {
+        isCancelled = true;
+        adapter?.close();
+      },
+    };
+  };
+}
+
+/** A frame as the server would send it: with the tag of "not compressed" in front. */
+function tagged(body: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(body.length + 1);
+  frame.set(body, 1);
+  return frame;
+}

@@ -1,0 +1,160 @@
+import type { Identity } from '../values/identity.ts';
+import type { RemoteModule } from './bindings.ts';
+import type { ReconnectOptions } from './connection-state.ts';
+import type { ErrorContextInterface } from './contexts.ts';
+import { factorySockets, type SocketFactory } from './custom-socket.ts';
+import type { ConnectionListeners, DbConnectionConfig, DbConnectionImpl } from './db-connection.ts';
+import { type Platform, platform } from './platform.ts';
+import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
+
+/** The bindings behind a connection's class. */
+export type RemoteModuleOf<Connection> =
+  Connection extends DbConnectionImpl<infer RM> ? RM : RemoteModule;
+
+/**
+ * Collects what a connection needs and makes it. Callbacks belong to the builder: two connections
+ * that it makes share them.
+ *
+ * @example
+ * ```ts
+ * const connectTo = (builder: DbConnectionBuilder<DbConnectionImpl<RemoteModule>>) =>
+ *   builder.withUri('ws://localhost:3000').withDatabaseName('tavern').build();
+ * ```
+ */
+export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
+  readonly #remoteModule: RemoteModuleOf<Connection>;
+  readonly #make: (config: DbConnectionConfig<any>) => Connection;
+  readonly #listeners: ConnectionListeners = {
+    connect: new Set(),
+    connectError: new Set(),
+    disconnect: new Set(),
+  };
+  #uri: URL | undefined;
+  #database = '';
+  #token: string | undefined;
+  #compression: CompressionChoice = 'gzip';
+  #lightMode = false;
+  #confirmedReads: boolean | undefined;
+  #reconnect: ReconnectOptions | undefined;
+  #platform: Platform = platform;
+  #openSocket: OpenSocket | undefined;
+
+  constructor(
+    remoteModule: RemoteModuleOf<Connection>,
+    make: (config: DbConnectionConfig<any>) => Connection,
+  ) {
+    this.#remoteModule = remoteModule;
+    this.#make = make;
+  }
+
+  /** `http`, `https`, `ws` or `wss`. Throws at once if it is no URL. */
+  withUri(uri: string | URL): this {
+    this.#uri = new URL(uri);
+    return this;
+  }
+
+  /** The database's name or identity. */
+  withDatabaseName(nameOrIdentity: string): this {
+    this.#database = nameOrIdentity;
+    return this;
+  }
+
+  /** @deprecated The older name of `withDatabaseName`. */
+  withModuleName(nameOrIdentity: string): this {
+    return this.withDatabaseName(nameOrIdentity);
+  }
+
+  /** Who connects; without a token, somebody new. */
+  withToken(token?: string): this {
+    this.#token = token;
+    return this;
+  }
+
+  /** `gzip` unless told. Throws `TypeError` where the platform cannot undo `brotli`. */
+  withCompression(compression: CompressionChoice): this {
+    if (compression === 'brotli' && !this.#platform.canDecompress('brotli')) {
+      throw new TypeError('this platform cannot decompress brotli');
+    }
+    this.#compression = compression;
+    return this;
+  }
+
+  withLightMode(lightMode: boolean): this {
+    this.#lightMode = lightMode;
+    return this;
+  }
+
+  /** Whether to hear of changes only when they are safe on disk; the server's choice unless told. */
+  withConfirmedReads(confirmedReads: boolean): this {
+    this.#confirmedReads = confirmedReads;
+    return this;
+  }
+
+  /** Makes a lost connection again. Off unless told. */
+  withReconnect(options: ReconnectOptions = {}): this {
+    this.#reconnect = options;
+    return this;
+  }
+
+  /** Sockets of the program's own making. */
+  withWSFn(factory: SocketFactory): this {
+    this.#openSocket = factorySockets(factory);
+    return this;
+  }
+
+  onConnect(callback: (connection: Connection, identity: Identity, token: string) => void): this {
+    this.#listeners.connect.add(callback);
+    return this;
+  }
+
+  /** Called when a socket cannot be opened, as long as there was no connection yet. */
+  onConnectError(
+    callback: (ctx: ErrorContextInterface<RemoteModuleOf<Connection>>, error: Error) => void,
+  ): this {
+    this.#listeners.connectError.add(callback);
+    return this;
+  }
+
+  /** Called whenever a socket is gone. */
+  onDisconnect(
+    callback: (ctx: ErrorContextInterface<RemoteModuleOf<Connection>>, error?: Error) => void,
+  ): this {
+    this.#listeners.disconnect.add(callback);
+    return this;
+  }
+
+  getUri(): string {
+    return this.#uri === undefined ? '' : String(this.#uri);
+  }
+
+  getModuleName(): string {
+    return this.#database;
+  }
+
+  /** Starts to connect and gives the connection. */
+  build(): Connection {
+    if (this.#uri === undefined) throw new Error('URI is required to connect to SpacetimeDB');
+    if (this.#database === '') {
+      throw new Error('Database name or address is required to connect to SpacetimeDB');
+    }
+    const version = this.#remoteModule.versionInfo?.cliVersion;
+    if (version === undefined || !/^\d+\.\d+\.\d+/.test(version)) {
+      throw new Error('The generated bindings do not say which version made them: generate anew');
+    }
+    const on = this.#platform;
+    const canUndo = this.#compression === 'none' || on.canDecompress(this.#compression);
+    return this.#make({
+      uri: this.#uri,
+      nameOrAddress: this.#database,
+      token: this.#token,
+      compression: canUndo ? this.#compression : 'none',
+      lightMode: this.#lightMode,
+      confirmedReads: this.#confirmedReads,
+      reconnect: this.#reconnect,
+      remoteModule: this.#remoteModule,
+      listeners: this.#listeners,
+      openSocket: this.#openSocket ?? webSockets(on),
+      platform: on,
+    });
+  }
+}

@@ -1,0 +1,282 @@
+import { ConnectionId } from '../values/connection-id.ts';
+import type { Identity } from '../values/identity.ts';
+import {
+  type DbView,
+  describedSchema,
+  makeQueryBuilder,
+  type ProcedureCalls,
+  type QueryBuilder,
+  type ReducerCalls,
+  type RemoteModule,
+  type SchemaDescription,
+} from './bindings.ts';
+import type { ClientFunction, ClientSchema } from './client-schema.ts';
+import type { ReconnectOptions } from './connection-state.ts';
+import type { Difference } from './contents.ts';
+import type { ContextInterface, ErrorContextInterface, EventContextInterface } from './contexts.ts';
+import { Core } from './core.ts';
+import type { Event } from './events.ts';
+import type { Platform } from './platform.ts';
+import { nested } from './query-roots.ts';
+import type { CallOptions } from './requests.ts';
+import type { CompressionChoice, OpenSocket } from './socket.ts';
+import { introduce, SubscriptionBuilderImpl } from './subscription-builder.ts';
+import { accessorOf, type LiveHandle, liveHandle } from './table-handle.ts';
+
+/** Callbacks that a builder and all its connections share. */
+export interface ConnectionListeners {
+  readonly connect: Set<(connection: any, identity: Identity, token: string) => void>;
+  readonly connectError: Set<(ctx: any, error: Error) => void>;
+  readonly disconnect: Set<(ctx: any, error?: Error) => void>;
+}
+
+/** What a builder makes a connection from. */
+export interface DbConnectionConfig<RM extends RemoteModule> {
+  readonly uri: URL;
+  readonly nameOrAddress: string;
+  readonly token: string | undefined;
+  readonly compression: CompressionChoice;
+  readonly lightMode: boolean;
+  readonly confirmedReads: boolean | undefined;
+  readonly reconnect: ReconnectOptions | undefined;
+  readonly remoteModule: RM;
+  readonly listeners: ConnectionListeners;
+  readonly openSocket: OpenSocket;
+  readonly platform: Platform;
+}
+
+/**
+ * A connection with generated bindings. Made by the builder that `DbConnection.builder()` of the
+ * bindings gives.
+ *
+ * @example
+ * ```ts
+ * const greet = (connection: DbConnectionImpl<RemoteModule>) => connection.identity?.toHexString();
+ * ```
+ */
+export class DbConnectionImpl<RM extends RemoteModule> {
+  readonly db: DbView<RM, EventContextInterface<RM>>;
+  readonly reducers: ReducerCalls<RM>;
+  readonly procedures: ProcedureCalls<RM>;
+  /** Ours at first, the server's as soon as it has said it. */
+  connectionId: ConnectionId = ConnectionId.random();
+  isDisconnectRequested = false;
+  readonly #core: Core;
+  readonly #config: DbConnectionConfig<RM>;
+  readonly #handles = new Map<string, LiveHandle>();
+  #wasConnected = false;
+
+  constructor(config: DbConnectionConfig<RM>) {
+    this.#config = config;
+    const { uri, nameOrAddress, token, platform, remoteModule } = config;
+    const schema = describedSchema(remoteModule);
+    const { compression, lightMode, confirmedReads, reconnect, openSocket } = config;
+    this.#core = new Core(
+      {
+        target: { uri, database: nameOrAddress, compression, lightMode, confirmedReads },
+        token: () => token,
+        saveToken: undefined,
+        reconnect,
+        openSocket,
+        platform,
+        idleMillis: 25_000,
+        queueMillis: 30_000,
+        loadSchema: () => schema,
+      },
+      {
+        described: () => {},
+        changed: (difference, event) => this.#changed(difference, event),
+        welcomed: (identity, issued) => this.#welcomed(identity, issued),
+        lost: (wasOpen, error) => this.#lost(wasOpen, error),
+        closed: () => {},
+      },
+    );
+    this.db = this.#tables(schema) as DbView<RM, EventContextInterface<RM>>;
+    this.reducers = this.#calls(schema.reducers, 'reducer') as ReducerCalls<RM>;
+    this.procedures = this.#calls(schema.procedures, 'procedure') as ProcedureCalls<RM>;
+    introduce(this, {
+      core: this.#core,
+      remoteModule,
+      roots: this.getFromBuilder(),
+      context: (event) => this.#context(event),
+      brokenSet: () => {
+        if (reconnect === undefined) this.disconnect();
+      },
+    });
+    this.#core.start();
+  }
+
+  /** The socket is open; the identity may still be on its way. */
+  get isActive(): boolean {
+    return this.#core.link.isOpen;
+  }
+
+  /** The connection is over, or about to be. */
+  get isSocketClosed(): boolean {
+    return this.#core.isClosed;
+  }
+
+  get identity(): Identity | undefined {
+    return this.#core.link.identity;
+  }
+
+  /** The one that was given, else the one that the server issued. */
+  get token(): string | undefined {
+    return this.#core.link.token;
+  }
+
+  /** A property, because generated bindings override it with one. */
+  subscriptionBuilder = (): SubscriptionBuilderImpl<RM> => new SubscriptionBuilderImpl<RM>(this);
+
+  disconnect(): void {
+    this.isDisconnectRequested = true;
+    this.#core.link.close();
+  }
+
+  removeOnConnect(callback: (connection: any, identity: Identity, token: string) => void): void {
+    this.#config.listeners.connect.delete(callback);
+  }
+
+  removeOnDisconnect(callback: (ctx: ErrorContextInterface<RM>, error?: Error) => void): void {
+    this.#config.listeners.disconnect.delete(callback);
+  }
+
+  removeOnConnectError(callback: (ctx: ErrorContextInterface<RM>, error: Error) => void): void {
+    this.#config.listeners.connectError.delete(callback);
+  }
+
+  /** Starting points of queries, as `subscribe` hands them to a function. */
+  getFromBuilder(): QueryBuilder<SchemaDescription<RM['tables']>> {
+    return makeQueryBuilder({ tables: this.#config.remoteModule.tables });
+  }
+
+  /** Calls a reducer by its name on the wire with encoded arguments. */
+  callReducer(name: string, encodedArgs: Uint8Array, args?: object): Promise<void> {
+    return this.#core.call<void>({
+      kind: 'reducer',
+      name,
+      mayRepeat: false,
+      message: (requestId) => ({
+        kind: 'callReducer',
+        requestId,
+        reducer: name,
+        args: encodedArgs,
+      }),
+      info: () => args && { name, args },
+    });
+  }
+
+  /** Calls a procedure by its name on the wire with encoded arguments; gives encoded bytes. */
+  callProcedure(name: string, encodedArgs: Uint8Array): Promise<Uint8Array> {
+    return this.#core.call<Uint8Array>({
+      kind: 'procedure',
+      name,
+      mayRepeat: false,
+      message: (requestId) => {
+        return { kind: 'callProcedure', requestId, procedure: name, args: encodedArgs };
+      },
+      result: (returned) => returned.slice(),
+    });
+  }
+
+  #tables(schema: ClientSchema): object {
+    const items = [...schema.tables.values()].map((table) => {
+      const { accessor, name, indexes } = table.parts;
+      const rows = () => this.#core.contents?.table(name);
+      const live = liveHandle(rows);
+      this.#handles.set(accessor, live);
+      const accessors = indexes.map((index) => {
+        return [index.accessor, accessorOf(table, index.accessor, rows)] as const;
+      });
+      // An index that is named like a method hides it.
+      return [accessor, Object.assign(live.handle, Object.fromEntries(accessors))] as const;
+    });
+    return nested(items);
+  }
+
+  #calls(functions: ClientSchema['reducers'], kind: 'reducer' | 'procedure'): object {
+    const items = [...functions].map(([accessor, called]) => {
+      const call = (args?: unknown, options: CallOptions = {}) =>
+        this.#call(kind, called, args, options);
+      return [accessor, call] as const;
+    });
+    return nested(items);
+  }
+
+  #call(
+    kind: 'reducer' | 'procedure',
+    called: ClientFunction,
+    args: unknown,
+    options: CallOptions,
+  ): Promise<unknown> {
+    const { name, accessor } = called.parts;
+    return this.#core.call(
+      {
+        kind,
+        name: accessor,
+        mayRepeat: options.retry === true,
+        message: (requestId) => {
+          const bytes = called.encode(args);
+          return kind === 'reducer'
+            ? { kind: 'callReducer', requestId, reducer: name, args: bytes }
+            : { kind: 'callProcedure', requestId, procedure: name, args: bytes };
+        },
+        info: () => ({ name, args }),
+        result: (bytes) => called.decode(bytes),
+      },
+      options,
+    );
+  }
+
+  #context(event?: unknown): ContextInterface<RM> {
+    const connection = this;
+    return {
+      ...(event !== undefined && { event }),
+      db: this.db,
+      reducers: this.reducers,
+      procedures: this.procedures,
+      get isActive() {
+        return connection.isActive;
+      },
+      subscriptionBuilder: () => this.subscriptionBuilder(),
+      disconnect: () => this.disconnect(),
+    };
+  }
+
+  #changed({ tables }: Difference, event: Event): void {
+    const ctx = this.#context(event);
+    for (const { table, changes } of tables) {
+      const live = this.#handles.get(table.parts.accessor);
+      for (const change of changes) live?.tell(change, ctx, this.#config.platform.report);
+    }
+  }
+
+  #welcomed(identity: Identity, issued: string): void {
+    const state = this.#core.link.state.get();
+    if (state.kind === 'live') this.connectionId = state.connectionId;
+    this.#wasConnected = true;
+    const token = this.token ?? issued;
+    this.#tell(this.#config.listeners.connect, (callback) => callback(this, identity, token));
+  }
+
+  #lost(wasOpen: boolean, error: Error | undefined): void {
+    const { connectError, disconnect } = this.#config.listeners;
+    const ctx = this.#context(error);
+    if (!this.#wasConnected && !wasOpen && !this.isDisconnectRequested) {
+      const reason = error ?? new Error('the connection could not be made');
+      this.#tell(connectError, (callback) => callback(ctx, reason));
+    }
+    const told = wasOpen ? error : undefined;
+    this.#tell(disconnect, (callback) => callback(ctx, told));
+  }
+
+  #tell<Callback>(callbacks: ReadonlySet<Callback>, run: (callback: Callback) => void): void {
+    for (const callback of [...callbacks]) {
+      try {
+        run(callback);
+      } catch (thrown) {
+        this.#config.platform.report(thrown);
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import type { RowTypedQuery } from '../declare/query-types.ts';
+import type { QueryBuilder, RemoteModule, SchemaDescription } from './bindings.ts';
+import type {
+  ContextInterface,
+  ErrorContextInterface,
+  SubscriptionEventContextInterface,
+} from './contexts.ts';
+import type { Core } from './core.ts';
+import { sqlOf } from './query-roots.ts';
+import type { QuerySet } from './query-set.ts';
+
+/** What `subscribe` takes: SQL, a query, several of them, or a function of the query roots. */
+export type Subscribable<RM extends RemoteModule> =
+  | AnyQuery
+  | readonly AnyQuery[]
+  | ((from: QueryBuilder<SchemaDescription<RM['tables']>>) => AnyQuery | readonly AnyQuery[]);
+
+type AnyQuery = string | RowTypedQuery<any, any>;
+
+/** What a subscription needs of its connection. */
+export interface Subscriber<RM extends RemoteModule> {
+  readonly core: Core;
+  readonly remoteModule: RM;
+  readonly roots: QueryBuilder<SchemaDescription<RM['tables']>>;
+  /** A context, with `event` where there is one. */
+  context(event?: unknown): ContextInterface<RM>;
+  /** A set that was applied has failed: its connection cannot go on as it was. */
+  brokenSet(): void;
+}
+
+/** Connections by themselves: what is in here is nobody's business outside of the library. */
+const subscribers = new WeakMap<object, Subscriber<any>>();
+
+export function introduce(connection: object, subscriber: Subscriber<any>): void {
+  subscribers.set(connection, subscriber);
+}
+
+/**
+ * Collects callbacks and then subscribes.
+ *
+ * @example
+ * ```ts
+ * const everyHero = (builder: SubscriptionBuilderImpl<RemoteModule>) =>
+ *   builder.onApplied((ctx) => console.log(ctx.isActive)).subscribe('SELECT * FROM hero');
+ * ```
+ */
+export class SubscriptionBuilderImpl<RM extends RemoteModule> {
+  readonly #subscriber: Subscriber<RM>;
+  #onApplied: ((ctx: SubscriptionEventContextInterface<RM>) => void) | undefined;
+  #onError: ((ctx: ErrorContextInterface<RM>, error: Error) => void) | undefined;
+
+  constructor(connection: object) {
+    const subscriber = subscribers.get(connection);
+    if (subscriber === undefined) throw new TypeError('expected a connection');
+    this.#subscriber = subscriber as Subscriber<RM>;
+  }
+
+  /** The rows are in the cache. The last callback given counts. */
+  onApplied(callback: (ctx: SubscriptionEventContextInterface<RM>) => void): this {
+    this.#onApplied = callback;
+    return this;
+  }
+
+  /** The server refused the queries, or gave them up. The last callback given counts. */
+  onError(callback: (ctx: ErrorContextInterface<RM>, error: Error) => void): this {
+    this.#onError = callback;
+    return this;
+  }
+
+  /** Subscribes to one set of queries, which are applied and ended together. */
+  subscribe(queries: Subscribable<RM>): SubscriptionHandleImpl<RM> {
+    const texts = sqlOf(queries, this.#subscriber.roots);
+    return new SubscriptionHandleImpl<RM>(this.#subscriber, texts, {
+      onApplied: this.#onApplied,
+      onError: this.#onError,
+    });
+  }
+
+  /** Subscribes to everything that the bindings know: tables and views. */
+  subscribeToAllTables(): void {
+    const { core } = this.#subscriber;
+    const names = [...(core.schema?.tables.values() ?? [])].map(({ parts }) => parts.name);
+    this.subscribe(names.map((name) => `SELECT * FROM ${name}`));
+  }
+}
+
+interface Callbacks<RM extends RemoteModule> {
+  readonly onApplied: ((ctx: SubscriptionEventContextInterface<RM>) => void) | undefined;
+  readonly onError: ((ctx: ErrorContextInterface<RM>, error: Error) => void) | undefined;
+}
+
+/**
+ * A set of queries that is kept up to date until it is ended.
+ *
+ * @example
+ * ```ts
+ * const end = (handle: SubscriptionHandleImpl<RemoteModule>) => {
+ *   if (!handle.isEnded()) handle.unsubscribe();
+ * };
+ * ```
+ */
+export class SubscriptionHandleImpl<RM extends RemoteModule> {
+  readonly #subscriber: Subscriber<RM>;
+  readonly #set: QuerySet;
+  #isLeaving = false;
+  #onLeft: ((ctx: SubscriptionEventContextInterface<RM>) => void) | undefined;
+
+  constructor(subscriber: Subscriber<RM>, texts: readonly string[], callbacks: Callbacks<RM>) {
+    this.#subscriber = subscriber;
+    const context = () => subscriber.context() as SubscriptionEventContextInterface<RM>;
+    this.#set = subscriber.core.subscribe(() => texts, {
+      applied: () => callbacks.onApplied?.(context()),
+      left: () => this.#onLeft?.(context()),
+      failed: (error, wasApplied) => {
+        try {
+          callbacks.onError?.(subscriber.context(error) as ErrorContextInterface<RM>, error);
+        } finally {
+          if (wasApplied) subscriber.brokenSet();
+        }
+      },
+    });
+  }
+
+  /** Its rows are in the cache. */
+  isActive(): boolean {
+    return this.#set.wasApplied && !this.isEnded();
+  }
+
+  /** It was ended and the server said so, or it failed. */
+  isEnded(): boolean {
+    return this.#set.status === 'ended';
+  }
+
+  /** Ends it. Throws when that was asked for before. */
+  unsubscribe(): void {
+    if (this.#isLeaving) throw new Error('Unsubscribe has already been called');
+    this.#isLeaving = true;
+    this.#subscriber.core.unsubscribe(this.#set);
+  }
+
+  /** Ends it and calls back when the server said so. */
+  unsubscribeThen(callback: (ctx: SubscriptionEventContextInterface<RM>) => void): void {
+    if (this.#isLeaving) throw new Error('Unsubscribe has already been called');
+    if (this.isEnded()) throw new Error('Subscription has already ended');
+    this.#onLeft = callback;
+    this.unsubscribe();
+  }
+}
