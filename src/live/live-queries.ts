@@ -1,8 +1,8 @@
 import { limits } from '../limits.ts';
-import { invalid, SqlFailure } from '../sql/failure.ts';
 import { type Rights, rightsOf, type StatementCaller } from '../sql/check/visibility.ts';
-import { StatementCache } from '../sql/statement-cache.ts';
+import { invalid, SqlFailure } from '../sql/failure.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
+import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import { filterChanges } from './evaluate-filter.ts';
 import { joinChanges } from './evaluate-join.ts';

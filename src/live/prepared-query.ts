@@ -5,8 +5,8 @@ import type { Rights } from '../sql/check/visibility.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { planStatement } from '../sql/plan/plan-statement.ts';
 import { planningStatistics } from '../sql/planning-statistics.ts';
-import { parse } from '../sql/syntax/parse.ts';
 import type { SqlTables } from '../sql/schema.ts';
+import { parse } from '../sql/syntax/parse.ts';
 import { LiveFragment } from './fragment.ts';
 import type { LiveSchema } from './live-schema.ts';
 

@@ -1,7 +1,7 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
-import { overBudget } from '../sql/failure.ts';
 import { bindParameters } from '../sql/check/bind.ts';
+import { overBudget } from '../sql/failure.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { requireAllWithinRowLimit } from '../sql/row-limit.ts';
 import type { QueryBudget } from '../sql/run/budget.ts';

@@ -1,0 +1,176 @@
+import { LiveQueries, type LiveQuery } from '../../src/live/live-queries.ts';
+import type { LiveFailure, LiveUpdate } from '../../src/live/live-update.ts';
+import { RowsReader } from '../../src/live/read-rows.ts';
+import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
+import { QueryBudget } from '../../src/sql/run/budget.ts';
+import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
+import type { ChangeSet } from '../../src/store/change-set.ts';
+import { Store } from '../../src/store/store.ts';
+import type { Table } from '../../src/store/table.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { decoderOf } from '../../src/values/decode.ts';
+import { encodeValue } from '../../src/values/encode.ts';
+import type { Value } from '../../src/values/value.ts';
+import { type SampleTable, sampleCatalog } from '../sql/sample-tables.ts';
+
+export interface Asker {
+  readonly identity: bigint;
+  readonly isOwner: boolean;
+}
+
+export const owner: Asker = { identity: 1n, isOwner: true };
+
+/** How often each row is there, by its text. */
+export type Bag = Map<string, number>;
+
+/** Somebody who watches a query and keeps count of its rows, as a client does. */
+export interface Watched {
+  readonly query: LiveQuery;
+  readonly asker: Asker;
+  readonly bag: Bag;
+}
+
+/** Tables and live queries over them, without a database around. */
+export class LiveLab {
+  readonly store: Store;
+  readonly live: LiveQueries;
+  readonly schema: SqlSchema;
+  failures: readonly LiveFailure[] = [];
+  readonly #watched: Watched[] = [];
+
+  constructor(
+    tables: readonly SampleTable[],
+    filters: Readonly<Record<string, readonly string[]>> = {},
+  ) {
+    const catalog = sampleCatalog(...tables);
+    this.store = new Store(catalog);
+    const idOf = (name: string): number => this.table(name).id;
+    this.schema = {
+      tables: catalog.tables,
+      types: catalog.types,
+      views: new Map(),
+      filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
+    };
+    this.live = new LiveQueries({ schema: this.schema });
+  }
+
+  table(name: string): Table {
+    const table = this.store.tableByName(name);
+    if (table === undefined) throw new Error(`there is no table ${name}`);
+    return table;
+  }
+
+  /** Watches a query and takes its first rows. */
+  watch(sql: string, asker: Asker = owner): Watched {
+    const query = this.live.add(this.live.prepare(sql, asker), asker.identity);
+    const watched = { query, asker, bag: this.fresh(query, asker) };
+    this.#watched.push(watched);
+    return watched;
+  }
+
+  unwatch(watched: Watched): void {
+    this.#watched.splice(this.#watched.indexOf(watched), 1);
+    this.live.release(watched.query);
+  }
+
+  /** The rows of a query, asked afresh. */
+  fresh(query: LiveQuery, { identity }: Asker = owner): Bag {
+    const reader = new RowsReader({ tables: this.tables, identity, budget: new QueryBudget() });
+    const prepared = this.live.preparedAgain(query);
+    const bag: Bag = new Map();
+    for (const rows of reader.rowsOf(prepared)) this.#addRows(bag, prepared.table.id, rows, 1);
+    return bag;
+  }
+
+  get tables(): SqlTables {
+    return {
+      table: (id) => {
+        const table = this.store.table(id);
+        if (table === undefined) throw new Error(`there is no table ${id}`);
+        return table;
+      },
+    };
+  }
+
+  /** Runs a transaction, and lets everybody who watches have what it changed. */
+  transact(run: (transaction: Transaction) => void, outcome: 'commit' | 'rollback' = 'commit') {
+    const transaction = this.store.begin();
+    run(transaction);
+    if (outcome === 'rollback') {
+      transaction.rollback();
+      return [];
+    }
+    return this.committed(transaction.commit());
+  }
+
+  committed(changes: ChangeSet | undefined): readonly LiveUpdate[] {
+    const { updates, failures } = this.live.evaluate({
+      tables: changes?.tables ?? [],
+      views: [],
+      tablesFor: () => this.tables,
+    });
+    this.failures = failures;
+    for (const update of updates) {
+      for (const { query, bag } of this.#watched) {
+        if (query.number === update.query) this.#apply(bag, update);
+      }
+    }
+    return updates;
+  }
+
+  insert(transaction: Transaction, table: string, ...row: Value[]): number {
+    const into = this.table(table);
+    const bytes = encodeValue(into.rowType, row, into.types);
+    return transaction.insert(into, bytes, bytes.length);
+  }
+
+  remove(transaction: Transaction, table: string, ...row: Value[]): boolean {
+    const from = this.table(table);
+    const bytes = encodeValue(from.rowType, row, from.types);
+    return transaction.deleteEqual(from, bytes, 0, bytes.length);
+  }
+
+  /** What an update says, as `+` and `-` with the rows, in order. */
+  textOf({ tableId, changes }: LiveUpdate): string[] {
+    return changes.flatMap((change) => {
+      if (change.kind === 'event') return this.rowTexts(tableId, change.events, '!');
+      return [
+        ...this.rowTexts(tableId, change.deletes, '-'),
+        ...this.rowTexts(tableId, change.inserts, '+'),
+      ];
+    });
+  }
+
+  rowTexts(tableId: number, rows: RowSet, mark = ''): string[] {
+    const table = this.store.table(tableId);
+    if (table === undefined) throw new Error(`there is no table ${tableId}`);
+    const decode = decoderOf(table.rowType, table.types);
+    return Array.from({ length: rowCountOf(rows) }, (_, row) => {
+      const reader = new BinaryReader(rows.data, startOfRow(rows, row), endOfRow(rows, row));
+      const value = decode(reader);
+      if (reader.remaining > 0) throw new Error('a row of a set is longer than its value');
+      return mark + textOf(value);
+    }).sort();
+  }
+
+  #apply(bag: Bag, { tableId, changes }: LiveUpdate): void {
+    for (const change of changes) {
+      if (change.kind === 'event') continue;
+      this.#addRows(bag, tableId, change.deletes, -1);
+      this.#addRows(bag, tableId, change.inserts, 1);
+    }
+    for (const [text, count] of bag) {
+      if (count < 0) throw new Error(`the row ${text} was deleted more often than inserted`);
+      if (count === 0) bag.delete(text);
+    }
+  }
+
+  #addRows(bag: Bag, tableId: number, rows: RowSet, count: number): void {
+    for (const text of this.rowTexts(tableId, rows)) bag.set(text, (bag.get(text) ?? 0) + count);
+  }
+}
+
+function textOf(value: Value): string {
+  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
+}
