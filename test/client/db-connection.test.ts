@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import type { SocketAdapter, SocketFactoryArgs } from '../../src/client/index.ts';
+import { rowListOf } from '../../src/protocol/row-list.ts';
+import type { ClientMessage } from '../../src/protocol/v2/client-message.ts';
+import { encodeServerMessage, type ServerMessage } from '../../src/protocol/v2/server-message.ts';
+import { clientMessagesIn } from '../../src/protocol/v3.ts';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
+import { DbConnection, tables } from './bindings/index.ts';
+import { settled } from './rig.ts';
+
+/** A socket of the program's own, driven from the server's side. */
+class Adapter implements SocketAdapter {
+  protocol = 'v3.bsatn.spacetimedb';
+  readonly received: ClientMessage[] = [];
+  isClosed = false;
+  onopen: () => void = () => {};
+  onmessage: (message: { data: Uint8Array }) => void = () => {};
+  onclose: () => void = () => {};
+  onerror: (event?: unknown) => void = () => {};
+
+  send(bytes: Uint8Array): void {
+    this.received.push(...clientMessagesIn(bytes));
+  }
+
+  close(): void {
+    this.isClosed = true;
+    this.onclose();
+  }
+
+  async open(): Promise<void> {
+    this.onopen();
+    await settled();
+  }
+
+  async say(message: ServerMessage): Promise<void> {
+    this.onmessage({ data: encodeServerMessage(message) });
+    await settled();
+  }
+
+  async welcome(): Promise<void> {
+    const message = { kind: 'initialConnection', identity: 7n, connectionId: 9n, token: 'issued' };
+    await this.say(message as ServerMessage);
+  }
+}
+
+function rowBytes(id: number, nick: string): Uint8Array {
+  const writer = new BinaryWriter();
+  writer.u256(1n);
+  writer.u32(id);
+  writer.string(nick);
+  writer.u8(0);
+  writer.u8(1);
+  return writer.finish();
+}
+
+const rows = (...given: [number, string][]) => ({
+  table: 'hero',
+  rows: rowListOf(given.map(([id, nick]) => rowBytes(id, nick))),
+});
+
+function rig(change: (builder: ReturnType<typeof DbConnection.builder>) => unknown = () => {}) {
+  const adapter = new Adapter();
+  const args: SocketFactoryArgs[] = [];
+  const lines: string[] = [];
+  const builder = DbConnection.builder()
+    .withUri('http://test:3000')
+    .withDatabaseName('tavern')
+    .withWSFn(async (given) => {
+      args.push(given);
+      return adapter;
+    })
+    .onConnect((conn, identity, token) => {
+      lines.push(`connect ${conn.isActive} ${identity.toHexString().slice(-1)} ${token}`);
+    })
+    .onConnectError((_ctx, error) => lines.push(`connect error ${error.message}`))
+    .onDisconnect((_ctx, error) => lines.push(`disconnect ${error?.message ?? '-'}`));
+  change(builder);
+  return { adapter, args, lines, conn: builder.build(), builder };
+}
+
+describe('a connection with generated bindings', () => {
+  it('[client-sdk 2] needs a URI and a database; bad URLs throw at once', () => {
+    const builder = DbConnection.builder();
+    expect(() => builder.build()).toThrow('URI is required to connect to SpacetimeDB');
+    expect(() => builder.withUri('no url')).toThrow();
+    builder.withUri('ws://test');
+    expect(() => builder.build()).toThrow(
+      'Database name or address is required to connect to SpacetimeDB',
+    );
+  });
+
+  it('[client-sdk 3] is active before its identity arrives; calls wait for the socket', async () => {
+    const { adapter, conn, lines, args } = rig((builder) => builder.withToken('mine'));
+    const call = conn.reducers.joinTavern({ nick: 'Ada' });
+    conn.subscriptionBuilder().subscribe('SELECT * FROM hero');
+    expect(conn.isActive).toBe(false);
+    await settled();
+    await adapter.open();
+    expect([conn.isActive, conn.identity]).toEqual([true, undefined]);
+    expect(adapter.received.map(({ kind }) => kind)).toEqual(['callReducer', 'subscribe']);
+    await adapter.welcome();
+    expect(lines).toEqual(['connect true 7 mine']);
+    expect(conn.connectionId.toHexString()).toMatch(/9$/);
+    expect(args[0]).toMatchObject({ nameOrAddress: 'tavern', authToken: 'mine', lightMode: false });
+    conn.disconnect();
+    expect(conn.isDisconnectRequested).toBe(true);
+    expect(lines.slice(1)).toEqual(['disconnect -']);
+    await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
+    await expect(conn.reducers.ping({})).rejects.toMatchObject({ outcome: 'not-sent' });
+  });
+
+  it('[client-sdk 2] tells a failed attempt as connect error and disconnect', async () => {
+    const failing = async () => {
+      throw new Error('Failed to verify token: Unauthorized');
+    };
+    const { lines } = rig((builder) => builder.withWSFn(failing));
+    await settled();
+    expect(lines).toEqual(['connect error Failed to verify token: Unauthorized', 'disconnect -']);
+  });
+
+  it('[client-sdk 6] applies a set, tells its rows, and ends it', async () => {
+    const { adapter, conn } = rig();
+    const lines: string[] = [];
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    const row = (ctx: { event: { tag: string } }, { id, nick }: { id: number; nick: string }) =>
+      `${ctx.event.tag} ${id} ${nick}`;
+    conn.db.hero.onInsert((ctx, hero) => lines.push(`+ ${row(ctx, hero)}`));
+    conn.db.hero.onUpdate((ctx, _old, hero) => lines.push(`~ ${row(ctx, hero)}`));
+    conn.db.hero.onDelete((ctx, hero) => lines.push(`- ${row(ctx, hero)}`));
+    const handle = conn
+      .subscriptionBuilder()
+      .onApplied((ctx) => lines.push(`applied ${ctx.db.hero.count()}`))
+      .subscribe((from) => [from.hero.where((h) => h.guildId.eq(5n)), 'SELECT * FROM flash']);
+    await settled();
+    expect(adapter.received[0]).toMatchObject({
+      queries: ['SELECT * FROM "hero" WHERE "hero"."guild_id" = 5', 'SELECT * FROM flash'],
+    });
+    await adapter.say({
+      kind: 'subscribeApplied',
+      requestId: 0,
+      querySetId: 0,
+      tables: [rows([1, 'Ada'])],
+    });
+    expect(handle.isActive()).toBe(true);
+    const hero = conn.db.hero.nick.find('Ada');
+    expect(hero).toMatchObject({ id: 1, mood: { tag: 'Calm' }, guildId: undefined });
+    await adapter.say({
+      kind: 'transactionUpdate',
+      querySets: [
+        {
+          querySetId: 0,
+          tables: [
+            {
+              table: 'hero',
+              changes: [
+                {
+                  kind: 'persistent',
+                  inserts: rows([1, 'Eve']).rows,
+                  deletes: rows([1, 'Ada']).rows,
+                },
+              ],
+            },
+          ],
+        },
+      ],
+    });
+    handle.unsubscribeThen(() => lines.push('left'));
+    expect(() => handle.unsubscribe()).toThrow('Unsubscribe has already been called');
+    await settled();
+    await adapter.say({
+      kind: 'unsubscribeApplied',
+      requestId: 1,
+      querySetId: 0,
+      tables: undefined,
+    });
+    expect(handle.isEnded()).toBe(true);
+    expect(lines).toEqual([
+      'applied 1',
+      '+ SubscribeApplied 1 Ada',
+      '~ Transaction 1 Eve',
+      'left',
+      '- UnsubscribeApplied 1 Eve',
+    ]);
+  });
+
+  it('[client-sdk 6] disconnects when an applied set fails, not when a new one is refused', async () => {
+    const { adapter, conn, lines } = rig();
+    const errors: string[] = [];
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    const onError = (ctx: { event?: Error }) => errors.push(ctx.event?.message ?? '');
+    const builder = () => conn.subscriptionBuilder().onError(onError);
+    const refused = builder().subscribe('SELECT * FROM nothing');
+    builder().subscribe(tables.hero);
+    await settled();
+    await adapter.say({
+      kind: 'subscriptionError',
+      requestId: 0,
+      querySetId: 0,
+      error: 'no table',
+    });
+    expect([refused.isEnded(), conn.isActive, errors]).toEqual([true, true, ['no table']]);
+    await adapter.say({ kind: 'subscribeApplied', requestId: 1, querySetId: 1, tables: [] });
+    await adapter.say({
+      kind: 'subscriptionError',
+      requestId: undefined,
+      querySetId: 1,
+      error: 'gone',
+    });
+    expect([conn.isActive, errors, adapter.isClosed]).toEqual([false, ['no table', 'gone'], true]);
+    expect(lines.at(-1)).toBe('disconnect -');
+  });
+
+  it('[client-sdk 4] subscribes to all tables as one set; refuses what is no query', async () => {
+    const { adapter, conn } = rig();
+    await settled();
+    await adapter.open();
+    conn.subscriptionBuilder().subscribeToAllTables();
+    await settled();
+    expect(adapter.received[0]).toMatchObject({
+      queries: ['SELECT * FROM hero', 'SELECT * FROM flash'],
+    });
+    const builder = conn.subscriptionBuilder();
+    expect(() => builder.subscribe([])).toThrow('Subscriptions must have at least one query');
+    expect(() => builder.subscribe(5 as never)).toThrow(
+      'Subscriptions must be SQL strings or typed queries',
+    );
+  });
+
+  it('[client-sdk 13] comes back only when it was told to', async () => {
+    const plain = rig();
+    await settled();
+    await plain.adapter.open();
+    await plain.adapter.welcome();
+    plain.adapter.onclose();
+    expect(plain.conn.isSocketClosed).toBe(true);
+    const keen = rig((builder) => builder.withReconnect());
+    await settled();
+    await keen.adapter.open();
+    await keen.adapter.welcome();
+    keen.adapter.onclose();
+    expect(keen.conn.isSocketClosed).toBe(false);
+    keen.conn.disconnect();
+  });
+});
