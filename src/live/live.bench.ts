@@ -1,0 +1,97 @@
+import { LiveLab } from '../../test/live/live-lab.ts';
+import { assert } from '../assert.ts';
+import { Random } from '../testing/random.ts';
+
+interface Measure {
+  readonly name: string;
+  readonly unit: string;
+  readonly value: number;
+}
+
+const u32 = { kind: 'u32' } as const;
+
+/**
+ * What a commit of one changed row costs with so many different queries watched, of which one asks
+ * for that row: `scale` 1 goes up to 100,000 queries and takes about a minute.
+ */
+export function benchmarks(scale: number): readonly Measure[] {
+  const counts = [10, 1_000, 100_000].map((count) => Math.max(1, Math.round(count * scale)));
+  const commits = Math.max(20, Math.round(50_000 * scale));
+  return counts.flatMap((count) => [
+    ...points(count, commits),
+    ...joins(count, Math.ceil(commits / 5)),
+  ]);
+}
+
+function points(count: number, commits: number): Measure[] {
+  const lab = new LiveLab([
+    { name: 'item', columns: { id: u32, n: u32 }, indexes: ['unique:hash:id'] },
+  ]);
+  const before = heapBytes();
+  const began = performance.now();
+  for (let id = 0; id < count; id++) register(lab, `SELECT * FROM item WHERE id = ${id}`);
+  const registered = ((performance.now() - began) * 1_000) / count;
+  const bytes = (heapBytes() - before) / count;
+  lab.transact((transaction) => {
+    for (let id = 0; id < count; id++) lab.insert(transaction, 'item', id, 0);
+  });
+  const nanos = commitRows(lab, commits, count, 'item');
+  return [
+    { name: `commit, ${count} point queries`, unit: 'ns', value: nanos },
+    { name: `registering one of ${count} point queries`, unit: 'µs', value: registered },
+    { name: `memory of one of ${count} point queries`, unit: 'B', value: Math.max(1, bytes) },
+  ];
+}
+
+function joins(count: number, commits: number): Measure[] {
+  const lab = new LiveLab([
+    { name: 'room', columns: { id: u32, n: u32 }, indexes: ['unique:hash:id'] },
+    { name: 'member', columns: { room: u32, who: u32 }, indexes: ['btree:room', 'btree:who'] },
+  ]);
+  for (let id = 0; id < count; id++) {
+    const on = 'room JOIN member ON room.id = member.room';
+    register(lab, `SELECT member.* FROM ${on} WHERE room.id = ${id}`);
+  }
+  lab.transact((transaction) => {
+    for (let id = 0; id < count; id++) {
+      lab.insert(transaction, 'room', id, 0);
+      lab.insert(transaction, 'member', id, id);
+    }
+  });
+  const nanos = commitRows(lab, commits, count, 'room');
+  return [{ name: `commit, ${count} joins of one room each`, unit: 'ns', value: nanos }];
+}
+
+function register(lab: LiveLab, sql: string): void {
+  lab.live.add(lab.live.prepare(sql, { identity: 1n, isOwner: true }), 1n);
+}
+
+/** Time of evaluating commits of one row each, without the time of making them. */
+function commitRows(lab: LiveLab, commits: number, count: number, name: string): number {
+  const random = new Random(1);
+  const table = lab.table(name);
+  const values = new Map<number, number>();
+  let millis = 0;
+  const { counters } = lab.live;
+  const before = counters.evaluations;
+  for (let left = commits; left > 0; left--) {
+    const id = random.below(count);
+    const value = values.get(id) ?? 0;
+    const transaction = lab.store.begin();
+    lab.remove(transaction, name, id, value);
+    lab.insert(transaction, name, id, value + 1);
+    values.set(id, value + 1);
+    const changes = transaction.commit();
+    const began = performance.now();
+    lab.live.evaluate({ tables: changes?.tables ?? [], views: [], tablesFor: () => lab.tables });
+    millis += performance.now() - began;
+  }
+  assert(counters.evaluations - before === commits, 'each commit concerns one query');
+  assert(table.rowCount === count, 'rows are replaced, not added');
+  return (millis * 1e6) / commits;
+}
+
+function heapBytes(): number {
+  globalThis.gc?.();
+  return process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+}
