@@ -8,6 +8,7 @@ const projects = [
   'tsconfig.browser.json',
   'tsconfig.node.json',
   'test/types/tsconfig.json',
+  'test/types/client/tsconfig.json',
   'test/fixtures/tsconfig.json',
   'examples/chat/tsconfig.json',
 ];

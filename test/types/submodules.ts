@@ -28,6 +28,7 @@ const room = table(
 );
 const door = table({}, { id: t.u32().primaryKey(), roomName: t.string().index() });
 const db = schema({ room, door, tavern, guild: table({}, guild) });
+export default db;
 
 export const open = db.reducer({ name: t.string() }, (ctx, { name }) => {
   tavern.say(ctx.as.tavern, { room: name, text: 'open!' });
