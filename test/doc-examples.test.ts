@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -67,43 +67,106 @@ function examplesOf(room: string): Example[] {
   });
 }
 
-describe('the examples in the comments of the module library', () => {
-  const examples = [...examplesOf('declare'), ...examplesOf('server')];
+/** What the examples in the comments of the client library may take for granted. */
+const givenToClients = `
+import * as library from 'reducerdb/client';
+import { schema, t, table } from 'reducerdb/server';
+const heroTable = table(
+  { public: true },
+  { owner: t.identity().primaryKey(), nick: t.string().unique(), level: t.u8().default(1) },
+);
+const module = schema({ hero: heroTable });
+const rename = module.reducer({ nick: t.string() }, () => {});
+const say = module.reducer({ text: t.string() }, () => {});
+const ping = module.reducer(() => {});
+export default module;
+export { ping, rename, say };
+const tavernClient = library.connect<typeof import('./given.ts')>({ uri: '', database: '' });
+declare global {
+  var heroTable: library.SchemaDescription['tables'][string];
+  var client: typeof tavernClient;
+  var counter: library.Readable<number>;
+  var expression: library.BooleanExpr;
+  var error: unknown;
+  var text: string;
+}
+`;
 
+describe('the examples in the comments of the module library', () => {
   it('compile', async () => {
+    const examples = [...examplesOf('declare'), ...examplesOf('server')];
     expect(examples.length).toBeGreaterThan(90);
-    const exported = exportedNames();
-    writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
-    writeFileSync(path.join(folder, 'given.ts'), given);
-    for (const { name, code } of examples) {
-      const used = exported.filter((exportedName) => mentions(code, exportedName));
-      const imports = `import { ${used.join(', ')} } from 'reducerdb/server';\n`;
-      // An example that returns something is the inside of a function.
-      const isBody = /^return\b/m.test(code);
-      writeFileSync(
-        path.join(folder, name),
-        imports + (isBody ? `export function body() {\n${code}}\n` : code),
-      );
-    }
-    const settings = {
-      extends: path.join(root, 'examples/chat/tsconfig.json'),
-      compilerOptions: { paths: { 'reducerdb/server': [path.join(root, 'src/server/index.ts')] } },
-      include: [folder, path.join(root, 'src/engine-globals.d.ts')],
-    };
-    writeFileSync(path.join(folder, 'tsconfig.json'), JSON.stringify(settings));
-    const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
-    const tsc = path.join(path.dirname(compiler), 'bin/tsc');
-    const run = promisify(execFile)(process.execPath, [tsc, '-p', folder]);
-    const { stdout } = await run.catch((error: { stdout: string }) => error);
-    expect(stdout).toBe('');
+    const settings = path.join(root, 'examples/chat/tsconfig.json');
+    expect(await complaints(examples, 'server', { given, settings })).toBe('');
   });
 });
 
-function exportedNames(): string[] {
-  const index = readFileSync(path.join(root, 'src/server/index.ts'), 'utf8');
+describe('the examples in the comments of the client library', () => {
+  it('compile', async () => {
+    const examples = examplesOf('client').map(({ name, code }) => {
+      // The module's type is at hand in examples as it is in programs.
+      const line = "import type * as tavern from './given.ts';\n";
+      return { name, code: code.includes('typeof tavern') ? line + code : code };
+    });
+    expect(examples.length).toBeGreaterThan(30);
+    const settings = path.join(root, 'test/types/client/tsconfig.json');
+    expect(await complaints(examples, 'client', { given: givenToClients, settings })).toBe('');
+  });
+});
+
+/** What the compiler says about examples that import from `reducerdb/<entry>`. */
+async function complaints(
+  examples: readonly Example[],
+  entry: 'server' | 'client',
+  { given: start, settings: base }: { readonly given: string; readonly settings: string },
+): Promise<string> {
+  const place = path.join(folder, entry);
+  mkdirSync(place);
+  const exported = exportedNames(entry);
+  writeFileSync(path.join(place, 'package.json'), '{"type":"module"}');
+  writeFileSync(path.join(place, 'given.ts'), start);
+  for (const { name, code } of examples) {
+    const used = exported.filter((exportedName) => mentions(code, exportedName));
+    const imports = `import { ${used.join(', ')} } from 'reducerdb/${entry}';\n`;
+    // An example that returns something is the inside of a function.
+    const isBody = /^return\b/m.test(code);
+    writeFileSync(
+      path.join(place, name),
+      imports + (isBody ? `export function body() {\n${code}}\n` : code),
+    );
+  }
+  const sources = ['server', 'client'].map((room) => {
+    return [`reducerdb/${room}`, [path.join(root, 'src', room, 'index.ts')]] as const;
+  });
+  const settings = {
+    extends: base,
+    // An example is not a program: what it declares is there to be read.
+    compilerOptions: {
+      paths: Object.fromEntries(sources),
+      noUnusedLocals: false,
+      noUnusedParameters: false,
+      verbatimModuleSyntax: false,
+    },
+    include: [place, ...(entry === 'server' ? [path.join(root, 'src/engine-globals.d.ts')] : [])],
+  };
+  writeFileSync(path.join(place, 'tsconfig.json'), JSON.stringify(settings));
+  const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
+  const tsc = path.join(path.dirname(compiler), 'bin/tsc');
+  const run = promisify(execFile)(process.execPath, [tsc, '-p', place]);
+  const { stdout } = await run.catch((error: { stdout: string }) => error);
+  return stdout;
+}
+
+function exportedNames(entry: string): string[] {
+  const index = readFileSync(path.join(root, 'src', entry, 'index.ts'), 'utf8');
   return [...index.matchAll(/^export (?:type )?\{([^}]*)\}/gm)]
     .flatMap(([, list = '']) => list.split(','))
-    .map((item) => item.trim().replace('type ', ''))
+    .map((item) =>
+      item
+        .trim()
+        .replace('type ', '')
+        .replace(/^.* as /, ''),
+    )
     .filter((name) => name !== '');
 }
 
