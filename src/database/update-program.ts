@@ -184,7 +184,14 @@ function replaceLive(
   const { live } = core;
   if (breaksClients) live.dropEverything(core, timestampMicros);
   live.queries.replaceSchema(core.program.sql);
-  live.committed(core, { changes: undefined, views, timestampMicros, isOfCall: false });
+  const isNewSchema = true;
+  live.committed(core, {
+    changes: undefined,
+    views,
+    timestampMicros,
+    isOfCall: false,
+    isNewSchema,
+  });
 }
 
 function updateFailed({ report }: DatabaseCore, { message }: Error): Refusal {

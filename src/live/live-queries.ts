@@ -1,3 +1,4 @@
+import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { type Rights, rightsOf, type StatementCaller } from '../sql/check/visibility.ts';
 import { invalid, SqlFailure } from '../sql/failure.ts';
@@ -10,6 +11,8 @@ import { frameOf, type LiveFragment } from './fragment.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
 import { PreparedQuery } from './prepared-query.ts';
+import { type ComputedChanges, Reruns } from './reruns.ts';
+import type { RowSet } from './row-set.ts';
 import { type SourceKey, sourceChangesOf, sourceOfView } from './source-changes.ts';
 import { type FragmentHits, WatchIndex } from './watch-index.ts';
 
@@ -36,7 +39,7 @@ export interface LiveViewChange {
   readonly deletes: RowList;
 }
 
-export interface CommittedChanges {
+export interface CommittedChanges extends ComputedChanges {
   readonly tables: readonly TableChange[];
   readonly views: readonly LiveViewChange[];
   /** The rows of tables and views as a caller sees them after the commit. */
@@ -82,6 +85,7 @@ export class LiveQueries {
   readonly #byKey = new Map<string, LiveQuery>();
   readonly #watched = new WatchIndex();
   readonly #owners = new Map<LiveFragment, LiveQuery>();
+  readonly #reruns = new Reruns();
   readonly #frame = frameOf([]);
   #prepared = new StatementCache<PreparedQuery>();
   #schema: LiveSchema;
@@ -133,8 +137,11 @@ export class LiveQueries {
     );
   }
 
-  /** Watches a query once more. Its views are evaluated and held by the caller of this. */
-  add(query: PreparedQuery, identity: bigint): LiveQuery {
+  /**
+   * Watches a query once more; `rows` are its rows now. Its views are evaluated and held by the
+   * caller of this.
+   */
+  add(query: PreparedQuery, identity: bigint, rows: readonly RowSet[]): LiveQuery {
     const key = keyOfQuery(query, identity);
     const known = this.#byKey.get(key);
     if (known !== undefined) {
@@ -151,6 +158,7 @@ export class LiveQueries {
     };
     this.#byKey.set(key, made);
     this.#watch(made);
+    this.#reruns.add(made, rows);
     return made;
   }
 
@@ -160,6 +168,7 @@ export class LiveQueries {
     if (query.useCount > 0) return;
     this.#byKey.delete(query.key);
     this.#unwatch(query);
+    this.#reruns.delete(query);
   }
 
   /** The query as it is to be read now. Throws `SqlFailure` when it cannot be, see above. */
@@ -182,8 +191,8 @@ export class LiveQueries {
   evaluate(changes: CommittedChanges): Evaluated {
     if (this.#byKey.size === 0) return nothing;
     const hits = this.#collect(changes);
-    if (hits.size === 0) return nothing;
-    const queries = new Set<LiveQuery>();
+    const queries = new Set(this.#reruns.affectedBy(changes));
+    if (hits.size === 0 && queries.size === 0) return nothing;
     for (const fragment of hits.keys()) queries.add(this.#ownerOf(fragment));
     this.counters.commits += 1;
     const updates: LiveUpdate[] = [];
@@ -226,24 +235,39 @@ export class LiveQueries {
     changes: CommittedChanges,
   ): LiveUpdate | LiveFailure | undefined {
     try {
+      let found = hits;
       if (query.schema !== this.#schema) {
         this.#renew(query);
-        const again = this.#collect(changes);
-        return this.#updateOf(query, again, changes);
+        found = this.#collect(changes);
       }
-      return this.#updateOf(query, hits, changes);
+      if (this.#reruns.has(query)) return this.#rerun(query, changes);
+      return this.#updateOf(query, this.#differences(query, found, changes));
     } catch (error) {
       if (!(error instanceof SqlFailure)) throw error;
       return { query: query.number, error: executingText(error.message, query.sql) };
     }
   }
 
-  #updateOf(
+  #updateOf(query: LiveQuery, changes: readonly RowChanges[]): LiveUpdate | undefined {
+    this.counters.evaluations += 1;
+    const [fragment] = query.fragments;
+    if (changes.length === 0 || fragment === undefined) return undefined;
+    const { name: table, id: tableId } = fragment.table;
+    return { query: query.number, table, tableId, changes };
+  }
+
+  #rerun(query: LiveQuery, { tablesFor }: CommittedChanges): LiveUpdate | undefined {
+    this.counters.reruns += 1;
+    const tables = tablesFor(query.identity);
+    const change = this.#reruns.run(query, this.preparedAgain(query), tables);
+    return this.#updateOf(query, change === undefined ? [] : [change]);
+  }
+
+  #differences(
     query: LiveQuery,
     hits: ReadonlyMap<LiveFragment, FragmentHits>,
     { tablesFor }: CommittedChanges,
-  ): LiveUpdate | undefined {
-    this.counters.evaluations += 1;
+  ): RowChanges[] {
     const changes: RowChanges[] = [];
     for (const fragment of query.fragments) {
       const hit = hits.get(fragment);
@@ -251,10 +275,7 @@ export class LiveQueries {
       const change = this.#changesOf(fragment, hit, () => tablesFor(query.identity));
       if (change !== undefined) changes.push(change);
     }
-    const [fragment] = query.fragments;
-    if (changes.length === 0 || fragment === undefined) return undefined;
-    const { name: table, id: tableId } = fragment.table;
-    return { query: query.number, table, tableId, changes };
+    return changes;
   }
 
   #changesOf(
@@ -295,9 +316,7 @@ export class LiveQueries {
   }
 
   #ownerOf(fragment: LiveFragment): LiveQuery {
-    const owner = this.#owners.get(fragment);
-    if (owner === undefined) throw new Error('a fragment that is watched belongs to a query');
-    return owner;
+    return present(this.#owners.get(fragment), 'the query of a fragment that is watched');
   }
 }
 

@@ -63,7 +63,7 @@ function joins(count: number, commits: number): Measure[] {
 }
 
 function register(lab: LiveLab, sql: string): void {
-  lab.live.add(lab.live.prepare(sql, { identity: 1n, isOwner: true }), 1n);
+  lab.live.add(lab.live.prepare(sql, { identity: 1n, isOwner: true }), 1n, []);
 }
 
 /** Time of evaluating commits of one row each, without the time of making them. */
@@ -83,7 +83,7 @@ function commitRows(lab: LiveLab, commits: number, count: number, name: string):
     values.set(id, value + 1);
     const changes = transaction.commit();
     const began = performance.now();
-    lab.live.evaluate({ tables: changes?.tables ?? [], views: [], tablesFor: () => lab.tables });
+    lab.committed(changes);
     millis += performance.now() - began;
   }
   assert(counters.evaluations - before === commits, 'each commit concerns one query');

@@ -63,7 +63,7 @@ export class LiveLab {
 
   /** Watches a query and takes its first rows. */
   watch(sql: string, asker: Asker = owner): Watched {
-    const query = this.live.add(this.live.prepare(sql, asker), asker.identity);
+    const query = this.live.add(this.live.prepare(sql, asker), asker.identity, []);
     const watched = { query, asker, bag: this.fresh(query, asker) };
     this.#watched.push(watched);
     return watched;
@@ -108,6 +108,8 @@ export class LiveLab {
     const { updates, failures } = this.live.evaluate({
       tables: changes?.tables ?? [],
       views: [],
+      isNewSchema: false,
+      hasSequences: false,
       tablesFor: () => this.tables,
     });
     this.failures = failures;

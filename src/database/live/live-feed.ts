@@ -17,6 +17,8 @@ export interface Committed {
   readonly timestampMicros: bigint;
   /** True: it is what a call asked for, so the caller gets the changes with the outcome. */
   readonly isOfCall: boolean;
+  /** The program was updated with it. */
+  readonly isNewSchema?: boolean;
 }
 
 /**
@@ -41,13 +43,16 @@ export class LiveFeed {
   }
 
   /** To be called right after each commit, when the instances of views have theirs behind them. */
-  committed(core: DatabaseCore, { changes, views, timestampMicros, isOfCall }: Committed): void {
+  committed(core: DatabaseCore, commit: Committed): void {
+    const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
     const lost = core.views.takeLost();
     const { queries } = this;
     if (queries.count === 0) return;
     const evaluated = queries.evaluate({
       tables: changes?.tables ?? [],
       views,
+      isNewSchema,
+      hasSequences: (changes?.sequences.length ?? 0) > 0,
       tablesFor: (identity) => tablesFor(core, identity, timestampMicros),
     });
     const failures = [...evaluated.failures, ...this.#failuresOf(lost)];

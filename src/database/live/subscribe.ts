@@ -5,8 +5,8 @@ import { executingText } from '../../live/live-queries.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import { PreparedQuery } from '../../live/prepared-query.ts';
 import { joinedRows, RowsReader } from '../../live/read-rows.ts';
-import { invalid, SqlFailure } from '../../sql/failure.ts';
 import { rightsOf } from '../../sql/check/visibility.ts';
+import { invalid, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
   Caller,
@@ -177,7 +177,9 @@ class NewSet {
   ): QueryRows[] {
     const { connectionId, setId } = this.#request;
     const { live } = this.#core;
-    const queries = prepared.map((query) => live.queries.add(query, this.#identity));
+    const queries = prepared.map((query, at) =>
+      live.queries.add(query, this.#identity, rows[at] ?? []),
+    );
     live.sets.add(setId, { connectionId, identity: this.#identity, queries });
     return queries.map((query, at) => {
       const { table } = present(prepared[at], 'the query that was added');
