@@ -8,6 +8,7 @@ import type {
   SqlRequest,
 } from '../database/outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../database/program.ts';
+import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 
 export type { DatabaseDescription, ProgramSource, UpdatePermission };
 
@@ -24,11 +25,19 @@ export type { DatabaseDescription, ProgramSource, UpdatePermission };
 export interface DatabaseHandle {
   /** Resolves once the database serves. */
   describe(): Promise<DatabaseDescription>;
+  /** The last description, without waiting; `undefined` before the database has served. */
+  readonly description: DatabaseDescription | undefined;
   call(request: CallRequest): Promise<CallOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
   connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
   disconnect(connectionId: bigint): Promise<void>;
+  /**
+   * Opens a connection for a client that stays: it subscribes and is told of changes. Throws
+   * `Refusal` at once when the database does not serve and will not; a database that starts is
+   * waited for.
+   */
+  live(options: LiveOptions, sink: LiveSink): LiveConnection;
   /** What publishing `program` would do; runs nothing of it but its description. */
   plan(program: ProgramSource): Promise<PlanOutcome>;
   /**
@@ -81,4 +90,7 @@ export interface DatabaseStatistics {
   readonly restarts: number;
   readonly rowBytes: number;
   readonly indexBytes: number;
+  /** Clients that stay connected, and the query sets that they watch. */
+  readonly connections: number;
+  readonly querySets: number;
 }

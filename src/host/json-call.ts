@@ -31,7 +31,8 @@ export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Prom
   }
 }
 
-function encodeArguments(
+/** The arguments of a call by the parameters of `name`, or why they cannot be encoded. */
+export function encodeArguments(
   { definition }: DatabaseDescription,
   name: string,
   args: JsonValue,

@@ -3,15 +3,53 @@ import type { Clock } from '../database/clock.ts';
 import { stoppedRefusal } from '../database/database.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../database/turn.ts';
+import type { LiveProcedure } from './live-connection.ts';
+import { databaseRequest, type FeedRequest, type LiveFeed } from './live-feed.ts';
 import type { SeatEnd } from './seat.ts';
 
-/** A request whose outcome was not handed over yet, and the promise that it owes. */
-export interface Pending {
-  readonly ticketed: TicketedRequest;
+/** A request whose outcome was not handed over yet, and who waits for it. */
+export type Pending = PromisedRequest | FeedPending;
+
+/** Owes a promise. */
+export interface PromisedRequest extends PendingState {
+  readonly kind: 'promised';
   /** True: its outcome waits until it is durable. */
   readonly isConfirmed: boolean;
   readonly resolve: (reply: DatabaseReply) => void;
   readonly reject: (refusal: Refusal) => void;
+}
+
+/** Came through a connection, which is told. */
+export class FeedPending implements PendingState {
+  readonly kind = 'feed';
+  readonly ticketed: TicketedRequest;
+  readonly feed: LiveFeed;
+  readonly request: FeedRequest;
+  wasSubmitted = false;
+  deaths = 0;
+
+  constructor(ticketed: TicketedRequest, feed: LiveFeed, request: FeedRequest) {
+    this.ticketed = ticketed;
+    this.feed = feed;
+    this.request = request;
+  }
+
+  /** Nobody waits for it any more, so that it need not begin. */
+  get isIdle(): boolean {
+    return this.feed.hasEnded && this.request.kind !== 'disconnect';
+  }
+
+  resolve(reply: DatabaseReply): void {
+    this.feed.answered(this.request, reply, this.ticketed.acceptedMicros);
+  }
+
+  reject(refusal: Refusal): void {
+    this.feed.refused(this.request, refusal.body);
+  }
+}
+
+interface PendingState {
+  readonly ticketed: TicketedRequest;
   wasSubmitted: boolean;
   /** Actors that ended while they had it. */
   deaths: number;
@@ -43,33 +81,40 @@ export class PendingRequests {
   /** Accepts a request: gives it its ticket and its timestamp. */
   add(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     return new Promise((resolve, reject) => {
-      this.#lastTicket += 1;
-      const ticketed = {
-        ticket: this.#lastTicket,
-        request,
-        acceptedMicros: this.#clock.nowMicros(),
-      };
-      const pending = {
-        ticketed,
-        isConfirmed,
-        resolve,
-        reject,
-        wasSubmitted: false,
-        deaths: 0,
-      };
-      this.#byTicket.set(ticketed.ticket, pending);
-      this.#unsubmitted.push(pending);
+      const ticketed = this.#ticketed(request);
+      const state = { ticketed, wasSubmitted: false, deaths: 0 };
+      this.#push({ kind: 'promised', ...state, isConfirmed, resolve, reject });
     });
+  }
+
+  /** Accepts a request of a connection, which is told what came of it. */
+  addOf(feed: LiveFeed, request: Exclude<FeedRequest, LiveProcedure>): void {
+    const ticketed = this.#ticketed(databaseRequest(request, feed.options));
+    this.#push(new FeedPending(ticketed, feed, request));
   }
 
   /** What the actor gets now. */
   submit(): TicketedRequest[] {
-    const requests = this.#unsubmitted;
+    const unsubmitted = this.#unsubmitted;
     this.#unsubmitted = [];
-    return requests.map((pending) => {
+    const requests: TicketedRequest[] = [];
+    for (const pending of unsubmitted) {
+      if (pending.kind === 'feed') {
+        if (pending.isIdle) {
+          this.#byTicket.delete(pending.ticketed.ticket);
+          continue;
+        }
+        if (pending.request.kind === 'connect') pending.feed.began();
+      }
       pending.wasSubmitted = true;
-      return pending.ticketed;
-    });
+      requests.push(pending.ticketed);
+    }
+    return requests;
+  }
+
+  /** The request with this ticket, if its outcome is not here yet. */
+  find(ticket: number): Pending | undefined {
+    return this.#byTicket.get(ticket);
   }
 
   /** Takes a request out, because its outcome is here. */
@@ -82,6 +127,7 @@ export class PendingRequests {
   /**
    * An actor ended. The request it was running gets its outcome; those that it may have written are
    * lost, nobody knows; the others are kept, to be submitted to the next actor in the same order.
+   * Connections end with their actor, and what they sent ends with them.
    */
   actorEnded(end: SeatEnd): void {
     const kept: Pending[] = [];
@@ -102,7 +148,21 @@ export class PendingRequests {
     this.#unsubmitted = [];
   }
 
+  #ticketed(request: DatabaseRequest): TicketedRequest {
+    this.#lastTicket += 1;
+    return { ticket: this.#lastTicket, request, acceptedMicros: this.#clock.nowMicros() };
+  }
+
+  #push(pending: Pending): void {
+    this.#byTicket.set(pending.ticketed.ticket, pending);
+    this.#unsubmitted.push(pending);
+  }
+
   #settleAfter(pending: Pending, end: SeatEnd): boolean {
+    if (pending.kind === 'feed') {
+      if (pending.ticketed.ticket === end.running) settleRunning(pending, end);
+      return pending.feed.hasBegun || pending.feed.hasEnded;
+    }
     if (!pending.wasSubmitted) return false;
     const { ticket, request } = pending.ticketed;
     if (request.kind === 'update') pending.reject(lostUpdate());
@@ -140,6 +200,17 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
     case 'connect':
       pending.resolve({ kind: 'connected', refusal: message });
       return;
+    case 'subscribe':
+    case 'unsubscribe': {
+      const outcome = { kind: 'refused', error: message, micros: 0 } as const;
+      pending.resolve({ kind: `${request.kind}d`, outcome });
+      return;
+    }
+    case 'oneOff': {
+      const outcome = { kind: 'failed', error: message, micros: 0 } as const;
+      pending.resolve({ kind: 'oneOff', outcome });
+      return;
+    }
     case 'disconnect':
       pending.resolve({ kind: 'disconnected' });
       return;

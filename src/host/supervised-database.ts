@@ -13,7 +13,14 @@ import {
 } from '../database/outcome.ts';
 import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
-import type { DatabaseReply, DatabaseRequest, TurnReport } from '../database/turn.ts';
+import {
+  type DatabaseReply,
+  type DatabaseRequest,
+  inOrder,
+  type LiveCommit,
+  type TurnReport,
+  type TurnResult,
+} from '../database/turn.ts';
 import { checkTokenPresence, rejectionText } from '../database/update-program.ts';
 import { limits } from '../limits.ts';
 import { planMigration } from '../schema/migration-plan.ts';
@@ -26,8 +33,11 @@ import type {
   PlanOutcome,
   UpdateOutcome,
 } from './database-handle.ts';
+import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
+import type { LiveFeed } from './live-feed.ts';
+import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
 import { Outbox } from './outbox.ts';
-import { lostUpdate, type Pending, PendingRequests } from './pending-requests.ts';
+import { lostUpdate, PendingRequests, type PromisedRequest } from './pending-requests.ts';
 import type {
   Seat,
   SeatEnd,
@@ -50,6 +60,9 @@ export interface SupervisionOptions {
   readonly report: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
+/** Requests that one connection submits before others have their turn. */
+const requestsInTurnMax = 256;
+
 /** Starts that came to nothing, one after another, before a database is broken. */
 const failuresMax = 3;
 
@@ -63,12 +76,14 @@ const failuresMax = 3;
  * ```
  *
  * A request is in `#pending` until the actor hands its outcome over, then in `#outbox` while it
- * waits to be durable. Both are on this side, so the end of an actor loses neither.
+ * waits to be durable. Both are on this side, so the end of an actor loses neither. Connections are
+ * on this side too (`#feeds`), but what the actor knew of them is gone with it, so they end.
  */
 export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
   readonly #pending: PendingRequests;
   readonly #outbox = new Outbox();
+  readonly #feeds = new LiveFeeds(() => this.#submitFeeds());
   readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
   #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
   #closing: Promise<void> | undefined;
@@ -91,6 +106,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
     this.#seat = this.#takeSeat(mode);
+  }
+
+  get description(): DatabaseDescription | undefined {
+    return this.#description;
   }
 
   async describe(): Promise<DatabaseDescription> {
@@ -120,6 +139,12 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async disconnect(connectionId: bigint): Promise<void> {
     await this.#request({ kind: 'disconnect', connectionId }, false);
+  }
+
+  live(options: LiveOptions, sink: LiveSink): LiveConnection {
+    if (this.#fault !== undefined) throw this.#fault;
+    if (this.#closing !== undefined) throw stoppedRefusal();
+    return this.#feeds.open(options, sink);
   }
 
   async program(): Promise<ProgramSource> {
@@ -167,6 +192,8 @@ export class SupervisedDatabase implements DatabaseHandle {
       durableOffset: this.#durableOffset,
       ...this.#counts,
       ...this.#memory,
+      connections: this.#feeds.count,
+      querySets: this.#feeds.setCount,
     };
   }
 
@@ -183,6 +210,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async #close(): Promise<void> {
     if (this.#fault !== undefined) return;
+    this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
       this.#seat.kill({ cause: 'closed', message: 'The service stopped.' });
     }, limits.shutdownMillisMax);
@@ -222,6 +250,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     setImmediate(() => {
       this.#isFlushing = false;
       this.#flush();
+      this.#flushFeeds();
     });
   }
 
@@ -229,6 +258,27 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (this.#state !== 'serving') return;
     const requests = this.#pending.submit();
     if (requests.length > 0) this.#seat.submit(requests);
+  }
+
+  /** Requests of connections wait with them while there is no room. */
+  #submitFeeds(): void {
+    if (this.#fault !== undefined) return;
+    const room = (): number => limits.callQueueMax - this.#pending.size;
+    this.#feeds.submitAll(room, (feed) => this.#submitSome(feed, room()));
+  }
+
+  #submitSome(feed: LiveFeed, room: number): void {
+    for (const request of feed.take(Math.min(room, requestsInTurnMax))) {
+      if (request.kind === 'procedure') feed.answerProcedure(request);
+      else this.#pending.addOf(feed, request);
+    }
+    this.#flushSoon();
+  }
+
+  #flushFeeds(): void {
+    const held = this.#feeds.flush();
+    if (held === undefined) return;
+    this.#outbox.hold({ write: this.#lastWrite, offset: this.#offset, ...held });
   }
 
   /** Waits for all that was handed over so far. */
@@ -292,17 +342,36 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#failures = 0;
     this.#offset = turn.offset;
     this.#lastWrite = turn.write;
-    for (const { ticket, reply } of turn.results) {
-      const pending = this.#pending.take(ticket);
-      assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
-      this.#note(reply);
-      if (pending.isConfirmed) this.#hold(pending, reply, turn);
-      else pending.resolve(reply);
+    for (const one of inOrder(turn)) {
+      if ('ticket' in one) this.#settle(one, turn);
+      else this.#feeds.commit(one, this.#callerOf(one));
     }
+    this.#flushFeeds();
+    this.#submitFeeds();
     this.#tellIdle();
   }
 
-  #hold({ resolve, reject }: Pending, reply: DatabaseReply, { write, offset }: TurnReport): void {
+  #settle({ ticket, reply }: TurnResult, turn: TurnReport): void {
+    const pending = this.#pending.take(ticket);
+    assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
+    this.#note(reply);
+    if (pending.kind === 'promised' && pending.isConfirmed) this.#hold(pending, reply, turn);
+    else pending.resolve(reply);
+    if (reply.kind === 'updated' && reply.endsConnections) this.#feeds.endOpen('database');
+  }
+
+  #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
+    const pending = caller === undefined ? undefined : this.#pending.find(caller);
+    if (pending?.kind !== 'feed' || pending.request.kind !== 'call') return undefined;
+    const { requestId, isCaller } = pending.request;
+    return { feed: pending.feed, requestId, isCaller };
+  }
+
+  #hold(
+    { resolve, reject }: PromisedRequest,
+    reply: DatabaseReply,
+    { write, offset }: TurnReport,
+  ): void {
     this.#outbox.hold({
       write,
       offset,
@@ -330,6 +399,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #ended(end: SeatEnd, mode: SeatMode): void {
     const wasServing = this.#state === 'serving';
     this.#pending.actorEnded(end);
+    this.#feeds.endBegun('database');
     if (end.running === undefined || !wasServing) this.#failures += 1;
     const isFinal =
       end.cause === 'refused' ||
@@ -356,6 +426,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#state = state;
     this.#fault = fault;
     this.#pending.rejectAll(fault);
+    this.#feeds.endAll('database');
     this.#outbox.failAll();
     const waiting = this.#whenStarted;
     this.#whenStarted = [];

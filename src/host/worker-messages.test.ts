@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
+import type { DatabaseReply, DatabaseRequest, LiveCommit } from '../database/turn.ts';
+import type { QueryRows } from '../live/live-update.ts';
+import { emptyRowSet, type RowSet } from '../live/row-set.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { buffersOf } from './worker-messages.ts';
 import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
@@ -10,6 +12,7 @@ const bob = { identity: 5n, isOwner: false, jwtPayload: '' };
 const open = { kind: 'open', id: 2n ** 127n } as const;
 const temporary = { kind: 'temporary', id: 9n } as const;
 const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
+const noVersion = { schemaVersion: undefined, args: Uint8Array.of() };
 const permission = { policy: 'breakClients', token: '0x1' } as const;
 
 describe('a batch of requests', () => {
@@ -22,6 +25,19 @@ describe('a batch of requests', () => {
     },
     { kind: 'connect', caller: bob, connectionId: 3n },
     { kind: 'disconnect', connectionId: 3n },
+    { kind: 'call', call: { ...call, ...noVersion, caller: ada, connection: open } },
+    {
+      kind: 'subscribe',
+      subscribe: {
+        caller: bob,
+        connectionId: 3n,
+        setId: 2 ** 32 + 1,
+        queries: ['SELECT * FROM ä', ''],
+        knowsEvents: false,
+      },
+    },
+    { kind: 'unsubscribe', unsubscribe: { connectionId: 3n, setId: 0, withRows: true } },
+    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT' } },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];
@@ -47,6 +63,52 @@ describe('a batch of requests', () => {
 });
 
 describe('the outcomes of a turn', () => {
+  const offset = commitOffset(2 ** 40);
+  const few: RowSet = { kind: 'fixedSize', rowBytes: 2, data: Uint8Array.of(1, 2, 3, 4) };
+  const uneven: RowSet = {
+    kind: 'offsets',
+    starts: Uint32Array.of(0, 1),
+    data: Uint8Array.of(1, 2, 3),
+  };
+  const manyRows = (): RowSet => ({
+    kind: 'fixedSize',
+    rowBytes: 4_500,
+    data: new Uint8Array(9_000).fill(5),
+  });
+  const queries = (): QueryRows[] => [
+    { query: 2 ** 34, table: 't', tableId: 9, isEvent: false, fragments: [few, manyRows()] },
+    { query: 2, table: 'u', tableId: 10, isEvent: true, fragments: [] },
+  ];
+  const commits = (): LiveCommit[] => [
+    {
+      kind: 'committed',
+      offset,
+      timestampMicros: -3n,
+      caller: 2 ** 35,
+      updates: [
+        {
+          query: 1,
+          table: 't',
+          tableId: 9,
+          changes: [
+            { kind: 'persistent', inserts: uneven, deletes: emptyRowSet },
+            { kind: 'event', events: manyRows() },
+          ],
+        },
+      ],
+      failures: [{ query: 7, error: 'gone' }],
+      resultsBefore: 1,
+    },
+    {
+      kind: 'committed',
+      offset,
+      timestampMicros: 0n,
+      caller: undefined,
+      updates: [],
+      failures: [],
+      resultsBefore: 2,
+    },
+  ];
   const result = {
     kind: 'result',
     columns: [{ name: 'a', type: { kind: 'u32' } }],
@@ -79,6 +141,16 @@ describe('the outcomes of a turn', () => {
     { kind: 'connected', refusal: undefined },
     { kind: 'connected', refusal: 'no' },
     { kind: 'disconnected' },
+    { kind: 'subscribed', outcome: { kind: 'applied', offset, queries: queries(), micros: 3 } },
+    { kind: 'subscribed', outcome: { kind: 'refused', error: 'e', micros: 4 } },
+    { kind: 'unsubscribed', outcome: { kind: 'removed', offset, queries: queries(), micros: 5 } },
+    { kind: 'unsubscribed', outcome: { kind: 'removed', offset, queries: undefined, micros: 5 } },
+    { kind: 'unsubscribed', outcome: { kind: 'refused', error: 'f', micros: 6 } },
+    {
+      kind: 'oneOff',
+      outcome: { kind: 'rows', offset, table: 't', tableId: 9, rows: manyRows(), micros: 7 },
+    },
+    { kind: 'oneOff', outcome: { kind: 'failed', error: 'g', micros: 8 } },
     { kind: 'program', program: { kind: 'wasm', bytes: Uint8Array.of(1) } },
     { kind: 'refused', body: { code: 'migration.failed', message: 'm' } },
   ];
@@ -86,6 +158,7 @@ describe('the outcomes of a turn', () => {
   it('are the same on the other side, after their buffers changed hands', () => {
     const turn = () => ({
       results: replies().map((reply, at) => ({ ticket: 2 ** 35 + at, reply })),
+      commits: commits(),
       write: 17,
       offset: commitOffset(2 ** 41),
     });
@@ -97,7 +170,8 @@ describe('the outcomes of a turn', () => {
   it('keep the buffers that rows are a part of', () => {
     const rows = new Uint8Array(10_000).subarray(0, 5_000);
     const reply = { kind: 'queried', outcome: { ...result, rows } } as const;
-    const turn = { results: [{ ticket: 1, reply }], write: 1, offset: commitOffset(1) };
+    const results = [{ ticket: 1, reply }];
+    const turn = { results, commits: [], write: 1, offset: commitOffset(1) };
     const batch = encodeTurn(turn);
     structuredClone(batch, { transfer: buffersOf(batch) });
     expect(rows).toHaveLength(5_000);

@@ -1,10 +1,17 @@
 import { assert, unreachable } from '../assert.ts';
-import type { CallOutcome, SqlOutcome } from '../database/outcome.ts';
+import type {
+  CallOutcome,
+  OneOffOutcome,
+  SqlOutcome,
+  SubscribeOutcome,
+  UnsubscribeOutcome,
+} from '../database/outcome.ts';
 import type { DatabaseReply, TurnReport, TurnResult } from '../database/turn.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { Batch, UpdatedReply } from './worker-messages.ts';
+import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
 
 /** Results of a query from this size on are handed over as a buffer of their own. */
 const blobBytesMin = 4_096;
@@ -16,6 +23,12 @@ const replyKinds = [
   'failed',
   'connected',
   'disconnected',
+  'applied',
+  'notApplied',
+  'removed',
+  'notRemoved',
+  'rows',
+  'noRows',
   'program',
   'updated',
   'refused',
@@ -28,6 +41,16 @@ interface Beside {
   readonly updates: UpdatedReply[];
 }
 
+interface Encoding extends Beside {
+  readonly writer: BinaryWriter;
+  readonly rows: RowsEncoder;
+}
+
+interface Decoding extends Beside {
+  readonly reader: BinaryReader;
+  readonly rows: RowsDecoder;
+}
+
 const turnWriter = new BinaryWriter(4096);
 
 /**
@@ -35,68 +58,134 @@ const turnWriter = new BinaryWriter(4096);
  *
  * ```
  * write f64 · offset f64 · count u32, then each: ticket f64 · kind u8 · the fields of the kind
+ * count u32, then each: a commit, see `worker-rows.ts`
  * ```
  */
-export function encodeTurn({ results, write, offset }: TurnReport): Batch {
+export function encodeTurn({ results, commits, write, offset }: TurnReport): Batch {
   const beside: Beside = { blobs: [], updates: [] };
   const writer = turnWriter;
   writer.reset();
+  const encoding = { ...beside, writer, rows: new RowsEncoder(writer, beside.blobs) };
   writer.f64(write);
   writer.f64(offset);
   writer.u32(results.length);
   for (const { ticket, reply } of results) {
     writer.f64(ticket);
-    encodeReply(writer, reply, beside);
+    encodeReply(encoding, reply);
   }
+  writer.u32(commits.length);
+  for (const commit of commits) encoding.rows.commit(commit);
   return { bytes: writer.finish(), ...beside };
 }
 
 export function decodeTurn({ bytes, blobs, updates }: Batch): TurnReport {
   const reader = new BinaryReader(bytes);
-  const rest: Beside = { blobs: [...blobs], updates: [...updates] };
+  const beside: Beside = { blobs: [...blobs].reverse(), updates: [...updates].reverse() };
+  const rows = new RowsDecoder(reader, () => take(beside.blobs));
+  const decoding = { ...beside, reader, rows };
   const write = reader.f64();
   const offset = commitOffset(reader.f64());
   const count = reader.u32();
   const results: TurnResult[] = [];
   for (let at = 0; at < count; at++) {
     const ticket = reader.f64();
-    results.push({ ticket, reply: decodeReply(reader, rest) });
+    results.push({ ticket, reply: decodeReply(decoding) });
   }
-  return { results, write, offset };
+  const commits = Array.from({ length: reader.u32() }, () => rows.commit());
+  return { results, commits, write, offset };
 }
 
-function encodeReply(writer: BinaryWriter, reply: DatabaseReply, beside: Beside): void {
-  const begin = (kind: ReplyKind): void => writer.u8(replyKinds.indexOf(kind));
+function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
+  const { writer } = encoding;
   switch (reply.kind) {
     case 'called':
       encodeCall(writer, reply.outcome);
       return;
     case 'queried':
-      encodeQuery(writer, reply.outcome, beside);
+      encodeQuery(writer, reply.outcome, encoding);
       return;
     case 'connected':
-      begin('connected');
+      begin(writer, 'connected');
       writer.string(JSON.stringify({ refusal: reply.refusal }));
       return;
     case 'disconnected':
-      begin('disconnected');
+      begin(writer, 'disconnected');
+      return;
+    case 'subscribed':
+      encodeSubscribed(encoding, reply.outcome);
+      return;
+    case 'unsubscribed':
+      encodeUnsubscribed(encoding, reply.outcome);
+      return;
+    case 'oneOff':
+      encodeOneOff(encoding, reply.outcome);
       return;
     case 'program':
-      begin('program');
+      begin(writer, 'program');
       writer.bool(reply.program.kind === 'wasm');
-      beside.blobs.push(reply.program.bytes.slice());
+      encoding.blobs.push(reply.program.bytes.slice());
       return;
     case 'updated':
-      begin('updated');
-      beside.updates.push(reply);
+      begin(writer, 'updated');
+      encoding.updates.push(reply);
       return;
     case 'refused':
-      begin('refused');
+      begin(writer, 'refused');
       writer.string(JSON.stringify(reply.body));
       return;
     default:
       unreachable(reply);
   }
+}
+
+function begin(writer: BinaryWriter, kind: ReplyKind): void {
+  writer.u8(replyKinds.indexOf(kind));
+}
+
+function encodeSubscribed({ writer, rows }: Encoding, outcome: SubscribeOutcome): void {
+  if (outcome.kind === 'refused') {
+    encodeFault(writer, 'notApplied', outcome);
+    return;
+  }
+  begin(writer, 'applied');
+  writer.f64(outcome.offset);
+  rows.queries(outcome.queries);
+  writer.f64(outcome.micros);
+}
+
+function encodeUnsubscribed({ writer, rows }: Encoding, outcome: UnsubscribeOutcome): void {
+  if (outcome.kind === 'refused') {
+    encodeFault(writer, 'notRemoved', outcome);
+    return;
+  }
+  begin(writer, 'removed');
+  writer.f64(outcome.offset);
+  writer.bool(outcome.queries !== undefined);
+  if (outcome.queries !== undefined) rows.queries(outcome.queries);
+  writer.f64(outcome.micros);
+}
+
+function encodeOneOff({ writer, rows }: Encoding, outcome: OneOffOutcome): void {
+  if (outcome.kind === 'failed') {
+    encodeFault(writer, 'noRows', outcome);
+    return;
+  }
+  begin(writer, 'rows');
+  writer.f64(outcome.offset);
+  rows.table(outcome.table, outcome.tableId);
+  rows.rows(outcome.rows);
+  writer.f64(outcome.micros);
+}
+
+interface Fault {
+  readonly error: string;
+  readonly micros: number;
+}
+
+function encodeFault(writer: BinaryWriter, kind: ReplyKind, { error, micros }: Fault): void {
+  begin(writer, kind);
+  writer.string(error);
+  writer.f64(micros);
 }
 
 function encodeCall(writer: BinaryWriter, outcome: CallOutcome): void {
@@ -133,7 +222,8 @@ function wholeBuffer(bytes: Uint8Array): Uint8Array {
   return bytes.byteLength === bytes.buffer.byteLength ? bytes : bytes.slice();
 }
 
-function decodeReply(reader: BinaryReader, beside: Beside): DatabaseReply {
+function decodeReply(decoding: Decoding): DatabaseReply {
+  const { reader, rows } = decoding;
   const kind = replyKinds[reader.u8()];
   assert(kind !== undefined, 'a reply of a known kind');
   switch (kind) {
@@ -146,7 +236,7 @@ function decodeReply(reader: BinaryReader, beside: Beside): DatabaseReply {
       return { kind: 'called', outcome: { kind, error, micros: reader.f64() } };
     }
     case 'result':
-      return { kind: 'queried', outcome: decodeResult(reader, beside) };
+      return { kind: 'queried', outcome: decodeResult(reader, decoding) };
     case 'failed': {
       const error = JSON.parse(reader.string());
       return { kind: 'queried', outcome: { kind, error, micros: reader.f64() } };
@@ -155,17 +245,43 @@ function decodeReply(reader: BinaryReader, beside: Beside): DatabaseReply {
       return { kind, refusal: JSON.parse(reader.string()).refusal };
     case 'disconnected':
       return { kind };
+    case 'applied': {
+      const offset = commitOffset(reader.f64());
+      const outcome = { kind, offset, queries: rows.queries(), micros: reader.f64() };
+      return { kind: 'subscribed', outcome };
+    }
+    case 'notApplied':
+      return { kind: 'subscribed', outcome: { kind: 'refused', ...decodeFault(reader) } };
+    case 'removed': {
+      const offset = commitOffset(reader.f64());
+      const queries = reader.bool() ? rows.queries() : undefined;
+      return { kind: 'unsubscribed', outcome: { kind, offset, queries, micros: reader.f64() } };
+    }
+    case 'notRemoved':
+      return { kind: 'unsubscribed', outcome: { kind: 'refused', ...decodeFault(reader) } };
+    case 'rows': {
+      const offset = commitOffset(reader.f64());
+      const table = rows.table();
+      const outcome = { kind, offset, ...table, rows: rows.rows(), micros: reader.f64() };
+      return { kind: 'oneOff', outcome };
+    }
+    case 'noRows':
+      return { kind: 'oneOff', outcome: { kind: 'failed', ...decodeFault(reader) } };
     case 'program': {
       const programKind = reader.bool() ? 'wasm' : 'js';
-      return { kind, program: { kind: programKind, bytes: take(beside.blobs) } };
+      return { kind, program: { kind: programKind, bytes: take(decoding.blobs) } };
     }
     case 'updated':
-      return take(beside.updates);
+      return take(decoding.updates);
     case 'refused':
       return { kind, body: JSON.parse(reader.string()) };
     default:
       return unreachable(kind);
   }
+}
+
+function decodeFault(reader: BinaryReader): Fault {
+  return { error: reader.string(), micros: reader.f64() };
 }
 
 function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
@@ -191,9 +307,9 @@ function decodeResult(reader: BinaryReader, { blobs }: Beside): SqlOutcome {
   };
 }
 
-/** What goes beside the buffer goes in the order of the replies. */
+/** What goes beside the buffer goes in the order of the replies; here the first is the last. */
 function take<Item>(items: Item[]): Item {
-  const item = items.shift();
+  const item = items.pop();
   assert(item !== undefined, 'something beside the buffer for each reply that needs it');
   return item;
 }

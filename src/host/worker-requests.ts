@@ -1,5 +1,5 @@
 import { assert, unreachable } from '../assert.ts';
-import type { Caller, SqlRequest } from '../database/outcome.ts';
+import type { Caller, SqlRequest, SubscribeRequest } from '../database/outcome.ts';
 import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
@@ -17,7 +17,20 @@ import type { Batch } from './worker-messages.ts';
  * ```
  */
 
-const requestKinds = ['call', 'query', 'connect', 'disconnect', 'program', 'update'] as const;
+const requestKinds = [
+  'call',
+  'query',
+  'connect',
+  'disconnect',
+  'subscribe',
+  'unsubscribe',
+  'oneOff',
+  'program',
+  'update',
+] as const;
+
+/** Stands for "no schema version". */
+const noVersion = -1;
 
 export function encodeRequests(requests: readonly TicketedRequest[]): Batch {
   return new RequestEncoder().encode(requests);
@@ -52,7 +65,7 @@ class RequestEncoder {
         this.#caller(caller);
         this.#connection(connection, confirmed);
         writer.string(reducer);
-        writer.f64(schemaVersion);
+        writer.f64(schemaVersion ?? noVersion);
         writer.bool('fault' in args);
         if ('fault' in args) writer.string(args.fault);
         else writer.bytes(args);
@@ -73,6 +86,21 @@ class RequestEncoder {
       case 'disconnect':
         writer.u128(request.connectionId);
         return;
+      case 'subscribe':
+        this.#subscribe(request.subscribe);
+        return;
+      case 'unsubscribe': {
+        const { connectionId, setId, withRows } = request.unsubscribe;
+        writer.u128(connectionId);
+        writer.f64(setId);
+        writer.bool(withRows);
+        return;
+      }
+      case 'oneOff':
+        this.#caller(request.oneOff.caller);
+        writer.u128(request.oneOff.connectionId);
+        writer.string(request.oneOff.sql);
+        return;
       case 'program':
         return;
       case 'update':
@@ -82,6 +110,16 @@ class RequestEncoder {
       default:
         unreachable(request);
     }
+  }
+
+  #subscribe({ caller, connectionId, setId, knowsEvents, queries }: SubscribeRequest): void {
+    const writer = this.#writer;
+    this.#caller(caller);
+    writer.u128(connectionId);
+    writer.f64(setId);
+    writer.bool(knowsEvents);
+    writer.u32(queries.length);
+    for (const query of queries) writer.string(query);
   }
 
   #connection({ kind, id }: { kind: 'open' | 'temporary'; id: bigint }, confirmed: boolean): void {
@@ -132,7 +170,8 @@ class RequestDecoder {
       case 'call': {
         const asked = this.#asked();
         const reducer = reader.string();
-        const schemaVersion = reader.f64();
+        const version = reader.f64();
+        const schemaVersion = version === noVersion ? undefined : version;
         const args = reader.bool() ? { fault: reader.string() } : reader.bytes();
         return { kind, call: { ...asked, reducer, schemaVersion, args } };
       }
@@ -142,6 +181,18 @@ class RequestDecoder {
         return { kind, caller: this.#caller(), connectionId: reader.u128() };
       case 'disconnect':
         return { kind, connectionId: reader.u128() };
+      case 'subscribe':
+        return { kind, subscribe: this.#subscribe() };
+      case 'unsubscribe': {
+        const connectionId = reader.u128();
+        const setId = reader.f64();
+        return { kind, unsubscribe: { connectionId, setId, withRows: reader.bool() } };
+      }
+      case 'oneOff': {
+        const caller = this.#caller();
+        const connectionId = reader.u128();
+        return { kind, oneOff: { caller, connectionId, sql: reader.string() } };
+      }
       case 'program':
         return { kind };
       case 'update': {
@@ -152,6 +203,16 @@ class RequestDecoder {
       default:
         return unreachable(kind);
     }
+  }
+
+  #subscribe(): SubscribeRequest {
+    const reader = this.#reader;
+    const caller = this.#caller();
+    const connectionId = reader.u128();
+    const setId = reader.f64();
+    const knowsEvents = reader.bool();
+    const queries = Array.from({ length: reader.u32() }, () => reader.string());
+    return { caller, connectionId, setId, knowsEvents, queries };
   }
 
   #query(): SqlRequest {

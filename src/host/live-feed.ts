@@ -1,0 +1,314 @@
+import { assert, unreachable } from '../assert.ts';
+import type { RefusalBody } from '../database/outcome.ts';
+import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
+import type { LiveUpdate } from '../live/live-update.ts';
+import type {
+  LiveConnection,
+  LiveEnd,
+  LiveEvent,
+  LiveOptions,
+  LiveProcedure,
+  LiveRequest,
+  LiveSink,
+  SetUpdate,
+} from './live-connection.ts';
+
+/** What a feed sends to the database: beside the door's requests, its beginning and its end. */
+export type FeedRequest =
+  | { readonly kind: 'connect' }
+  | { readonly kind: 'disconnect' }
+  | LiveRequest;
+
+/** Where a feed registers what it has; `live-feeds.ts` is the one implementation. */
+export interface FeedOwner {
+  /** The feed has requests to submit. */
+  hasRequests(feed: LiveFeed): void;
+  /** The feed has events that `flush` will take. */
+  hasEvents(feed: LiveFeed): void;
+  watch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
+  unwatch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
+}
+
+/**
+ * One connection on the gateway's side of a database:
+ *
+ * ```
+ *  waiting ──began──▶ connecting ──connected──▶ open ──close, end──▶ ended
+ *  waiting, connecting ──close, refused, end──▶ ended
+ * ```
+ *
+ * Requests go through `#requests` to the database as it has room for them. Answers and changes are
+ * collected in `#events` while a turn is handed over, and leave with `takeEvents`.
+ */
+export class LiveFeed implements LiveConnection {
+  readonly options: LiveOptions;
+  readonly #sink: LiveSink;
+  readonly #owner: FeedOwner;
+  #state: 'waiting' | 'connecting' | 'open' | 'ended' = 'waiting';
+  #requests: FeedRequest[] = [{ kind: 'connect' }];
+  #events: LiveEvent[] = [];
+  #end: LiveEnd | undefined;
+  #changes: Change[] = [];
+  /** Answers that need no database, until the connection is let in. */
+  #early: LiveEvent[] = [];
+  /** Requests of the door that the database has. */
+  #submitted = 0;
+  /** Query sets that the database has, and the numbers of their queries. */
+  readonly #sets = new Map<number, readonly number[]>();
+  /** Events that wait for being durable. */
+  heldCount = 0;
+
+  constructor(options: LiveOptions, sink: LiveSink, owner: FeedOwner) {
+    assert(options.connectionId !== 0n, 'the id 0 stands for no connection');
+    this.options = options;
+    this.#sink = sink;
+    this.#owner = owner;
+  }
+
+  get hasEnded(): boolean {
+    return this.#state === 'ended';
+  }
+
+  /** True when an actor was asked to let it in. */
+  get hasBegun(): boolean {
+    return this.#state === 'connecting' || this.#state === 'open';
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  get setCount(): number {
+    return this.#sets.size;
+  }
+
+  get unanswered(): number {
+    return this.#requests.length + this.#submitted;
+  }
+
+  send(request: LiveRequest): void {
+    if (this.#state === 'ended') return;
+    this.#requests.push(request);
+    this.#owner.hasRequests(this);
+  }
+
+  close(): void {
+    if (this.#state === 'ended') return;
+    const mustLeave = this.hasBegun;
+    this.#finish();
+    if (!mustLeave) return;
+    this.#requests.push({ kind: 'disconnect' });
+    this.#owner.hasRequests(this);
+  }
+
+  /** The next requests for the database, at most `countMax`. */
+  take(countMax: number): FeedRequest[] {
+    const taken = this.#requests.splice(0, countMax);
+    for (const { kind } of taken) {
+      if (kind !== 'connect' && kind !== 'disconnect') this.#submitted += 1;
+    }
+    return taken;
+  }
+
+  /** The actor gets the request to let it in. */
+  began(): void {
+    if (this.#state === 'waiting') this.#state = 'connecting';
+  }
+
+  get hasMore(): boolean {
+    return this.#requests.length > 0;
+  }
+
+  answered(request: FeedRequest, reply: DatabaseReply, timestampMicros: bigint): void {
+    if (this.#state === 'ended') return;
+    if (request.kind === 'connect') {
+      this.#connected(reply);
+      return;
+    }
+    if (request.kind === 'disconnect') return;
+    this.#submitted -= 1;
+    this.#tell(this.#eventOf(request, reply, timestampMicros));
+  }
+
+  /** Answers what the database is not asked for. */
+  answerProcedure(request: LiveProcedure): void {
+    if (this.#state === 'ended') return;
+    this.#submitted -= 1;
+    const event = { kind: 'noProcedure', request } as const;
+    if (this.#state === 'open') this.#tell(event);
+    else this.#early.push(event);
+  }
+
+  /** Nothing ran of the request. */
+  refused(request: FeedRequest, body: RefusalBody): void {
+    if (this.#state === 'ended' || request.kind === 'disconnect') return;
+    if (request.kind === 'connect') {
+      this.endAfterEvents('database');
+      return;
+    }
+    this.#submitted -= 1;
+    this.#tell({ kind: 'refused', request, body });
+  }
+
+  /** Remembers what a commit changed for one of its sets. Returns true for the first one. */
+  collect(setId: number, update: LiveUpdate): boolean {
+    this.#changes.push({ setId, update });
+    return this.#changes.length === 1;
+  }
+
+  /** The only change collected; `undefined` when there are more. */
+  get onlyChange(): Change | undefined {
+    return this.#changes.length === 1 ? this.#changes[0] : undefined;
+  }
+
+  /** What was collected, by set and table. */
+  takeChanges(): SetUpdate[] {
+    const changes = this.#changes;
+    this.#changes = [];
+    if (changes.length > 1) changes.sort(byPlace);
+    const sets: { setId: number; updates: LiveUpdate[] }[] = [];
+    for (const { setId, update } of changes) {
+      const last = sets.at(-1);
+      if (last?.setId === setId) last.updates.push(update);
+      else sets.push({ setId, updates: [update] });
+    }
+    return sets;
+  }
+
+  /** A commit of another, or what it did to a set. */
+  tell(event: LiveEvent): void {
+    if (this.#state !== 'ended') this.#tell(event);
+  }
+
+  /** One of its sets is gone. Returns false when it had gone before. */
+  dropSet(setId: number): boolean {
+    const queries = this.#sets.get(setId);
+    if (queries === undefined) return false;
+    this.#sets.delete(setId);
+    this.#owner.unwatch(this, setId, queries);
+    return true;
+  }
+
+  /** The end comes after what the feed was told so far. */
+  endAfterEvents(reason: LiveEnd): void {
+    if (this.#state === 'ended') return;
+    this.#end ??= reason;
+    this.#owner.hasEvents(this);
+  }
+
+  /** What is to be delivered, in order, and then the end. */
+  takeEvents(): { readonly events: readonly LiveEvent[]; readonly end: LiveEnd | undefined } {
+    const events = this.#events;
+    this.#events = [];
+    return { events, end: this.#end };
+  }
+
+  deliver(events: readonly LiveEvent[]): void {
+    if (this.#state !== 'ended' && events.length > 0) this.#sink.deliver(events);
+  }
+
+  /** The end by itself. The database knows, or is gone, unless `mustLeave`. */
+  endNow(reason: LiveEnd, mustLeave = false): void {
+    if (this.#state === 'ended') return;
+    if (mustLeave) this.close();
+    else this.#finish();
+    this.#sink.ended(reason);
+  }
+
+  #connected(reply: DatabaseReply): void {
+    assert(reply.kind === 'connected', 'a connection is answered by its outcome');
+    if (reply.refusal !== undefined) {
+      this.endAfterEvents('refused');
+      return;
+    }
+    this.#state = 'open';
+    this.#tell({ kind: 'connected' });
+    for (const event of this.#early) this.#tell(event);
+    this.#early = [];
+  }
+
+  #tell(event: LiveEvent): void {
+    if (this.#events.length === 0) this.#owner.hasEvents(this);
+    this.#events.push(event);
+  }
+
+  #eventOf(request: LiveRequest, reply: DatabaseReply, timestampMicros: bigint): LiveEvent {
+    if (reply.kind === 'called' && request.kind === 'call') {
+      const sets = this.takeChanges();
+      return { kind: 'called', request, outcome: reply.outcome, timestampMicros, sets };
+    }
+    if (reply.kind === 'subscribed' && request.kind === 'subscribe') {
+      const { outcome } = reply;
+      if (outcome.kind === 'applied') {
+        const queries = outcome.queries.map(({ query }) => query);
+        this.#sets.set(request.setId, queries);
+        this.#owner.watch(this, request.setId, queries);
+      }
+      return { kind: 'subscribed', request, outcome };
+    }
+    if (reply.kind === 'unsubscribed' && request.kind === 'unsubscribe') {
+      this.dropSet(request.setId);
+      return { kind: 'unsubscribed', request, outcome: reply.outcome };
+    }
+    if (reply.kind === 'oneOff' && request.kind === 'oneOff') {
+      return { kind: 'oneOff', request, outcome: reply.outcome };
+    }
+    assert(reply.kind === 'refused', `a request ${request.kind} is not answered by ${reply.kind}`);
+    return { kind: 'refused', request, body: reply.body };
+  }
+
+  #finish(): void {
+    this.#state = 'ended';
+    this.#requests = [];
+    this.#events = [];
+    this.#changes = [];
+    for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
+  }
+}
+
+/** What a commit changed for one query of one set. */
+export interface Change {
+  readonly setId: number;
+  readonly update: LiveUpdate;
+}
+
+function byPlace(one: Change, other: Change): number {
+  if (one.setId !== other.setId) return one.setId - other.setId;
+  const { table, query } = one.update;
+  if (table !== other.update.table) return table < other.update.table ? -1 : 1;
+  return query - other.update.query;
+}
+
+/** The request as the database takes it. */
+export function databaseRequest(
+  request: Exclude<FeedRequest, LiveProcedure>,
+  { caller, connectionId, confirmed }: LiveOptions,
+): DatabaseRequest {
+  switch (request.kind) {
+    case 'connect':
+      return { kind: 'connect', caller, connectionId };
+    case 'disconnect':
+      return { kind: 'disconnect', connectionId };
+    case 'call': {
+      const { reducer, args, schemaVersion } = request;
+      const connection = { kind: 'open', id: connectionId } as const;
+      const call = { caller, connection, reducer, args, schemaVersion, confirmed };
+      return { kind: 'call', call };
+    }
+    case 'subscribe': {
+      const { setId, queries, knowsEvents } = request;
+      return {
+        kind: 'subscribe',
+        subscribe: { caller, connectionId, setId, queries, knowsEvents },
+      };
+    }
+    case 'unsubscribe': {
+      const { setId, withRows } = request;
+      return { kind: 'unsubscribe', unsubscribe: { connectionId, setId, withRows } };
+    }
+    case 'oneOff':
+      return { kind: 'oneOff', oneOff: { caller, connectionId, sql: request.sql } };
+    default:
+      return unreachable(request);
+  }
+}
