@@ -2,6 +2,7 @@
 // that fails leaves the old `dist`: the new one is made beside it and put in its place at the end.
 import { chmodSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { bundleSizes, sizeText } from './bundle-size.mjs';
 import { packageBin, root, runNode } from './run.mjs';
 
 const dist = path.join(root, 'dist');
@@ -17,6 +18,8 @@ try {
   if (process.exitCode === 0) {
     chmodSync(path.join(fresh, 'cli/main.js'), 0o755);
     replace();
+    const sizes = await bundleSizes(path.join(dist, 'client/index.js'));
+    for (const size of sizes) console.log(sizeText(size));
   }
 } finally {
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });

@@ -45,7 +45,7 @@ export interface ConnectOptions {
   readonly saveToken?: (token: string) => void;
   /** `gzip` where the platform can undo it, unless told. */
   readonly compression?: CompressionChoice;
-  /** Whether to hear of changes only when they are safe on disk. The server's choice unless told. */
+  /** Hear of changes only when they are safe on disk. The server decides unless told. */
   readonly confirmedReads?: boolean;
   readonly lightMode?: boolean;
   /** Where the platform has no `WebSocket` of its own. */

@@ -84,7 +84,7 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this;
   }
 
-  /** Whether to hear of changes only when they are safe on disk; the server's choice unless told. */
+  /** Hear of changes only when they are safe on disk. The server decides unless told. */
   withConfirmedReads(confirmedReads: boolean): this {
     this.#confirmedReads = confirmedReads;
     return this;

@@ -14,7 +14,8 @@ export interface QuerySetListener {
  * A set of queries that the server keeps up to date.
  *
  * ```text
- * waiting ─ sent ─▶ asked ─ SubscribeApplied ─▶ applied ─ unsubscribe ─▶ leaving ─ acknowledged ─▶ ended
+ * waiting ─ sent ─▶ asked ─ SubscribeApplied ─▶ applied ─ unsubscribe ─▶ leaving
+ * leaving ─ acknowledged ─▶ ended
  * waiting ─ unsubscribe ─▶ ended         asked, applied ─ SubscriptionError ─▶ ended
  * asked, applied ─ connection lost, back ─▶ asked (and still `wasApplied`)
  * ```

@@ -55,7 +55,7 @@ export function fixedSizeOf(type: AlgebraicType, typespace?: Typespace): number 
 
 const varying = -1;
 
-const fixedSize = perType((type, typespace): number => {
+const fixedSize = /* @__PURE__ */ perType((type, typespace): number => {
   const known = new Map<AlgebraicType, number>();
   const sizeOf = (current: AlgebraicType): number => {
     const target = resolveType(current, typespace);
@@ -90,8 +90,8 @@ const fixedSize = perType((type, typespace): number => {
   return sizeOf(type);
 });
 
-export const skipperOf: (type: AlgebraicType, typespace?: Typespace) => Skipper = perType(
-  (type, typespace) => {
+export const skipperOf: (type: AlgebraicType, typespace?: Typespace) => Skipper =
+  /* @__PURE__ */ perType((type, typespace) => {
     if (type.kind === 'ref') {
       let target: Skipper | undefined;
       return (bytes, offset) => {
@@ -119,8 +119,7 @@ export const skipperOf: (type: AlgebraicType, typespace?: Typespace) => Skipper 
       default:
         return (bytes, offset) => offset + 4 + readCount(bytes, offset);
     }
-  },
-);
+  });
 
 function productSkipper(types: readonly AlgebraicType[], typespace: Typespace): Skipper {
   const steps: (number | Skipper)[] = [];
@@ -149,21 +148,20 @@ function arraySkipper(element: AlgebraicType, typespace: Typespace): Skipper {
   };
 }
 
-export const validatorOf: (type: AlgebraicType, typespace?: Typespace) => Validator = perType(
-  (type, typespace) => {
+export const validatorOf: (type: AlgebraicType, typespace?: Typespace) => Validator =
+  /* @__PURE__ */ perType((type, typespace) => {
     const validate = deepValidatorOf(type, typespace);
     return (bytes, offset, end) => {
       emptyElements = 0;
       return validate(bytes, offset, end, 0);
     };
-  },
-);
+  });
 
 /** Elements without bytes seen in the value that is being validated. */
 let emptyElements = 0;
 
-const deepValidatorOf: (type: AlgebraicType, typespace?: Typespace) => DeepValidator = perType(
-  (type, typespace) => {
+const deepValidatorOf: (type: AlgebraicType, typespace?: Typespace) => DeepValidator =
+  /* @__PURE__ */ perType((type, typespace) => {
     switch (type.kind) {
       case 'ref': {
         let target: DeepValidator | undefined;
@@ -188,8 +186,7 @@ const deepValidatorOf: (type: AlgebraicType, typespace?: Typespace) => DeepValid
       default:
         return scalarValidator(type.kind);
     }
-  },
-);
+  });
 
 function scalarValidator(kind: ScalarKind): DeepValidator {
   const size = scalarBytes[kind];
