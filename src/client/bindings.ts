@@ -78,9 +78,13 @@ export interface ReducersDescription<
  * ```
  */
 export function reducers<const R extends readonly ReducerDescription<any, any>[]>(
-  ...given: R | [R]
-): { reducersType: ReducersDescription<R> } {
-  return { reducersType: { reducers: listOf<R>(given) } };
+  list: R,
+): { reducersType: ReducersDescription<R> };
+export function reducers<const R extends readonly ReducerDescription<any, any>[]>(
+  ...list: R
+): { reducersType: ReducersDescription<R> };
+export function reducers(...given: unknown[]): unknown {
+  return { reducersType: { reducers: listOf(given) } };
 }
 
 /** A procedure of generated bindings. */
@@ -120,13 +124,17 @@ export function procedureSchema<const Name extends string, P extends Columns, R 
  * ```
  */
 export function procedures<const P extends readonly ProcedureDescription<any, any, any>[]>(
-  ...given: P | [P]
-): { procedures: P } {
-  return { procedures: listOf<P>(given) };
+  list: P,
+): { procedures: P };
+export function procedures<const P extends readonly ProcedureDescription<any, any, any>[]>(
+  ...list: P
+): { procedures: P };
+export function procedures(...given: unknown[]): unknown {
+  return { procedures: listOf(given) };
 }
 
-function listOf<List extends readonly unknown[]>(given: readonly unknown[]): List {
-  return (Array.isArray(given[0]) ? given[0] : given) as unknown as List;
+function listOf(given: readonly unknown[]): unknown {
+  return Array.isArray(given[0]) ? given[0] : given;
 }
 
 /**
