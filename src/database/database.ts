@@ -140,9 +140,7 @@ export class Database {
   }
 
   #wake(): void {
-    this.#loop ??= this.#takeTurns().finally(() => {
-      this.#loop = undefined;
-    });
+    if (this.#loop === undefined && this.#hasWork()) this.#loop = this.#takeTurns();
   }
 
   /** Never rejects: what goes wrong ends the database. */
@@ -155,6 +153,9 @@ export class Database {
       }
     } catch (error) {
       this.#stop(error);
+    } finally {
+      // At once: whoever reads an outcome may ask again before anything else runs.
+      this.#loop = undefined;
     }
   }
 

@@ -6,7 +6,15 @@ import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
 import type { UpdatePermission } from '../../src/database/program.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type { ReadExecution, ReadTimes, StartRead } from '../../src/database/read-execution.ts';
-import type { DatabaseReply, DatabaseRequest, StopReason } from '../../src/database/turn.ts';
+import {
+  type DatabaseReply,
+  type DatabaseRequest,
+  inOrder,
+  type LiveCommit,
+  type StopReason,
+  type TurnReport,
+  type TurnResult,
+} from '../../src/database/turn.ts';
 import { nextTurn } from '../../src/host/next-turn.ts';
 import { programHash } from '../../src/host/program-hash.ts';
 import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
@@ -33,6 +41,8 @@ export class ItemDatabase {
   readonly database: Database;
   /** The offset of each turn that was handed over. */
   readonly turns: number[] = [];
+  /** Results and commits for live queries, in the order in which the actor told them. */
+  readonly entries: (TurnResult | LiveCommit)[] = [];
   stopped: StopReason | undefined;
   readonly #waiting = new Map<number, (reply: DatabaseReply) => void>();
   readonly #schemaVersion: number;
@@ -64,7 +74,7 @@ export class ItemDatabase {
       progress,
       nextTurn,
       owner: {
-        handOver: (turn: Parameters<ItemDatabase['settle']>[0]) => items?.settle(turn),
+        handOver: (turn: TurnReport) => items?.settle(turn),
         durable: () => undefined,
         stopped: (reason: StopReason) => {
           if (items !== undefined) items.stopped = reason;
@@ -84,8 +94,10 @@ export class ItemDatabase {
     return present(this.store.tableByName('st_client'), 'st_client').rowCount;
   }
 
-  settle({ results, offset }: { results: readonly Settled[]; offset: number }): void {
+  settle(turn: TurnReport): void {
+    const { results, offset } = turn;
     this.turns.push(offset);
+    this.entries.push(...inOrder(turn));
     for (const { ticket, reply } of results) {
       present(this.#waiting.get(ticket), 'a request that waits')(reply);
       this.#waiting.delete(ticket);
@@ -148,11 +160,6 @@ export interface ItemOptions {
   readonly startRead?: StartRead;
   readonly clock?: Clock;
   readonly progress?: Progress;
-}
-
-interface Settled {
-  readonly ticket: number;
-  readonly reply: DatabaseReply;
 }
 
 /** Rows of a result over `item`, as `id text`, sorted. */
