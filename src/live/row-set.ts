@@ -45,10 +45,17 @@ export function rowSetOf(data: Uint8Array, count: number, shape: RowShape): RowS
   const rowBytes = fixedRowBytes(shape);
   if (rowBytes !== undefined) return { kind: 'fixedSize', rowBytes, data };
   const starts = new Uint32Array(count);
+  const firstBytes = rowEnd(shape, data, 0);
+  let isEven = true;
   for (let row = 0, at = 0; row < count; row++) {
     starts[row] = at;
+    isEven &&= at === row * firstBytes;
     at = rowEnd(shape, data, at);
   }
+  // Rows of one list that happen to have one size are announced as such, whatever their type.
+  const evenBytes =
+    isEven && data.length === count * firstBytes ? announced(firstBytes) : undefined;
+  if (evenBytes !== undefined) return { kind: 'fixedSize', rowBytes: evenBytes, data };
   return { kind: 'offsets', starts, data };
 }
 
