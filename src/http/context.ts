@@ -16,8 +16,17 @@ export interface HttpContext {
   /** Program bytes that a publish may have. */
   readonly programBytesMax: number;
   readonly nowMicros: () => bigint;
+  /** Figures of the service as a whole, for metrics. */
+  readonly figures: () => readonly ServiceFigure[];
   /** Aborted when the service stops: answers without an end, such as a followed log, end then. */
   readonly stopping: AbortSignal;
+}
+
+/** One figure of the metrics, such as how many clients are connected. */
+export interface ServiceFigure {
+  readonly name: string;
+  readonly help: string;
+  readonly value: number;
 }
 
 /** The caller of an endpoint whose token rule guarantees one. */

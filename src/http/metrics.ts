@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client';
-import type { Host } from '../host/host.ts';
 import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
+import type { HttpContext } from './context.ts';
 import { type Reply, text } from './exchange.ts';
 
 interface Figure {
@@ -44,6 +44,16 @@ const figures: readonly Figure[] = [
     read: ({ restarts }) => restarts,
   },
   {
+    name: 'reducerdb_connections',
+    help: 'Clients that stay connected',
+    read: ({ connections }) => connections,
+  },
+  {
+    name: 'reducerdb_query_sets',
+    help: 'Query sets that they watch',
+    read: ({ querySets }) => querySets,
+  },
+  {
     name: 'reducerdb_row_bytes',
     help: 'Memory that rows take',
     read: ({ rowBytes }) => rowBytes,
@@ -56,7 +66,7 @@ const figures: readonly Figure[] = [
 ];
 
 /** `GET /v1/metrics`: the Prometheus text format. */
-export async function metrics(host: Host): Promise<Reply> {
+export async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply> {
   const registry = new Registry();
   const gauges = figures.map(
     ({ name, help }) => new Gauge({ name, help, labelNames: ['database'], registers: [registry] }),
@@ -72,5 +82,8 @@ export async function metrics(host: Host): Promise<Reply> {
     help: 'Resident memory of the process',
     registers: [registry],
   }).set(process.memoryUsage.rss());
+  for (const { name, help, value } of ofService()) {
+    new Gauge({ name, help, registers: [registry] }).set(value);
+  }
   return text(200, await registry.metrics(), { 'content-type': registry.contentType });
 }

@@ -7,7 +7,7 @@ import {
   listNames,
   replaceNames,
 } from './databases.ts';
-import { type Exchange, empty, json, type Reply } from './exchange.ts';
+import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { identityRoutes } from './identity.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, mcpRoutes } from './mcp.ts';
@@ -37,7 +37,7 @@ function serviceRoutes(context: HttpContext): Route[] {
   return [
     { path: '/v1/ping', methods: { GET: { token: 'optional', run: () => empty(200) } } },
     { path: '/v1/health', methods: { GET: { token: 'none', run: () => health(context) } } },
-    { path: '/v1/metrics', methods: { GET: { token: 'none', run: () => metrics(context.host) } } },
+    { path: '/v1/metrics', methods: { GET: { token: 'none', run: () => metrics(context) } } },
   ];
 }
 
@@ -74,8 +74,15 @@ function databaseRoutes(context: HttpContext): Route[] {
     below('reset', { PUT: upload(reset) }),
     below('lock', { POST: method(lock) }),
     below('unlock', { POST: method(unlock) }),
+    below('subscribe', { GET: method(upgradeRequired) }),
     below('unstable/timestamp', { GET: method(timestamp) }),
   ];
+}
+
+/** What connects to this path as a WebSocket never comes here. */
+function upgradeRequired(): Reply {
+  const headers = { connection: 'upgrade', upgrade: 'websocket' };
+  return text(426, 'This service requires use of the websocket protocol', headers);
 }
 
 type DatabaseEndpoint = (exchange: Exchange, context: HttpContext) => Reply | Promise<Reply>;

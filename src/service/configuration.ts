@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
 import { identityFromHex } from '../values/identity.ts';
+import type { SocketLimits } from '../websocket/socket-limits.ts';
 
 /** Everything that decides how a service runs. Paths are absolute. */
 export interface ServiceConfiguration {
@@ -18,6 +19,8 @@ export interface ServiceConfiguration {
   readonly placement: 'worker' | 'local';
   /** What one database's module may use; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
+  /** Bounds of each WebSocket; the rest comes from `limits.ts`. */
+  readonly websocket: Partial<SocketLimits>;
   /** `Host` names and origins that MCP accepts besides loopback ones. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
@@ -49,6 +52,7 @@ export function completeConfiguration(given: Partial<ServiceConfiguration>): Ser
     publishPolicy: given.publishPolicy,
     placement: given.placement ?? 'worker',
     budget: given.budget ?? {},
+    websocket: given.websocket ?? {},
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     logLevel: given.logLevel ?? 'info',

@@ -14,6 +14,7 @@ import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import { WebSocketDoor } from '../websocket/door.ts';
 import {
   ConfigurationError,
   completeConfiguration,
@@ -21,7 +22,9 @@ import {
   type ServiceConfiguration,
 } from './configuration.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
+import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
+import { Upgrades } from './upgrades.ts';
 import { productName, productVersion } from './version.ts';
 
 /** A running service. */
@@ -82,6 +85,7 @@ async function assemble(
   const waitingRoom = new WaitingRoom();
   const server = await listen(configuration.listen, waitingRoom.handler);
   const end = new ServerEnd(server);
+  const upgrades = new Upgrades(server);
   releases.push(() => end.close(0));
   const host = await Host.open({
     directory: dataDirectory,
@@ -97,12 +101,18 @@ async function assemble(
   const stopping = new AbortController();
   // Each request that follows a log listens until it ends; there may be many.
   setMaxListeners(0, stopping.signal);
-  waitingRoom.open(makeHandler(configuration, { host, tokens, log, stopping: stopping.signal }));
+  const sockets = makeSocketDoor(configuration, { host, tokens, log });
+  releases.push(() => sockets.close(0));
+  const parts = { host, tokens, log, sockets, stopping: stopping.signal };
+  waitingRoom.open(makeHandler(configuration, parts));
+  upgrades.open(sockets);
   const address = addressOf(server);
   log.report({ level: 'info', message: `listening on ${urlOf(address)}` });
   const stop = async () => {
     stopping.abort();
+    const isServed = sockets.close(limits.shutdownMillisMax);
     await end.close(limits.shutdownMillisMax);
+    await isServed;
     for (const release of releases.reverse()) await release();
   };
   return {
@@ -151,11 +161,20 @@ interface Parts {
   readonly host: Host;
   readonly tokens: HostTokens;
   readonly log: ServiceLog;
+  readonly sockets: WebSocketDoor;
   readonly stopping: AbortSignal;
 }
 
+function makeSocketDoor(
+  { websocket }: ServiceConfiguration,
+  { host, tokens, log }: Pick<Parts, 'host' | 'tokens' | 'log'>,
+): WebSocketDoor {
+  const onError = (error: unknown, doing: string) => log.failure(error, doing);
+  return new WebSocketDoor({ host, tokens, limits: websocket, onError });
+}
+
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
-  const { host, tokens, log, stopping } = parts;
+  const { host, tokens, log, sockets, stopping } = parts;
   const clock = new MachineClock();
   const routes = makeRoutes({
     host,
@@ -165,6 +184,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     version: productVersion,
     programBytesMax: limits.programBytesMax,
     nowMicros: () => clock.nowMicros(),
+    figures: () => socketFigures(sockets.statistics()),
     mcp: new McpServer({ host, serverVersion: productVersion }),
     originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
   });

@@ -1,0 +1,22 @@
+import type { ServiceFigure } from '../http/context.ts';
+import type { SocketStatistics } from '../websocket/door.ts';
+
+/** What the metrics tell of the WebSocket door. */
+export function socketFigures(statistics: SocketStatistics): ServiceFigure[] {
+  return (Object.keys(helps) as (keyof SocketStatistics)[]).map((key) => {
+    const { name, help } = helps[key];
+    return { name: `reducerdb_socket_${name}`, help, value: statistics[key] };
+  });
+}
+
+const helps: Readonly<Record<keyof SocketStatistics, Pick<ServiceFigure, 'name' | 'help'>>> = {
+  connections: { name: 'connections', help: 'WebSockets that are open' },
+  queuedMessages: { name: 'queued_messages', help: 'Messages that wait to be written' },
+  queuedBytes: { name: 'queued_bytes', help: 'Bytes of messages that wait to be written' },
+  messagesIn: { name: 'messages_in_total', help: 'Messages of clients' },
+  bytesIn: { name: 'bytes_in_total', help: 'Bytes of messages of clients' },
+  messagesOut: { name: 'messages_out_total', help: 'Messages for clients' },
+  framesOut: { name: 'frames_out_total', help: 'Frames that these were packed into' },
+  bytesOut: { name: 'bytes_out_total', help: 'Bytes of messages for clients, not compressed' },
+  dropped: { name: 'dropped_total', help: 'Clients given up as too slow or too demanding' },
+};

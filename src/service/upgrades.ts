@@ -1,0 +1,60 @@
+import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocketDoor } from '../websocket/door.ts';
+
+/**
+ * Where requests for an upgrade go. Node gives them all to one listener as soon as there is one,
+ * with the bare connection: those that do not ask for a WebSocket (such as a client that would
+ * rather speak HTTP/2, and need not) are answered like any other request. Those that come before
+ * there is a door wait for it.
+ */
+export class Upgrades {
+  #door: WebSocketDoor | undefined;
+  #early: (() => void)[] = [];
+
+  constructor(server: Server) {
+    server.on('upgrade', (request, stream, head) => {
+      if (isWebSocket(request)) this.#handle(request, stream, head);
+      else serveAsRequest(server, request, stream);
+    });
+  }
+
+  open(door: WebSocketDoor): void {
+    this.#door = door;
+    for (const handle of this.#early.splice(0)) handle();
+  }
+
+  #handle(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const door = this.#door;
+    if (door !== undefined) {
+      door.handle(request, stream, head);
+      return;
+    }
+    stream.on('error', () => stream.destroy());
+    this.#early.push(() => this.#door?.handle(request, stream, head));
+  }
+}
+
+function isWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+}
+
+/** What came with a body cannot be served: the parser has let go of the connection. */
+function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex): void {
+  stream.on('error', () => stream.destroy());
+  const { headers } = request;
+  const hasBody =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
+  if (hasBody) {
+    stream.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    return;
+  }
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(request.socket);
+  response.on('finish', () => {
+    response.detachSocket(request.socket);
+    stream.end();
+  });
+  server.emit('request', request, response);
+}

@@ -1,0 +1,23 @@
+import { unreachable } from '../assert.ts';
+import { type CallError, fatalErrorText } from '../database/outcome.ts';
+import { lifecycleText } from '../host/json-call.ts';
+
+/** What the caller of a reducer is told when it failed otherwise than by its own words. */
+export function callErrorText(error: Exclude<CallError, { code: 'reducer.refused' }>): string {
+  switch (error.code) {
+    case 'reducer.unknown':
+      return 'no such reducer';
+    case 'reducer.lifecycle':
+      return lifecycleText(error.lifecycle);
+    case 'reducer.crashed':
+      return fatalErrorText;
+    case 'arguments.invalid':
+    case 'reducer.overBudget':
+    case 'connection.refused':
+      return error.message;
+    case 'schema.changed':
+      return 'the database was published anew while it was called; call again';
+    default:
+      return unreachable(error);
+  }
+}

@@ -1,0 +1,246 @@
+import { unreachable } from '../assert.ts';
+import type { LiveConnection, LiveEnd, LiveEvent, LiveSink } from '../host/live-connection.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import type { Dialect } from './dialect.ts';
+import { Intake } from './intake.ts';
+import type { SendQueue } from './send-queue.ts';
+import { closeReason, type Socket, type SocketEvents } from './socket.ts';
+import type { SocketLimits } from './socket-limits.ts';
+
+/** What a connection tells the door that holds it. */
+export interface ConnectionOwner {
+  /** It has messages to write; `flush` is called before the process waits for anything else. */
+  hasMessages(connection: Connection): void;
+  gone(connection: Connection): void;
+  /** Counts what goes in and out. */
+  readonly traffic: Traffic;
+}
+
+export interface Traffic {
+  messagesIn: number;
+  bytesIn: number;
+  messagesOut: number;
+  framesOut: number;
+  bytesOut: number;
+  /** Given up because they read too slowly, or asked for too much at once. */
+  dropped: number;
+}
+
+export interface ConnectionParts {
+  readonly socket: Socket;
+  /** The database's side, which answers what the socket brings. */
+  readonly live: LiveConnection;
+  readonly dialect: Dialect;
+  readonly queue: SendQueue;
+  readonly limits: SocketLimits;
+  readonly owner: ConnectionOwner;
+}
+
+/**
+ * One client:
+ *
+ * ```
+ *  open ──finish──▶ finishing ──all is answered and written, or too late──▶ closing
+ *  open, finishing ──closeWith──▶ closing     bad message, flood, database gone: a close frame goes
+ *  closing ──the client answers, or is late──▶ gone
+ *  any ──drop──▶ gone                         refused, too slow, silent: no close frame
+ *  any ──the socket ends──▶ gone
+ * ```
+ *
+ * `finishing` reads nothing more. From `closing` on, nothing more is sent. The database hears of
+ * the end of an open connection at once, by `live.close()`.
+ */
+export class Connection implements LiveSink, SocketEvents {
+  readonly #parts: ConnectionParts;
+  readonly #intake: Intake;
+  #state: State = { kind: 'open' };
+  #isPaused = false;
+  #heardAt: number;
+  #bytesHeard = 0;
+  #pingAt: number;
+  #isPingUnanswered = false;
+
+  constructor(parts: ConnectionParts, nowMillis: number) {
+    this.#parts = parts;
+    const { messagesInMax, bytesInMax } = parts.limits;
+    this.#intake = new Intake({ messagesMax: messagesInMax, bytesMax: bytesInMax });
+    this.#heardAt = nowMillis;
+    this.#pingAt = nowMillis;
+  }
+
+  get queuedMessages(): number {
+    return this.#parts.queue.messageCount;
+  }
+
+  get queuedBytes(): number {
+    return this.#parts.queue.byteCount;
+  }
+
+  message(bytes: Uint8Array, isBinary: boolean): void {
+    if (this.#state.kind !== 'open') return;
+    const { live, owner } = this.#parts;
+    const { traffic } = owner;
+    traffic.bytesIn += bytes.length;
+    let count = 0;
+    try {
+      for (const request of this.#parts.dialect.requests(bytes, isBinary)) {
+        if (this.#intake.isFull(live.unanswered)) {
+          traffic.dropped += 1;
+          this.#closeWith(1013, 'too many requests');
+          return;
+        }
+        count += 1;
+        live.send(request);
+      }
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+      this.#closeWith(1011, error.message);
+      return;
+    }
+    traffic.messagesIn += count;
+    this.#intake.add(count, bytes.length);
+    this.#regulate();
+  }
+
+  pong(): void {
+    this.#isPingUnanswered = false;
+  }
+
+  closed(): void {
+    this.#leave();
+  }
+
+  deliver(events: readonly LiveEvent[]): void {
+    if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
+    const { live, dialect, queue, owner } = this.#parts;
+    for (const event of events) {
+      const { messages, requests } = dialect.told(event);
+      for (const request of requests) live.send(request);
+      for (const message of messages) {
+        owner.traffic.messagesOut += 1;
+        owner.traffic.bytesOut += message.body.length;
+        if (queue.push(message)) continue;
+        owner.traffic.dropped += 1;
+        this.#drop();
+        return;
+      }
+    }
+    this.#intake.settle(live.unanswered);
+    this.#regulate();
+    owner.hasMessages(this);
+  }
+
+  ended(reason: LiveEnd): void {
+    switch (reason) {
+      case 'refused':
+        this.#drop();
+        return;
+      case 'slow':
+        this.#parts.owner.traffic.dropped += 1;
+        this.#drop();
+        return;
+      case 'database':
+        this.#closeWith(1001, 'module exited');
+        return;
+      default:
+        unreachable(reason);
+    }
+  }
+
+  /** Writes what was delivered since the last time. */
+  flush(): void {
+    if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
+    this.#parts.owner.traffic.framesOut += this.#parts.queue.flush();
+    this.#finishIfDone();
+  }
+
+  /** The service stops: what was asked is answered, then the connection closes. */
+  finish(deadlineMillis: number): void {
+    if (this.#state.kind !== 'open') return;
+    this.#state = { kind: 'finishing', deadlineMillis };
+    this.#finishIfDone();
+  }
+
+  /** Called every now and then: pings, and drops who is silent or late. */
+  tick(nowMillis: number): void {
+    const state = this.#state;
+    switch (state.kind) {
+      case 'open':
+        this.#listen(nowMillis);
+        return;
+      case 'finishing':
+        if (nowMillis >= state.deadlineMillis) this.#closeWith(1001, 'module exited');
+        else this.#finishIfDone();
+        return;
+      case 'closing':
+        if (nowMillis >= state.deadlineMillis) this.#drop();
+        return;
+      case 'gone':
+        return;
+      default:
+        unreachable(state);
+    }
+  }
+
+  #listen(nowMillis: number): void {
+    const { socket, limits } = this.#parts;
+    const { bytesRead } = socket;
+    if (bytesRead !== this.#bytesHeard || this.#isPaused) {
+      this.#bytesHeard = bytesRead;
+      this.#heardAt = nowMillis;
+    } else if (nowMillis - this.#heardAt >= limits.idleMillis) {
+      this.#drop();
+      return;
+    }
+    if (nowMillis < this.#pingAt || this.#isPingUnanswered) return;
+    this.#pingAt = nowMillis + limits.pingMillis;
+    this.#isPingUnanswered = true;
+    socket.ping();
+  }
+
+  /** Reads on, or not: a client that is ahead of the database by many bytes has to wait. */
+  #regulate(): void {
+    const shallPause = this.#intake.isSated;
+    if (shallPause === this.#isPaused) return;
+    this.#isPaused = shallPause;
+    if (shallPause) this.#parts.socket.pause();
+    else this.#parts.socket.resume();
+  }
+
+  #finishIfDone(): void {
+    if (this.#state.kind !== 'finishing') return;
+    const { live, queue } = this.#parts;
+    if (live.unanswered > 0 || queue.messageCount > 0) return;
+    this.#closeWith(1001, 'module exited');
+  }
+
+  #closeWith(code: number, reason: string): void {
+    if (this.#state.kind === 'closing' || this.#state.kind === 'gone') return;
+    const { live, queue, socket, limits } = this.#parts;
+    queue.flush();
+    const deadlineMillis = performance.now() + limits.closeMillis;
+    this.#state = { kind: 'closing', deadlineMillis };
+    if (this.#isPaused) socket.resume();
+    socket.close(code, closeReason(reason));
+    live.close();
+  }
+
+  #drop(): void {
+    if (this.#state.kind === 'gone') return;
+    this.#leave();
+    this.#parts.socket.destroy();
+  }
+
+  #leave(): void {
+    if (this.#state.kind === 'gone') return;
+    this.#state = { kind: 'gone' };
+    this.#parts.live.close();
+    this.#parts.owner.gone(this);
+  }
+}
+
+type State =
+  | { readonly kind: 'open' }
+  | { readonly kind: 'finishing'; readonly deadlineMillis: number }
+  | { readonly kind: 'closing'; readonly deadlineMillis: number }
+  | { readonly kind: 'gone' };

@@ -1,0 +1,31 @@
+import type { LiveEvent, LiveRequest } from '../host/live-connection.ts';
+import type { Outgoing } from './outgoing.ts';
+
+/**
+ * One version of the messages, for one connection: what its frames ask for, and what it is told.
+ * It knows neither the socket nor the database.
+ */
+export interface Dialect {
+  /**
+   * The requests of a message of the client, decoded one by one: those before a fault are there
+   * before it is thrown, and count. Throws `DecodeError`, whose text closes the connection.
+   */
+  requests(bytes: Uint8Array, isBinary: boolean): Iterable<LiveRequest>;
+  /** The messages that an event makes, and the requests that follow from it. */
+  told(event: LiveEvent): Told;
+}
+
+export interface Told {
+  readonly messages: readonly Outgoing[];
+  readonly requests: readonly LiveRequest[];
+}
+
+export const nothingTold: Told = { messages: [], requests: [] };
+
+/** Whose connection it is, as its first message says. */
+export interface Person {
+  readonly identity: bigint;
+  readonly connectionId: bigint;
+  /** As presented, or as made for somebody without one. */
+  readonly token: string;
+}

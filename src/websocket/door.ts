@@ -1,0 +1,235 @@
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { unreachable } from '../assert.ts';
+import type { HostTokens } from '../auth/host-tokens.ts';
+import { Refusal } from '../database/outcome.ts';
+import type { Host } from '../host/host.ts';
+import type { LiveConnection } from '../host/live-connection.ts';
+import { limits } from '../limits.ts';
+import { identityToHex } from '../values/identity.ts';
+import { type Admitted, admit, statusOf } from './admission.ts';
+import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
+import type { Dialect } from './dialect.ts';
+import { SendQueue } from './send-queue.ts';
+import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
+import { type UpgradedSocket, Upgrader } from './upgrade.ts';
+import { v1Dialect } from './v1.ts';
+import { V2 } from './v2.ts';
+
+export interface WebSocketDoorOptions {
+  readonly host: Host;
+  readonly tokens: HostTokens;
+  readonly limits: Partial<SocketLimits>;
+  /** Told of an error that nobody expected; the client's connection ends without a word. */
+  readonly onError: (error: unknown, doing: string) => void;
+}
+
+export interface SocketStatistics extends Readonly<Traffic> {
+  readonly connections: number;
+  /** What waits to be written to all of them. */
+  readonly queuedMessages: number;
+  readonly queuedBytes: number;
+}
+
+/**
+ * The WebSocket door: admits clients, and holds their connections until they end. All of them are
+ * written to together, once the work of a moment is done: what a turn of a database has for one
+ * client is one write.
+ */
+export class WebSocketDoor {
+  readonly #options: WebSocketDoorOptions;
+  readonly #limits: SocketLimits;
+  readonly #upgrader = new Upgrader();
+  readonly #connections = new Set<Connection>();
+  /** Handshakes under way; they count as connections. */
+  #knocking = 0;
+  readonly #owner: ConnectionOwner;
+  readonly #traffic: Traffic = {
+    messagesIn: 0,
+    bytesIn: 0,
+    messagesOut: 0,
+    framesOut: 0,
+    bytesOut: 0,
+    dropped: 0,
+  };
+  #toFlush = new Set<Connection>();
+  #isFlushing = false;
+  #timer: NodeJS.Timeout | undefined;
+  #isClosing = false;
+
+  constructor(options: WebSocketDoorOptions) {
+    this.#options = options;
+    this.#limits = completeSocketLimits(options.limits);
+    this.#owner = {
+      traffic: this.#traffic,
+      hasMessages: (connection) => this.#flushSoon(connection),
+      gone: (connection) => {
+        this.#connections.delete(connection);
+        this.#toFlush.delete(connection);
+      },
+    };
+  }
+
+  /** Takes a request for an upgrade to a WebSocket, and the connection it came on. Never throws. */
+  handle(request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    stream.on('error', () => stream.destroy());
+    this.#knocking += 1;
+    this.#answer(request, stream, head)
+      .catch((error: unknown) => {
+        this.#options.onError(error, `upgrading ${pathOf(request)}`);
+        refuse(stream, 500, 'internal error');
+      })
+      .finally(() => {
+        this.#knocking -= 1;
+      });
+  }
+
+  statistics(): SocketStatistics {
+    let queuedMessages = 0;
+    let queuedBytes = 0;
+    for (const connection of this.#connections) {
+      queuedMessages += connection.queuedMessages;
+      queuedBytes += connection.queuedBytes;
+    }
+    const connections = this.#connections.size;
+    return { connections, queuedMessages, queuedBytes, ...this.#traffic };
+  }
+
+  /**
+   * Admits nobody any more; answers what clients have asked, at most for `millis`, and closes their
+   * connections.
+   */
+  async close(millis: number): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#timer);
+    const deadlineMillis = performance.now() + millis;
+    while (this.#connections.size > 0 || this.#knocking > 0) {
+      for (const connection of [...this.#connections]) {
+        connection.finish(deadlineMillis);
+        connection.tick(performance.now());
+      }
+      await new Promise((resolve) => setTimeout(resolve, closingLookMillis));
+    }
+  }
+
+  async #answer(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
+    if (this.#isClosing) return refuse(stream, 503, stoppingText);
+    if (this.#connections.size + this.#knocking > limits.socketsMax) {
+      return refuse(stream, 503, fullText);
+    }
+    const { url = '', headers } = request;
+    const outcome = await admit({ url, headers }, this.#options);
+    if (outcome.kind === 'refused') refuse(stream, outcome.status, outcome.text);
+    else if (this.#isClosing) refuse(stream, 503, stoppingText);
+    else this.#connect(outcome, request, stream, head);
+  }
+
+  /** The database is asked first: it may be known not to serve, which an open socket cannot say. */
+  #connect(admitted: Admitted, request: IncomingMessage, stream: Duplex, head: Buffer): void {
+    const { caller, database, connectionId, confirmed } = admitted;
+    let connection: Connection | undefined;
+    let live: LiveConnection;
+    try {
+      const databaseCaller = this.#options.host.callerFor(caller, database);
+      live = database.handle.live(
+        { caller: databaseCaller, connectionId, confirmed },
+        {
+          deliver: (events) => connection?.deliver(events),
+          ended: (reason) => connection?.ended(reason),
+        },
+      );
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refuse(stream, statusOf(error.body.code), error.body.message);
+      return;
+    }
+    const socket = this.#upgrader.complete(request, stream, head, {
+      protocol: admitted.protocol,
+      headers: [
+        `spacetime-identity: ${identityToHex(caller.identity)}`,
+        `spacetime-identity-token: ${caller.token}`,
+      ],
+    });
+    if (socket === undefined) live.close();
+    else connection = this.#open(admitted, socket, live);
+  }
+
+  #open(admitted: Admitted, socket: UpgradedSocket, live: LiveConnection): Connection {
+    const { protocol, compression } = admitted;
+    const now = performance.now();
+    const queue = new SendQueue(socket, {
+      opcode: protocol === 'v1.json.spacetimedb' ? 'text' : 'binary',
+      compression,
+      packs: protocol === 'v3.bsatn.spacetimedb',
+      messagesMax: this.#limits.messagesOutMax,
+      bytesMax: this.#limits.bytesOutMax,
+    });
+    const dialect = dialectOf(admitted);
+    const parts = { socket, live, dialect, queue, limits: this.#limits, owner: this.#owner };
+    const connection = new Connection(parts, now);
+    this.#connections.add(connection);
+    socket.listen(connection);
+    connection.tick(now);
+    this.#timer ??= this.#startTimer();
+    return connection;
+  }
+
+  #startTimer(): NodeJS.Timeout {
+    const { pingMillis, idleMillis, closeMillis } = this.#limits;
+    const lookMillis = Math.max(10, Math.min(1_000, pingMillis, idleMillis / 2, closeMillis));
+    const timer = setInterval(() => {
+      const now = performance.now();
+      for (const connection of [...this.#connections]) connection.tick(now);
+    }, lookMillis);
+    return timer.unref();
+  }
+
+  #flushSoon(connection: Connection): void {
+    this.#toFlush.add(connection);
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    process.nextTick(() => {
+      this.#isFlushing = false;
+      const connections = this.#toFlush;
+      this.#toFlush = new Set();
+      for (const one of connections) one.flush();
+    });
+  }
+}
+
+/** Between two looks at connections that are to end. */
+const closingLookMillis = 10;
+
+const stoppingText = 'The service is stopping; try again when it runs.';
+const fullText = `The service has ${limits.socketsMax} connections and takes no more for now.`;
+
+function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dialect {
+  const person = { identity: caller.identity, connectionId, token: caller.token };
+  switch (protocol) {
+    case 'v3.bsatn.spacetimedb':
+      return new V2('v3', person);
+    case 'v2.bsatn.spacetimedb':
+      return new V2('v2', person);
+    case 'v1.bsatn.spacetimedb':
+    case 'v1.json.spacetimedb':
+      return v1Dialect(protocol, person, database.handle);
+    default:
+      return unreachable(protocol);
+  }
+}
+
+/** Answers without an upgrade, and ends the connection. */
+function refuse(stream: Duplex, status: number, text: string): void {
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    'content-type: text/plain; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'access-control-allow-origin: *',
+    'connection: close',
+  ];
+  stream.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?')[0] ?? '';
+}

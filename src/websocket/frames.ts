@@ -1,0 +1,47 @@
+/**
+ * The frames of a server (RFC 6455, section 5.2), which are not masked:
+ *
+ * ```text
+ * opcode + 80 ‖ length                      up to 125 bytes
+ * opcode + 80 ‖ 7e ‖ length: u16            big-endian
+ * opcode + 80 ‖ 7f ‖ length: u64
+ * ```
+ */
+export type Opcode = 'text' | 'binary';
+
+/** Bodies up to this size are copied behind their header; larger ones are a chunk of their own. */
+const copiedBytesMax = 16_384;
+
+/**
+ * The chunks of one frame whose payload is `tag`, where there is one, and `body`. The body is not
+ * copied when it is large, so it must not change any more.
+ */
+export function frameChunks(
+  opcode: Opcode,
+  tag: number | undefined,
+  body: Uint8Array,
+): readonly Uint8Array[] {
+  const headLength = tag === undefined ? 0 : 1;
+  const payloadLength = headLength + body.length;
+  const lengthBytes = payloadLength < 126 ? 0 : payloadLength < 65_536 ? 2 : 8;
+  const start = 2 + lengthBytes + headLength;
+  const isCopied = body.length <= copiedBytesMax;
+  const frame = new Uint8Array(isCopied ? start + body.length : start);
+  frame[0] = opcode === 'text' ? 0x81 : 0x82;
+  writeLength(frame, payloadLength, lengthBytes);
+  if (tag !== undefined) frame[start - 1] = tag;
+  if (!isCopied) return [frame, body];
+  frame.set(body, start);
+  return [frame];
+}
+
+function writeLength(frame: Uint8Array, length: number, lengthBytes: 0 | 2 | 8): void {
+  if (lengthBytes === 0) {
+    frame[1] = length;
+    return;
+  }
+  const view = new DataView(frame.buffer);
+  frame[1] = lengthBytes === 2 ? 126 : 127;
+  if (lengthBytes === 2) view.setUint16(2, length);
+  else view.setBigUint64(2, BigInt(length));
+}

@@ -1,0 +1,147 @@
+import { limits } from '../limits.ts';
+import { Outgoing, type Packing } from './outgoing.ts';
+import type { Socket } from './socket.ts';
+
+export interface SendQueueOptions extends Packing {
+  /** True: one frame may hold several messages. */
+  readonly packs: boolean;
+  readonly messagesMax: number;
+  readonly bytesMax: number;
+}
+
+/** Frames that are ready, or will be. */
+interface Slot {
+  chunks: readonly Uint8Array[] | undefined;
+  readonly messageCount: number;
+  /** Before compression. */
+  readonly byteCount: number;
+}
+
+/**
+ * What waits to be written to one socket. Messages that are pushed in one go leave as one write; in
+ * a packing version as few frames. They leave in the order of `push`, also when some of them are
+ * compressed aside.
+ *
+ * Bounded: when more waits than the options allow, `push` says so, and the owner gives the socket up.
+ */
+export class SendQueue {
+  readonly #socket: Socket;
+  readonly #options: SendQueueOptions;
+  #messages: Outgoing[] = [];
+  /** In order; the first one is being compressed. */
+  #slots: Slot[] = [];
+  #messageCount = 0;
+  #byteCount = 0;
+  readonly #whenEmpty: (() => void)[] = [];
+
+  constructor(socket: Socket, options: SendQueueOptions) {
+    this.#socket = socket;
+    this.#options = options;
+  }
+
+  /** Messages that the system does not have yet, and their bytes before compression. */
+  get messageCount(): number {
+    return this.#messageCount;
+  }
+
+  get byteCount(): number {
+    return this.#byteCount;
+  }
+
+  /** Returns false when too much waits. The message leaves with the next `flush`. */
+  push(message: Outgoing): boolean {
+    this.#messages.push(message);
+    this.#messageCount += 1;
+    this.#byteCount += message.body.length;
+    const { messagesMax, bytesMax } = this.#options;
+    return this.#messageCount <= messagesMax && this.#byteCount <= bytesMax;
+  }
+
+  /** Writes what was pushed. Returns the number of frames. */
+  flush(): number {
+    const messages = this.#messages;
+    if (messages.length === 0) return 0;
+    this.#messages = [];
+    const groups = this.#options.packs ? grouped(messages) : messages.map((one) => [one]);
+    for (const group of groups) this.#slots.push(this.#slotOf(group));
+    this.#writeReady();
+    return groups.length;
+  }
+
+  /** Resolves when the system has all. */
+  async empty(): Promise<void> {
+    if (this.#messageCount === 0) return;
+    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+  }
+
+  #slotOf(group: readonly Outgoing[]): Slot {
+    const message = joined(group);
+    const { opcode, compression } = this.#options;
+    const byteCount = message.body.length;
+    const slot: Slot = { chunks: undefined, messageCount: group.length, byteCount };
+    if (compression === 'none' || byteCount < limits.socketCompressBytesMin) {
+      slot.chunks = message.frame(opcode);
+      return slot;
+    }
+    const ready = (chunks: readonly Uint8Array[]): void => {
+      slot.chunks = chunks;
+      this.#writeReady();
+    };
+    // A body that cannot be compressed goes as it is.
+    message.compressedFrame(compression).then(ready, () => ready(message.frame(opcode)));
+    return slot;
+  }
+
+  #writeReady(): void {
+    const slots = this.#slots;
+    const chunks: Uint8Array[] = [];
+    let messageCount = 0;
+    let byteCount = 0;
+    let count = 0;
+    for (const slot of slots) {
+      if (slot.chunks === undefined) break;
+      for (const chunk of slot.chunks) chunks.push(chunk);
+      messageCount += slot.messageCount;
+      byteCount += slot.byteCount;
+      count += 1;
+    }
+    if (count === 0) return;
+    this.#slots = slots.slice(count);
+    this.#socket.write(chunks, () => this.#written(messageCount, byteCount));
+  }
+
+  #written(messageCount: number, byteCount: number): void {
+    this.#messageCount -= messageCount;
+    this.#byteCount -= byteCount;
+    if (this.#messageCount > 0) return;
+    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+  }
+}
+
+/** As many messages in one frame as its bounds allow. */
+function grouped(messages: readonly Outgoing[]): Outgoing[][] {
+  const groups: Outgoing[][] = [];
+  let group: Outgoing[] = [];
+  let byteCount = 0;
+  for (const message of messages) {
+    const isFull =
+      group.length === limits.serverFrameMessagesMax ||
+      byteCount + message.body.length > limits.serverFrameBytesTarget;
+    if (isFull && group.length > 0) {
+      groups.push(group);
+      group = [];
+      byteCount = 0;
+    }
+    group.push(message);
+    byteCount += message.body.length;
+  }
+  groups.push(group);
+  return groups;
+}
+
+/** One message after another, without anything between. */
+function joined(group: readonly Outgoing[]): Outgoing {
+  const [first] = group;
+  if (first !== undefined && group.length === 1) return first;
+  return new Outgoing(Buffer.concat(group.map(({ body }) => body)));
+}

@@ -1,0 +1,25 @@
+import { limits } from '../limits.ts';
+
+/** Bounds of each connection; an operator may set them. See `limits.ts`. */
+export interface SocketLimits {
+  readonly pingMillis: number;
+  readonly idleMillis: number;
+  readonly closeMillis: number;
+  readonly messagesInMax: number;
+  readonly bytesInMax: number;
+  readonly messagesOutMax: number;
+  readonly bytesOutMax: number;
+}
+
+export function completeSocketLimits(given: Partial<SocketLimits>): SocketLimits {
+  return {
+    pingMillis: limits.socketPingMillis,
+    idleMillis: limits.socketIdleMillis,
+    closeMillis: limits.socketCloseMillis,
+    messagesInMax: limits.socketMessagesInMax,
+    bytesInMax: limits.socketBytesInMax,
+    messagesOutMax: limits.socketMessagesOutMax,
+    bytesOutMax: limits.socketBytesOutMax,
+    ...given,
+  };
+}

@@ -1,0 +1,145 @@
+import type { DatabaseDescription } from '../database/description.ts';
+import type { UpdatedEvent } from '../host/live-connection.ts';
+import type { LiveUpdate } from '../live/live-update.ts';
+import type { EncodedRows } from '../protocol/message-parts.ts';
+import {
+  encodeQueryUpdate,
+  encodeServerMessage,
+  type QueryUpdate,
+  type ServerMessage,
+} from '../protocol/v1/server-message.ts';
+import {
+  queryUpdateText,
+  type RowToJson,
+  serverMessageToText,
+  type UpdateText,
+} from '../protocol/v1/text.ts';
+import { fullTablesOf, fullViewsOf } from '../schema/flatten.ts';
+import { systemTables } from '../schema/system-tables.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
+import { encodedToJson } from '../values/json.ts';
+import type { NamedType, ProductType, Typespace } from '../values/type.ts';
+import type { Outgoing } from './outgoing.ts';
+import { queryUpdate } from './v1-rows.ts';
+
+/** A call as its sender wrote it: encoded arguments, or their JSON, or both. */
+export interface GivenArguments {
+  readonly reducer: string;
+  /** `undefined` when they could not be encoded. */
+  readonly bytes: Uint8Array | undefined;
+  readonly json: string | undefined;
+}
+
+/**
+ * How messages of version 1 are written. `Rows` stands for what a commit changed, encoded once for
+ * all who are told; `Given` for arguments and returned values.
+ */
+export interface V1Format<Rows, Given> {
+  rowsOf(update: LiveUpdate): readonly Rows[];
+  given(args: GivenArguments): Given;
+  readonly nothingGiven: Given;
+  write(message: ServerMessage<Rows | QueryUpdate, Given>): Uint8Array;
+  /** Messages that more than one connection gets. */
+  readonly shared: WeakMap<UpdatedEvent, Outgoing>;
+}
+
+export type BinaryFormat = V1Format<EncodedRows, Uint8Array>;
+export type TextFormat = V1Format<UpdateText, string>;
+
+const noBytes = new Uint8Array(0);
+const binaryRows = new WeakMap<LiveUpdate, readonly EncodedRows[]>();
+
+export const binaryFormat: BinaryFormat = {
+  rowsOf(update) {
+    return cached(binaryRows, update, () =>
+      update.changes.map((changes) => {
+        return { kind: 'encoded', bytes: encodeQueryUpdate(queryUpdate(changes)) };
+      }),
+    );
+  },
+  given: ({ bytes }) => bytes ?? noBytes,
+  nothingGiven: noBytes,
+  write: encodeServerMessage,
+  shared: new WeakMap(),
+};
+
+const textRows = new WeakMap<LiveUpdate, readonly UpdateText[]>();
+const sharedTexts = new WeakMap<UpdatedEvent, Outgoing>();
+
+/** `describe` says which program serves: texts need the types of rows. */
+export function textFormat(describe: () => DatabaseDescription | undefined): TextFormat {
+  const rowToJson = rowToJsonOf(describe);
+  return {
+    rowsOf(update) {
+      return cached(textRows, update, () =>
+        update.changes.map((changes) => {
+          const text = queryUpdateText(update.table, queryUpdate(changes), rowToJson);
+          return { kind: 'text', text };
+        }),
+      );
+    },
+    given: (args) => args.json ?? argumentsText(args, describe()),
+    nothingGiven: '',
+    write: (message) => Buffer.from(serverMessageToText(message, rowToJson)),
+    shared: sharedTexts,
+  };
+}
+
+function cached<Key extends WeakKey, Value>(
+  cache: WeakMap<Key, Value>,
+  key: Key,
+  make: () => Value,
+): Value {
+  const known = cache.get(key);
+  if (known !== undefined) return known;
+  const value = make();
+  cache.set(key, value);
+  return value;
+}
+
+/** The JSON of arguments that came encoded. */
+function argumentsText(
+  { reducer: name, bytes }: GivenArguments,
+  description: DatabaseDescription | undefined,
+): string {
+  const definition = description?.definition;
+  const reducer = definition?.reducers.find((candidate) => candidate.name === name);
+  if (bytes === undefined || definition === undefined || reducer === undefined) return '';
+  return encodedToJson(reducer.params, new BinaryReader(bytes), 'positional', definition.typespace);
+}
+
+function rowToJsonOf(describe: () => DatabaseDescription | undefined): RowToJson {
+  return (table, row) => {
+    const description = describe();
+    const known = description === undefined ? undefined : rowTypesOf(description).get(table);
+    // A table that an update of the program has removed while its rows were on their way.
+    if (known === undefined) return '[]';
+    return encodedToJson(known.type, new BinaryReader(row), 'positional', known.typespace);
+  };
+}
+
+interface RowType {
+  readonly type: ProductType;
+  readonly typespace: Typespace;
+}
+
+const rowTypes = new WeakMap<DatabaseDescription, ReadonlyMap<string, RowType>>();
+
+/** Row types of everything that can be subscribed to, by canonical name. */
+function rowTypesOf(description: DatabaseDescription): ReadonlyMap<string, RowType> {
+  return cached(rowTypes, description, () => {
+    const types = new Map<string, RowType>();
+    const add = (name: string, columns: readonly NamedType[], typespace: Typespace): void => {
+      types.set(name, { type: { kind: 'product', elements: columns }, typespace });
+    };
+    const { definition } = description;
+    for (const { name, columns } of systemTables) add(name, columns, { types: [] });
+    for (const { table, typespace } of fullTablesOf(definition)) {
+      add(table.name, table.columns, typespace);
+    }
+    for (const { view, typespace } of fullViewsOf(definition)) {
+      add(view.name, view.columns, typespace);
+    }
+    return types;
+  });
+}

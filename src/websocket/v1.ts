@@ -1,0 +1,421 @@
+import { present, unreachable } from '../assert.ts';
+import type { DatabaseDescription } from '../database/description.ts';
+import type { CallError, CallOutcome } from '../database/outcome.ts';
+import type { DatabaseHandle } from '../host/database-handle.ts';
+import { encodeArguments } from '../host/json-call.ts';
+import type {
+  CalledEvent,
+  LiveCall,
+  LiveEvent,
+  LiveRequest,
+  LiveSubscribe,
+  LiveUnsubscribe,
+  UpdatedEvent,
+} from '../host/live-connection.ts';
+import { limits } from '../limits.ts';
+import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
+import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
+import { clientMessageFromText } from '../protocol/v1/text.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import { JsonError, type JsonValue, parseJson } from '../values/json.ts';
+import { callErrorText } from './call-error-text.ts';
+import { type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
+import { Outgoing } from './outgoing.ts';
+import { binaryFormat, textFormat, type V1Format } from './v1-format.ts';
+import { tableOfRows, tablesOfRows, tablesOfUpdates } from './v1-rows.ts';
+import { V1Sets } from './v1-sets.ts';
+
+/** Version 1, binary or text, by the name that was agreed on. */
+export function v1Dialect(
+  protocol: 'v1.bsatn.spacetimedb' | 'v1.json.spacetimedb',
+  person: Person,
+  handle: DatabaseHandle,
+): Dialect {
+  if (protocol === 'v1.bsatn.spacetimedb') return new V1(person, handle, binaryFormat);
+  return new V1(
+    person,
+    handle,
+    textFormat(() => handle.description),
+  );
+}
+
+type Received = ClientMessage<Uint8Array | string>;
+type CallMessage = Extract<Received, { kind: 'callReducer' }>;
+
+/**
+ * Translates version 1: its messages to the requests of today, and what comes of them back. Clients
+ * name their subscriptions by query ids, which are the ids of sets here; what came by the oldest
+ * message, which names none, has ids above all others.
+ */
+class V1<Rows, Given> implements Dialect {
+  readonly #person: Person;
+  readonly #handle: DatabaseHandle;
+  readonly #format: V1Format<Rows, Given>;
+  readonly #sets = new V1Sets();
+  readonly #messages = new WeakMap<LiveRequest, Received>();
+  /** Came before the database was known, which text arguments need; `undefined` afterwards. */
+  #early: Received[] | undefined = [];
+  #unnamedSet: number | undefined;
+  #lastUnnamedSet = 2 ** 32;
+
+  constructor(person: Person, handle: DatabaseHandle, format: V1Format<Rows, Given>) {
+    this.#person = person;
+    this.#handle = handle;
+    this.#format = format;
+  }
+
+  *requests(bytes: Uint8Array, isBinary: boolean): Generator<LiveRequest, void, void> {
+    const message: Received = isBinary
+      ? decodeClientMessage(bytes)
+      : clientMessageFromText(new TextDecoder().decode(bytes));
+    if (this.#early === undefined) {
+      yield this.#requestOf(message);
+      return;
+    }
+    if (this.#early.length >= limits.socketMessagesInMax)
+      throw new DecodeError('too many requests');
+    this.#early.push(message);
+  }
+
+  told(event: LiveEvent): Told {
+    switch (event.kind) {
+      case 'connected':
+        return this.#connected();
+      case 'called':
+        return this.#called(event);
+      case 'updated':
+        return this.#updated(event);
+      case 'subscribed':
+        return this.#subscribed(event);
+      case 'unsubscribed':
+        return this.#unsubscribed(event);
+      case 'oneOff': {
+        const { outcome } = event;
+        return this.#tell({
+          kind: 'oneOffQueryResponse',
+          messageId: this.#messageIdOf(event.request),
+          error: outcome.kind === 'failed' ? outcome.error : undefined,
+          tables: outcome.kind === 'failed' ? [] : [outcome],
+          durationMicros: BigInt(outcome.micros),
+        });
+      }
+      case 'noProcedure':
+        return this.#failProcedure(event.request.requestId, 'No such procedure');
+      case 'refused':
+        return this.#refused(event.request, event.body.message);
+      case 'setFailed':
+        return this.#failAll(event.error);
+      default:
+        return unreachable(event);
+    }
+  }
+
+  #connected(): Told {
+    const { messages } = this.#tell({ kind: 'identityToken', ...this.#person });
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    return { messages, requests: early.map((message) => this.#requestOf(message)) };
+  }
+
+  #requestOf(message: Received): LiveRequest {
+    const request = this.#translate(message);
+    this.#messages.set(request, message);
+    return request;
+  }
+
+  #translate(message: Received): LiveRequest {
+    switch (message.kind) {
+      case 'callReducer':
+        return this.#callOf(message);
+      case 'subscribe': {
+        this.#lastUnnamedSet += 1;
+        const { requestId, queries } = message;
+        return subscribeOf(requestId, this.#lastUnnamedSet, queries);
+      }
+      case 'subscribeSingle':
+        return subscribeOf(message.requestId, message.queryId, [withoutStar(message.query)]);
+      case 'subscribeMulti':
+        return subscribeOf(message.requestId, message.queryId, message.queries);
+      case 'unsubscribe':
+      case 'unsubscribeMulti': {
+        const { requestId, queryId: setId } = message;
+        return { kind: 'unsubscribe', requestId, setId, withRows: true };
+      }
+      case 'oneOffQuery':
+        return { kind: 'oneOff', requestId: 0, sql: message.query };
+      case 'callProcedure': {
+        const { requestId, procedure } = message;
+        return { kind: 'procedure', requestId, procedure };
+      }
+      default:
+        return unreachable(message);
+    }
+  }
+
+  #callOf({ reducer, requestId, args, notifySuccess: isCaller }: CallMessage): LiveCall {
+    const call = { kind: 'call', requestId, reducer, isCaller } as const;
+    if (typeof args !== 'string') return { ...call, args, schemaVersion: undefined };
+    const description = present(this.#handle.description, 'what serves, once it serves');
+    const encoded = encodedJson(description, reducer, args);
+    return { ...call, args: encoded, schemaVersion: description.schemaVersion };
+  }
+
+  #called(event: CalledEvent): Told {
+    const { request, outcome, sets } = event;
+    const message = this.#messageOf(request, 'callReducer');
+    const isOvertaken = outcome.kind === 'aborted' && outcome.error.code === 'schema.changed';
+    if (isOvertaken) return { messages: [], requests: [this.#requestOf(message)] };
+    if (!request.isCaller) return nothingTold;
+    if (outcome.kind === 'aborted' && !hasRun(outcome.error)) {
+      return this.#rejected(message, errorText(outcome.error));
+    }
+    const tables = tablesOfUpdates(this.#sets.updatesOf(sets), this.#format.rowsOf);
+    const bytes = request.args instanceof Uint8Array ? request.args : undefined;
+    const json = typeof message.args === 'string' ? message.args : undefined;
+    const { reducer, requestId } = request;
+    return this.#tell({
+      kind: 'transactionUpdate',
+      status: statusOf(outcome, tables),
+      timestamp: event.timestampMicros,
+      callerIdentity: this.#person.identity,
+      callerConnectionId: this.#person.connectionId,
+      call: {
+        reducer,
+        reducerId: this.#reducerId(reducer),
+        args: this.#format.given({ reducer, bytes, json }),
+        requestId,
+      },
+      energyUsed: 0n,
+      durationMicros: BigInt(outcome.micros),
+    });
+  }
+
+  /** A call that nothing ran of. */
+  #rejected({ reducer }: CallMessage, message: string): Told {
+    const { identity, connectionId } = this.#person;
+    return this.#tell({
+      kind: 'transactionUpdate',
+      status: { kind: 'failed', message },
+      timestamp: BigInt(Date.now()) * 1000n,
+      callerIdentity: identity,
+      callerConnectionId: connectionId,
+      call: {
+        reducer,
+        reducerId: this.#reducerId(reducer),
+        args: this.#format.nothingGiven,
+        requestId: 0,
+      },
+      energyUsed: 0n,
+      durationMicros: 0n,
+    });
+  }
+
+  #updated(event: UpdatedEvent): Told {
+    const { requestId, sets } = event;
+    const updates = this.#sets.updatesOf(sets);
+    if (updates.size === 0) return nothingTold;
+    // With one set, everyone who gets the event is told the same.
+    const known = sets.length === 1 ? this.#format.shared.get(event) : undefined;
+    if (known !== undefined) return { messages: [known], requests: [] };
+    const tables = tablesOfUpdates(updates, this.#format.rowsOf);
+    const told = this.#tell({ kind: 'transactionUpdateLight', requestId, tables });
+    for (const message of told.messages) this.#format.shared.set(event, message);
+    return told;
+  }
+
+  #subscribed({ request, outcome }: Extract<LiveEvent, { kind: 'subscribed' }>): Told {
+    const message = this.#messages.get(request);
+    if (outcome.kind === 'refused') {
+      return this.#failSet(request, outcome.error, outcome.micros);
+    }
+    const { requestId, setId } = request;
+    const durationMicros = BigInt(outcome.micros);
+    const fresh = this.#sets.add(setId, outcome.queries);
+    if (message?.kind === 'subscribe') {
+      const tables = tablesOfRows(outcome.queries, 'inserts');
+      const { messages } = this.#tell({
+        kind: 'initialSubscription',
+        tables,
+        requestId,
+        durationMicros,
+      });
+      return { messages, requests: this.#replaceUnnamed(setId) };
+    }
+    const answer = { requestId, durationMicros, queryId: setId };
+    if (message?.kind === 'subscribeSingle') {
+      const rows = singleTable(outcome.queries, fresh, 'inserts');
+      return this.#tell({ kind: 'subscribeApplied', ...answer, rows });
+    }
+    const tables = tablesOfRows(fresh, 'inserts');
+    return this.#tell({ kind: 'subscribeMultiApplied', ...answer, tables });
+  }
+
+  /** The new set takes the place of what came by the oldest message before. */
+  #replaceUnnamed(setId: number): LiveRequest[] {
+    const before = this.#unnamedSet;
+    this.#unnamedSet = setId;
+    return before === undefined ? [] : [this.#forget(before)];
+  }
+
+  /** Nothing is told of the set any more, and of its end neither. */
+  #forget(setId: number): LiveUnsubscribe {
+    this.#sets.remove(setId);
+    return { kind: 'unsubscribe', requestId: 0, setId, withRows: false };
+  }
+
+  #unsubscribed({ request, outcome }: Extract<LiveEvent, { kind: 'unsubscribed' }>): Told {
+    const message = this.#messages.get(request);
+    if (message === undefined) return nothingTold;
+    const { requestId, setId } = request;
+    const freed = this.#sets.remove(setId);
+    if (outcome.kind === 'refused') {
+      return this.#failSet(request, outcome.error, outcome.micros);
+    }
+    const queries = outcome.queries ?? [];
+    const dropped = queries.filter(({ query }) => freed.has(query));
+    const answer = { requestId, durationMicros: BigInt(outcome.micros), queryId: setId };
+    if (message.kind === 'unsubscribe') {
+      const rows = singleTable(queries, dropped, 'deletes');
+      return this.#tell({ kind: 'unsubscribeApplied', ...answer, rows });
+    }
+    const tables = tablesOfRows(dropped, 'deletes');
+    return this.#tell({ kind: 'unsubscribeMultiApplied', ...answer, tables });
+  }
+
+  #failSet(request: LiveSubscribe | LiveUnsubscribe, error: string, micros: number): Told {
+    const isNamed = this.#messages.get(request)?.kind !== 'subscribe';
+    return this.#tell({
+      kind: 'subscriptionError',
+      durationMicros: BigInt(micros),
+      requestId: request.requestId,
+      queryId: isNamed ? request.setId : undefined,
+      tableId: undefined,
+      error,
+    });
+  }
+
+  /** Without ids: the client takes all its subscriptions for gone, so they go. */
+  #failAll(error: string): Told {
+    const requests = this.#sets.ids.map((setId) => this.#forget(setId));
+    this.#sets.clear();
+    this.#unnamedSet = undefined;
+    const { messages } = this.#tell({
+      kind: 'subscriptionError',
+      durationMicros: 0n,
+      requestId: undefined,
+      queryId: undefined,
+      tableId: undefined,
+      error,
+    });
+    return { messages, requests };
+  }
+
+  #refused(request: LiveRequest, error: string): Told {
+    switch (request.kind) {
+      case 'call':
+        if (!request.isCaller) return nothingTold;
+        return this.#rejected(this.#messageOf(request, 'callReducer'), error);
+      case 'subscribe':
+        return this.#failSet(request, error, 0);
+      case 'unsubscribe':
+        return this.#messages.has(request) ? this.#failSet(request, error, 0) : nothingTold;
+      case 'oneOff': {
+        const messageId = this.#messageIdOf(request);
+        const answer = { messageId, error, tables: [], durationMicros: 0n };
+        return this.#tell({ kind: 'oneOffQueryResponse', ...answer });
+      }
+      case 'procedure':
+        return this.#failProcedure(request.requestId, error);
+      default:
+        return unreachable(request);
+    }
+  }
+
+  #failProcedure(requestId: number, message: string): Told {
+    return this.#tell({
+      kind: 'procedureResult',
+      status: { kind: 'internalError', message },
+      timestamp: 0n,
+      durationMicros: 0n,
+      requestId,
+    });
+  }
+
+  #tell(message: ServerMessage<Rows | QueryUpdate, Given>): Told {
+    return { messages: [new Outgoing(this.#format.write(message))], requests: [] };
+  }
+
+  #messageIdOf(request: LiveRequest): Uint8Array {
+    return this.#messageOf(request, 'oneOffQuery').messageId;
+  }
+
+  #messageOf<Kind extends Received['kind']>(
+    request: LiveRequest,
+    kind: Kind,
+  ): Extract<Received, { kind: Kind }> {
+    const message = this.#messages.get(request);
+    return present(
+      message?.kind === kind ? message : undefined,
+      `the ${kind} of an answer`,
+    ) as Extract<Received, { kind: Kind }>;
+  }
+
+  #reducerId(name: string): number {
+    const { reducers = [] } = this.#handle.description?.definition ?? {};
+    const id = reducers.findIndex((reducer) => reducer.name === name);
+    return id < 0 ? 0xffff_ffff : id;
+  }
+}
+
+function encodedJson(
+  description: DatabaseDescription,
+  reducer: string,
+  json: string,
+): LiveCall['args'] {
+  let value: JsonValue;
+  try {
+    value = parseJson(json);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return { fault: error.message };
+  }
+  return encodeArguments(description, reducer, value);
+}
+
+function subscribeOf(requestId: number, setId: number, queries: readonly string[]): LiveSubscribe {
+  return { kind: 'subscribe', requestId, setId, queries, knowsEvents: false };
+}
+
+/**
+ * A single query is one of one table: what stands for all tables of a database is a syntax error
+ * there, which a semicolon makes it.
+ */
+function withoutStar(query: string): string {
+  return /^\s*select\s*\*\s*from\s*\*\s*$/i.test(query) ? `${query.trim()};` : query;
+}
+
+function singleTable(
+  all: Parameters<typeof tableOfRows>[0],
+  told: Parameters<typeof tableOfRows>[0],
+  as: 'inserts' | 'deletes',
+): TableUpdate<QueryUpdate> {
+  const { tableId, table } = tableOfRows(all, as);
+  return { ...tableOfRows(told, as), tableId, table };
+}
+
+function hasRun(error: CallError): boolean {
+  return (
+    error.code === 'reducer.refused' ||
+    error.code === 'reducer.crashed' ||
+    error.code === 'reducer.overBudget'
+  );
+}
+
+function errorText(error: CallError): string {
+  return error.code === 'reducer.refused' ? error.message : callErrorText(error);
+}
+
+function statusOf<Rows>(outcome: CallOutcome, tables: readonly TableUpdate<Rows>[]) {
+  if (outcome.kind === 'committed') return { kind: 'committed', tables } as const;
+  return { kind: 'failed', message: errorText(outcome.error) } as const;
+}

@@ -1,0 +1,224 @@
+import { unreachable } from '../assert.ts';
+import type { CallOutcome } from '../database/outcome.ts';
+import type {
+  CalledEvent,
+  LiveEvent,
+  LiveRequest,
+  SetUpdate,
+  UpdatedEvent,
+} from '../host/live-connection.ts';
+import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
+import type { EncodedRows } from '../protocol/message-parts.ts';
+import { type ClientMessage, decodeClientMessage } from '../protocol/v2/client-message.ts';
+import {
+  encodeServerMessage,
+  encodeTableUpdateRows,
+  type OutgoingMessage,
+  type QuerySetUpdate,
+  type ReducerOutcome,
+  type TableUpdate,
+} from '../protocol/v2/server-message.ts';
+import { clientMessagesIn } from '../protocol/v3.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { callErrorText } from './call-error-text.ts';
+import { type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
+import { Outgoing } from './outgoing.ts';
+
+/** Versions 2 and 3, whose messages are the same. */
+export class V2 implements Dialect {
+  readonly #version: 'v2' | 'v3';
+  readonly #person: Person;
+
+  constructor(version: 'v2' | 'v3', person: Person) {
+    this.#version = version;
+    this.#person = person;
+  }
+
+  *requests(bytes: Uint8Array, isBinary: boolean): Generator<LiveRequest, void, void> {
+    if (!isBinary) {
+      throw new DecodeError(`${this.#version} websocket does not support text messages`);
+    }
+    if (this.#version === 'v2') {
+      yield requestOf(decodeClientMessage(bytes));
+      return;
+    }
+    for (const message of clientMessagesIn(bytes)) yield requestOf(message);
+  }
+
+  told(event: LiveEvent): Told {
+    if (event.kind === 'updated') return { messages: [updateMessage(event)], requests: [] };
+    const message = this.#messageOf(event);
+    if (message === undefined) return nothingTold;
+    return { messages: [new Outgoing(encodeServerMessage(message))], requests: [] };
+  }
+
+  #messageOf(event: Exclude<LiveEvent, UpdatedEvent>): OutgoingMessage | undefined {
+    switch (event.kind) {
+      case 'connected':
+        return { kind: 'initialConnection', ...this.#person };
+      case 'called':
+        return reducerResult(event);
+      case 'subscribed': {
+        const { requestId, setId: querySetId } = event.request;
+        if (event.outcome.kind === 'refused') {
+          const { error } = event.outcome;
+          return { kind: 'subscriptionError', requestId, querySetId, error };
+        }
+        const tables = tablesOf(event.outcome.queries);
+        return { kind: 'subscribeApplied', requestId, querySetId, tables };
+      }
+      case 'unsubscribed': {
+        const { requestId, setId: querySetId } = event.request;
+        if (event.outcome.kind === 'refused') {
+          const { error } = event.outcome;
+          return { kind: 'subscriptionError', requestId, querySetId, error };
+        }
+        const { queries } = event.outcome;
+        const tables = queries === undefined ? undefined : tablesOf(queries);
+        return { kind: 'unsubscribeApplied', requestId, querySetId, tables };
+      }
+      case 'setFailed': {
+        const { setId: querySetId, error } = event;
+        return { kind: 'subscriptionError', requestId: undefined, querySetId, error };
+      }
+      case 'oneOff': {
+        const { requestId } = event.request;
+        if (event.outcome.kind === 'failed') return failedQuery(requestId, event.outcome.error);
+        const { table, rows } = event.outcome;
+        const result = { kind: 'ok', tables: [{ table, rows }] } as const;
+        return { kind: 'oneOffQueryResult', requestId, result };
+      }
+      case 'noProcedure':
+        return failedProcedure(event.request.requestId, 'No such procedure');
+      case 'refused':
+        return refusedMessage(event.request, event.body.message);
+      default:
+        return unreachable(event);
+    }
+  }
+}
+
+function requestOf(message: ClientMessage): LiveRequest {
+  const { requestId } = message;
+  switch (message.kind) {
+    case 'subscribe': {
+      const { querySetId: setId, queries } = message;
+      return { kind: 'subscribe', requestId, setId, queries, knowsEvents: true };
+    }
+    case 'unsubscribe': {
+      const { querySetId: setId, sendDroppedRows: withRows } = message;
+      return { kind: 'unsubscribe', requestId, setId, withRows };
+    }
+    case 'oneOffQuery':
+      return { kind: 'oneOff', requestId, sql: message.query };
+    case 'callReducer': {
+      const { reducer, args } = message;
+      return { kind: 'call', requestId, reducer, args, schemaVersion: undefined, isCaller: true };
+    }
+    case 'callProcedure':
+      return { kind: 'procedure', requestId, procedure: message.procedure };
+    default:
+      return unreachable(message);
+  }
+}
+
+/** Connections that are told the same share the message. */
+function updateMessage(event: UpdatedEvent): Outgoing {
+  const known = updateMessages.get(event);
+  if (known !== undefined) return known;
+  const querySets = event.sets.map(querySetOf);
+  const message = new Outgoing(encodeServerMessage({ kind: 'transactionUpdate', querySets }));
+  updateMessages.set(event, message);
+  return message;
+}
+
+const updateMessages = new WeakMap<UpdatedEvent, Outgoing>();
+
+function querySetOf({ setId, updates }: SetUpdate): QuerySetUpdate<EncodedRows> {
+  const tables: { table: string; changes: EncodedRows[] }[] = [];
+  for (const update of updates) {
+    const last = tables.at(-1);
+    const changes = changesOf(update);
+    if (last?.table === update.table) last.changes.push(...changes);
+    else tables.push({ table: update.table, changes: [...changes] });
+  }
+  return { querySetId: setId, tables: tables satisfies TableUpdate<EncodedRows>[] };
+}
+
+/** Encoded once for all who watch the query. */
+function changesOf(update: LiveUpdate): readonly EncodedRows[] {
+  const known = encodedChanges.get(update);
+  if (known !== undefined) return known;
+  const encoded = update.changes.map((changes): EncodedRows => {
+    return { kind: 'encoded', bytes: encodeTableUpdateRows(changes) };
+  });
+  encodedChanges.set(update, encoded);
+  return encoded;
+}
+
+const encodedChanges = new WeakMap<LiveUpdate, readonly EncodedRows[]>();
+
+function tablesOf(queries: readonly QueryRows[]) {
+  return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));
+}
+
+function reducerResult({ request, timestampMicros, outcome, sets }: CalledEvent): OutgoingMessage {
+  return {
+    kind: 'reducerResult',
+    requestId: request.requestId,
+    timestamp: timestampMicros,
+    outcome: outcomeOf(outcome, sets),
+  };
+}
+
+function outcomeOf(outcome: CallOutcome, sets: readonly SetUpdate[]): ReducerOutcome<EncodedRows> {
+  if (outcome.kind === 'committed') {
+    return { kind: 'ok', returned: noBytes, querySets: sets.map(querySetOf) };
+  }
+  const { error } = outcome;
+  if (error.code === 'reducer.refused') return { kind: 'err', error: encodedText(error.message) };
+  return { kind: 'internalError', message: callErrorText(error) };
+}
+
+function refusedMessage(request: LiveRequest, message: string): OutgoingMessage {
+  const { requestId } = request;
+  switch (request.kind) {
+    case 'call': {
+      const outcome = { kind: 'internalError', message } as const;
+      return { kind: 'reducerResult', requestId, timestamp: nowMicros(), outcome };
+    }
+    case 'subscribe':
+    case 'unsubscribe': {
+      const querySetId = request.setId;
+      return { kind: 'subscriptionError', requestId, querySetId, error: message };
+    }
+    case 'oneOff':
+      return failedQuery(requestId, message);
+    case 'procedure':
+      return failedProcedure(requestId, message);
+    default:
+      return unreachable(request);
+  }
+}
+
+function failedQuery(requestId: number, error: string): OutgoingMessage {
+  return { kind: 'oneOffQueryResult', requestId, result: { kind: 'err', error } };
+}
+
+function failedProcedure(requestId: number, message: string): OutgoingMessage {
+  const status = { kind: 'internalError', message } as const;
+  return { kind: 'procedureResult', status, timestamp: 0n, durationMicros: 0n, requestId };
+}
+
+function encodedText(text: string): Uint8Array {
+  const writer = new BinaryWriter(text.length + 8);
+  writer.string(text);
+  return writer.finish();
+}
+
+const noBytes = new Uint8Array(0);
+
+function nowMicros(): bigint {
+  return BigInt(Date.now()) * 1000n;
+}
