@@ -161,7 +161,7 @@ export const limits = {
   /** The same for a frame of the client. */
   clientFrameMessagesMax: 4_096,
   clientFrameBytesTarget: 256 * kibibyte,
-  /** Messages of one client over a WebSocket that wait to be processed; more end its connection. */
+  /** Messages of one client of a WebSocket that wait to be processed; more end its connection. */
   socketMessagesInMax: 16_384,
   /** Bytes of such messages beyond which nothing more is read from the client for the time being. */
   socketBytesInMax: 4 * mebibyte,

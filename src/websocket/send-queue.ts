@@ -22,7 +22,8 @@ interface Slot {
  * a packing version as few frames. They leave in the order of `push`, also when some of them are
  * compressed aside.
  *
- * Bounded: when more waits than the options allow, `push` says so, and the owner gives the socket up.
+ * Bounded: when more waits than the options allow, `push` says so, and the owner gives the socket
+ * up.
  */
 export class SendQueue {
   readonly #socket: Socket;
