@@ -17,7 +17,7 @@ import type {
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
-import { rootsOf, sqlOf } from './query-roots.ts';
+import { keyOf, rootsOf, sqlOf } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
 import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
@@ -240,29 +240,24 @@ class ModuleClient implements Face {
   }
 
   watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
-    // Functions are told apart by the text that they give, once the schema is there to make it.
-    const { schema } = this.#core;
-    const isKnown = typeof query !== 'function' || schema !== undefined;
-    const key = isKnown ? sqlOf(query, schema && rootsOf(schema)).join('\n') : `${query}`;
+    const key = keyOf(query);
     const known = this.#watches.get(key);
     if (known !== undefined) return known.watch;
     const entry: { watch: Watch; set: QuerySet | undefined } = {
       set: undefined,
-      watch: new Watch(
-        ({ applied, failed }) => {
+      watch: new Watch({
+        subscribe: ({ applied, failed }) => {
           const { set } = this.#subscribe(query, { onApplied: applied, onError: failed });
           entry.set = set;
           return {
             rows: () => this.#core.contents?.rowsOf(set.id) ?? [],
-            leave: () => {
-              this.#watches.delete(key);
-              this.#core.unsubscribe(set);
-            },
+            leave: () => this.#core.unsubscribe(set),
           };
         },
-        (run) => this.#platform.after(keepMillis, run),
-        this.#platform.report,
-      ),
+        after: (run) => this.#platform.after(keepMillis, run),
+        gone: () => this.#watches.delete(key),
+        report: this.#platform.report,
+      }),
     };
     this.#watches.set(key, entry);
     return entry.watch;

@@ -115,13 +115,15 @@ export class Link {
 
   /** For good. */
   close(error?: Error): void {
-    if (this.state.get().kind === 'closed') return;
+    const { kind } = this.state.get();
+    if (kind === 'closed') return;
     const wasOpen = this.#isOpen;
     this.#dropSocket();
     this.#stopWaking();
     this.#cancelTimer();
     this.state.set({ kind: 'closed', ...(error && { error }) });
-    this.#owner.lost(wasOpen, undefined);
+    // In between two sockets the loss was told already.
+    if (kind !== 'waiting') this.#owner.lost(wasOpen, undefined);
     this.#owner.closed(error);
   }
 

@@ -1,4 +1,4 @@
-import { isTypedQuery, queryOfTable } from '../declare/query.ts';
+import { isTypedQuery, queryOfTable, queryOfUnknownTable } from '../declare/query.ts';
 import type { ClientSchema } from './client-schema.ts';
 import { SchemaMismatchError } from './errors.ts';
 
@@ -30,6 +30,26 @@ export function rootsOf(schema: ClientSchema): object {
     rootsBySchema.set(schema, roots);
   }
   return roots;
+}
+
+/**
+ * Tells queries apart before the schema is known: their SQL with the names that the program uses.
+ * Equal queries give the same text, queries of different values never do.
+ */
+export function keyOf(given: GivenQueries): string {
+  return sqlOf(given, unknownRoots('')).join('\n');
+}
+
+function unknownRoots(path: string): object {
+  const query = queryOfUnknownTable(path);
+  return new Proxy(query, {
+    get: (target, key) => {
+      const value = (target as unknown as Record<PropertyKey, unknown>)[key];
+      if (typeof value === 'function') return value.bind(target);
+      if (value !== undefined || typeof key === 'symbol') return value;
+      return unknownRoots(path === '' ? key : `${path}.${key}`);
+    },
+  });
 }
 
 /** `a.b` as `{ a: { b } }`. */

@@ -30,28 +30,30 @@ interface WatchListener {
   failed(error: Error): void;
 }
 
-/** How the client subscribes for somebody who watches. */
-export type Subscribe = (listener: WatchListener) => WatchedSet;
+/** What a watched query needs of its client. */
+export interface WatchOptions {
+  subscribe(listener: WatchListener): WatchedSet;
+  /** Runs something when the query has been kept long enough without a listener. */
+  after(run: () => void): () => void;
+  /** Nobody listens any more. */
+  gone(): void;
+  report(error: unknown): void;
+}
 
 /** One watched query: subscribed to while somebody listens, and for a while after. */
 export class Watch implements Readable<WatchedRows<Row>> {
   readonly #value: Observable<WatchedRows<Row>>;
-  readonly #subscribe: Subscribe;
-  readonly #after: (run: () => void) => () => void;
+  readonly #options: WatchOptions;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
 
-  /** `after` runs something when the query has been kept long enough without a listener. */
-  constructor(
-    subscribe: Subscribe,
-    after: (run: () => void) => () => void,
-    report: (error: unknown) => void,
-  ) {
-    this.#subscribe = subscribe;
-    this.#after = after;
-    this.#value = new Observable<WatchedRows<Row>>(nothing, report);
+  constructor(options: WatchOptions) {
+    this.#options = options;
+    this.#value = new Observable<WatchedRows<Row>>(nothing, options.report);
     this.get = this.get.bind(this);
     this.subscribe = this.subscribe.bind(this);
+    // Whoever asks for a query may never come to listen.
+    this.#cancelLeaving = options.after(() => this.#leave());
   }
 
   get(): WatchedRows<Row> {
@@ -62,7 +64,7 @@ export class Watch implements Readable<WatchedRows<Row>> {
     this.#cancelLeaving?.();
     this.#cancelLeaving = undefined;
     const stop = this.#value.subscribe(changed);
-    this.#set ??= this.#subscribe({
+    this.#set ??= this.#options.subscribe({
       applied: () => this.refresh(false),
       failed: (error) => {
         this.#set = undefined;
@@ -72,7 +74,7 @@ export class Watch implements Readable<WatchedRows<Row>> {
     return () => {
       stop();
       if (this.#value.listenerCount > 0 || this.#cancelLeaving !== undefined) return;
-      this.#cancelLeaving = this.#after(() => this.#leave());
+      this.#cancelLeaving = this.#options.after(() => this.#leave());
     };
   }
 
@@ -91,12 +93,9 @@ export class Watch implements Readable<WatchedRows<Row>> {
     if (value.isReady && value.isStale !== isStale) this.#value.set({ ...value, isStale });
   }
 
-  get isReady(): boolean {
-    return this.get().isReady;
-  }
-
   #leave(): void {
     this.#cancelLeaving = undefined;
+    this.#options.gone();
     this.#set?.leave();
     this.#set = undefined;
     this.#value.set(nothing);

@@ -185,6 +185,23 @@ function sourceOfColumns(name: string, columns: readonly QueriedColumn[]): Sourc
   return { name, row: Object.freeze(row) };
 }
 
+/**
+ * The query for all rows of a table of which nothing but the name is known: it takes every column,
+ * under the name that it is asked for by.
+ */
+export function queryOfUnknownTable(name: string): TableQuery {
+  const row = new Proxy<Record<string, object>>(
+    {},
+    {
+      get: (_row, key) => {
+        const column = String(key);
+        return columnExpression({ kind: 'column', table: name, column, key: column });
+      },
+    },
+  );
+  return new TableQuery({ name, row });
+}
+
 /** A column as the program calls it and as the database does. */
 export interface QueriedColumn {
   readonly key: string;
