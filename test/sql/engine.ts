@@ -152,10 +152,22 @@ export class Engine {
 
   #decoded({ columns, rows, rowCount }: ReadResult): readonly (readonly Value[])[] {
     const decode = this.#decoderOf(columns);
-    const reader = new BinaryReader(rows);
-    const decoded = Array.from({ length: rowCount }, () => decode(reader) as Value[]);
+    const reader = this.#readerOf(rows);
+    const decoded: Value[][] = [];
+    for (let left = rowCount; left > 0; left--) decoded.push(decode(reader) as Value[]);
     if (reader.remaining > 0) throw new Error('bytes left over after the rows');
     return decoded;
+  }
+
+  readonly #small = new Uint8Array(4_096);
+  readonly #smallReader = new BinaryReader(this.#small);
+
+  /** A view of a few bytes costs more than to copy them to where there is one. */
+  #readerOf(rows: Uint8Array): BinaryReader {
+    if (rows.length > this.#small.length) return new BinaryReader(rows);
+    this.#small.set(rows);
+    this.#smallReader.reset(this.#small, 0, rows.length);
+    return this.#smallReader;
   }
 
   readonly #decoders = new Map<readonly NamedType[], Decoder>();
