@@ -462,6 +462,17 @@ describe('beyond the language of the peer', () => {
     expect(db.subscription('EXPLAIN SELECT * FROM s')).toBe('Unsupported: Non-SELECT queries');
   });
 
+  const noHistory =
+    'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
+  itAnswers(
+    '[sql 3 beyond] AS OF is read, and refused until history is kept',
+    {
+      'SELECT * FROM s AS OF 5': noHistory,
+      "SELECT * FROM s WHERE id = 1 AS OF TIMESTAMP '2025-01-01T00:00:00Z'": noHistory,
+    },
+    refusal,
+  );
+
   it('[sql 6.4] NOT is a safe superset of the subscription dialect', () => {
     expect(db.subscription('SELECT * FROM t WHERE NOT (flag)')).toBe('ok');
   });
