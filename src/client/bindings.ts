@@ -22,7 +22,14 @@ import type { TableHandle } from './table-handle.ts';
 
 export type Tables = Readonly<Record<string, AnyTable>>;
 
-/** A description of tables, as `schema` makes it. */
+/**
+ * A description of tables, as `schema` makes it.
+ *
+ * @example
+ * ```ts
+ * const tablesOf = (described: SchemaDescription) => Object.keys(described.tables);
+ * ```
+ */
 export interface SchemaDescription<T extends Tables = Tables> {
   readonly tables: T;
 }
@@ -39,7 +46,14 @@ export function schema<const T extends Tables>(tables: T): { schemaType: SchemaD
   return { schemaType: { tables } };
 }
 
-/** A reducer of generated bindings. */
+/**
+ * A reducer of generated bindings.
+ *
+ * @example
+ * ```ts
+ * const say: ReducerDescription = reducerSchema('say', { text: t.string() });
+ * ```
+ */
 export interface ReducerDescription<Name extends string = string, P extends Columns = Columns> {
   readonly name: Name;
   readonly accessorName: Accessor<Name>;
@@ -87,7 +101,14 @@ export function reducers(...given: unknown[]): unknown {
   return { reducersType: { reducers: listOf(given) } };
 }
 
-/** A procedure of generated bindings. */
+/**
+ * A procedure of generated bindings.
+ *
+ * @example
+ * ```ts
+ * const count: ProcedureDescription = procedureSchema('hero_count', {}, t.u64());
+ * ```
+ */
 export interface ProcedureDescription<
   Name extends string = string,
   P extends Columns = Columns,
@@ -152,7 +173,14 @@ export function convertToAccessorMap<
   return Object.fromEntries(list.map((item) => [item.accessorName, item])) as never;
 }
 
-/** Starting points of queries over described tables. */
+/**
+ * Starting points of queries over described tables.
+ *
+ * @example
+ * ```ts
+ * const sqlOf = (from: QueryBuilder<SchemaDescription>) => from.hero?.toSql();
+ * ```
+ */
 export type QueryBuilder<S extends SchemaDescription> = QueryRootsOf<S['tables']>;
 
 /**
@@ -174,7 +202,14 @@ export function makeQueryBuilder<S extends SchemaDescription>(description: S): Q
   return Object.fromEntries(roots) as QueryBuilder<S>;
 }
 
-/** All that generated bindings say about a database. */
+/**
+ * All that generated bindings say about a database.
+ *
+ * @example
+ * ```ts
+ * const versionOf = (module: RemoteModule) => module.versionInfo.cliVersion;
+ * ```
+ */
 export interface RemoteModule<
   S extends SchemaDescription = SchemaDescription,
   R extends ReducersDescription<any> = ReducersDescription<any>,

@@ -14,6 +14,7 @@ import type {
   ClientProcedures,
   ClientReducers,
   QueryInput,
+  QueryRoots,
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
@@ -60,7 +61,15 @@ export interface ConnectOptions {
   readonly idleMillis?: number;
 }
 
-/** Callbacks of a subscription. */
+/**
+ * Callbacks of a subscription.
+ *
+ * @example
+ * ```ts
+ * const listener: SubscriptionListener = { onError: (failure) => console.warn(failure.message) };
+ * client.subscribe((q) => q.hero, listener);
+ * ```
+ */
 export interface SubscriptionListener {
   /** Its rows are in the cache. */
   readonly onApplied?: () => void;
@@ -68,7 +77,16 @@ export interface SubscriptionListener {
   readonly onError?: (error: Error) => void;
 }
 
-/** Queries that are kept up to date until `unsubscribe`. */
+/**
+ * Queries that are kept up to date until `unsubscribe`.
+ *
+ * @example
+ * ```ts
+ * const subscription: Subscription = client.subscribe((q) => q.hero);
+ * await subscription.applied;
+ * subscription.unsubscribe();
+ * ```
+ */
 export interface Subscription {
   readonly isActive: boolean;
   readonly isEnded: boolean;
@@ -77,7 +95,16 @@ export interface Subscription {
   unsubscribe(): void;
 }
 
-/** A connection to one database. `M` is the type of its module. */
+type AnyQuery = string | RowTypedQuery<any, any>;
+
+/**
+ * A connection to one database. `M` is the type of its module.
+ *
+ * @example
+ * ```ts
+ * const nickOf = (connected: Client<typeof tavern>) => [...connected.db.hero][0]?.nick;
+ * ```
+ */
 export interface Client<M> {
   readonly state: Readable<ConnectionState>;
   readonly identity: Identity | undefined;
@@ -92,7 +119,10 @@ export interface Client<M> {
   readonly pendingCalls: Readable<readonly PendingCall[]>;
   /** Keeps the rows of one or several queries in the cache. */
   subscribe(
-    queries: QueryInput<M> | readonly QueryInput<M>[],
+    queries:
+      | QueryInput<M>
+      | readonly QueryInput<M>[]
+      | ((from: QueryRoots<M>) => readonly AnyQuery[]),
     listener?: SubscriptionListener,
   ): Subscription;
   /** Asks once. The rows do not go into the cache. */
@@ -372,5 +402,3 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     loadSchema: given === undefined ? schemaLoader(uri, database, on) : () => given,
   };
 }
-
-export type { RowTypedQuery };

@@ -13,24 +13,52 @@ export interface ContextInterface<RM extends RemoteModule> {
   disconnect(): void;
 }
 
-/** The context of row callbacks; `event` says why the rows changed. */
+/**
+ * The context of row callbacks; `event` says why the rows changed.
+ *
+ * @example
+ * ```ts
+ * const tagOf = (ctx: EventContextInterface<RemoteModule>) => ctx.event.tag;
+ * ```
+ */
 export interface EventContextInterface<RM extends RemoteModule> extends ContextInterface<RM> {
   readonly event: Event;
 }
 
-/** The context of callbacks of calls. */
+/**
+ * The context of callbacks of calls.
+ *
+ * @example
+ * ```ts
+ * const idOf = (ctx: ReducerEventContextInterface<RemoteModule>) => ctx.event.id;
+ * ```
+ */
 export interface ReducerEventContextInterface<RM extends RemoteModule>
   extends ContextInterface<RM> {
   readonly event: Event;
 }
 
-/** The context of `onApplied` and `unsubscribeThen`. */
+/**
+ * The context of `onApplied` and `unsubscribeThen`.
+ *
+ * @example
+ * ```ts
+ * const isOpen = (ctx: SubscriptionEventContextInterface<RemoteModule>) => ctx.isActive;
+ * ```
+ */
 export interface SubscriptionEventContextInterface<RM extends RemoteModule>
   extends ContextInterface<RM> {
   readonly event?: undefined;
 }
 
-/** The context of `onError` and of errors of the connection. */
+/**
+ * The context of `onError` and of errors of the connection.
+ *
+ * @example
+ * ```ts
+ * const textOf = (ctx: ErrorContextInterface<RemoteModule>) => ctx.event?.message;
+ * ```
+ */
 export interface ErrorContextInterface<RM extends RemoteModule> extends ContextInterface<RM> {
   readonly event?: Error;
 }

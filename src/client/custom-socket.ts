@@ -1,6 +1,13 @@
 import type { CompressionChoice, OpenSocket } from './socket.ts';
 
-/** What a factory of sockets is called with. */
+/**
+ * What a factory of sockets is called with.
+ *
+ * @example
+ * ```ts
+ * const placeOf = ({ url, nameOrAddress }: SocketFactoryArgs) => `${url.host}/${nameOrAddress}`;
+ * ```
+ */
 export interface SocketFactoryArgs {
   readonly url: URL;
   readonly nameOrAddress: string;
@@ -11,7 +18,14 @@ export interface SocketFactoryArgs {
   readonly confirmedReads?: boolean | undefined;
 }
 
-/** A socket that a program brings along. Its messages are decompressed and have no tag. */
+/**
+ * A socket that a program brings along. Its messages are decompressed and have no tag.
+ *
+ * @example
+ * ```ts
+ * const endNow = (adapter: SocketAdapter) => adapter.close();
+ * ```
+ */
 export interface SocketAdapter {
   readonly protocol: string;
   readonly readyState?: number;
@@ -23,6 +37,16 @@ export interface SocketAdapter {
   set onerror(handler: (event?: any) => void);
 }
 
+/**
+ * Makes the sockets of a connection.
+ *
+ * @example
+ * ```ts
+ * const refuse: SocketFactory = async ({ url }) => {
+ *   throw new Error(`no way to ${url.host}`);
+ * };
+ * ```
+ */
 export type SocketFactory = (args: SocketFactoryArgs) => Promise<SocketAdapter>;
 
 /** Sockets of a program's own factory. */

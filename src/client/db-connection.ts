@@ -30,7 +30,14 @@ export interface ConnectionListeners {
   readonly disconnect: Set<(ctx: any, error?: Error) => void>;
 }
 
-/** What a builder makes a connection from. */
+/**
+ * What a builder makes a connection from.
+ *
+ * @example
+ * ```ts
+ * const make = (config: DbConnectionConfig<RemoteModule>) => new DbConnectionImpl(config);
+ * ```
+ */
 export interface DbConnectionConfig<RM extends RemoteModule> {
   readonly uri: URL;
   readonly nameOrAddress: string;

@@ -12,6 +12,11 @@
  * | `identityChanged` | `IdentityChangedError` | another identity came back after a reconnect |
  * | `refused` | `ConnectionRefusedError` | the server does not let this token in |
  * | `query` | `QueryError` | the server refused a query |
+ *
+ * @example
+ * ```ts
+ * const code: ErrorCode | undefined = error instanceof ReducerDbError ? error.code : undefined;
+ * ```
  */
 export type ErrorCode =
   | 'sender'

@@ -23,7 +23,14 @@ export type Event<Reducer = ReducerInfo> =
   | { readonly id: string; readonly tag: 'Reconnected' }
   | { readonly id: string; readonly tag: 'Error'; readonly value: Error };
 
-/** What the event of a call says about it. */
+/**
+ * What the event of a call says about it.
+ *
+ * @example
+ * ```ts
+ * const nameOf = ({ reducer }: ReducerEvent) => reducer.name;
+ * ```
+ */
 export interface ReducerEvent<Reducer = ReducerInfo> {
   readonly timestamp: Timestamp;
   readonly outcome: { readonly tag: 'Ok' };

@@ -1,4 +1,11 @@
-/** What the library writes to the console, from the least to the most. */
+/**
+ * What the library writes to the console, from the least to the most.
+ *
+ * @example
+ * ```ts
+ * const level: LogLevel = getGlobalLogLevel();
+ * ```
+ */
 export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
 
 const levels: readonly LogLevel[] = ['error', 'warn', 'info', 'debug', 'trace'];

@@ -81,18 +81,39 @@ export type ClientDb<M> = {
     : never;
 } & { readonly [Key in keyof Submodules<M>]: ClientDb<Submodules<M>[Key]> };
 
-/** Starting points of queries: the tables by accessor. */
+/**
+ * Starting points of queries: the tables by accessor.
+ *
+ * @example
+ * ```ts
+ * const strong = (q: QueryRoots<typeof tavern>) => q.hero.where((hero) => hero.level.gt(3));
+ * ```
+ */
 export type QueryRoots<M> = QueryBuilder<TablesOf<M>> & {
   readonly [Key in keyof Submodules<M>]: QueryRoots<Submodules<M>[Key]>;
 };
 
-/** What a query may be given as: SQL, a query, or a function that makes one. */
+/**
+ * What a query may be given as: SQL, a query, or a function that makes one.
+ *
+ * @example
+ * ```ts
+ * const strong: QueryInput<typeof tavern> = (q) => q.hero.where((hero) => hero.level.gt(3));
+ * ```
+ */
 export type QueryInput<M, Row = any> =
   | string
   | RowTypedQuery<Row, any>
   | ((from: QueryRoots<M>) => RowTypedQuery<Row, any>);
 
-/** What callbacks receive besides rows. */
+/**
+ * What callbacks receive besides rows.
+ *
+ * @example
+ * ```ts
+ * const count = (ctx: ClientContext<typeof tavern>) => ctx.db.hero.count();
+ * ```
+ */
 export interface ClientContext<M> {
   readonly event: Event;
   readonly db: ClientDb<M>;
@@ -116,7 +137,14 @@ export type ClientReducers<M> = {
     : never;
 } & { readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key]> };
 
-/** `client.procedures`: one function each. */
+/**
+ * `client.procedures`: one function each.
+ *
+ * @example
+ * ```ts
+ * type Names = keyof ClientProcedures<typeof tavern>;
+ * ```
+ */
 export type ClientProcedures<M> = {
   readonly [Key in keyof M as M[Key] extends AnyProcedure
     ? Accessor<Key>
@@ -152,7 +180,15 @@ export interface Call<P extends Columns, Returned> {
   result(...args: Arguments<P>): Promise<CallResult<Returned>>;
 }
 
-/** What `result` gives: a value or the error that the call would have thrown. */
+/**
+ * What `result` gives: a value or the error that the call would have thrown.
+ *
+ * @example
+ * ```ts
+ * const result: CallResult<void> = await client.reducers.say.result({ text: 'hi' });
+ * if (!result.ok) console.warn(result.error.message);
+ * ```
+ */
 export type CallResult<Returned> =
   | { readonly ok: true; readonly value: Returned }
   | { readonly ok: false; readonly error: Error };

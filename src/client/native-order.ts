@@ -84,7 +84,14 @@ function isSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdfff;
 }
 
-/** Whether two values of a row are the same, down to the bits that JavaScript can tell apart. */
+/**
+ * Whether two values of a row are the same, down to the bits that JavaScript can tell apart.
+ *
+ * @example
+ * ```ts
+ * deepEqual({ at: new Timestamp(1n) }, { at: new Timestamp(1n) }); // true
+ * ```
+ */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

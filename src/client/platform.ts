@@ -5,7 +5,14 @@
  */
 import { isLogged } from './log-level.ts';
 
-/** The constructor of web sockets: the platform's, or one that the program brings along. */
+/**
+ * The constructor of web sockets: the platform's, or one that the program brings along.
+ *
+ * @example
+ * ```ts
+ * const webSocket: WebSocketClass = WebSocket;
+ * ```
+ */
 export type WebSocketClass = new (
   url: string,
   protocols: string[],
@@ -33,7 +40,14 @@ export interface HttpRequest {
   readonly headers?: Record<string, string>;
 }
 
-/** What a signal to stop waiting must offer; an `AbortSignal` does. */
+/**
+ * What a signal to stop waiting must offer; an `AbortSignal` does.
+ *
+ * @example
+ * ```ts
+ * const signal: StopSignal = AbortSignal.timeout(1_000);
+ * ```
+ */
 export interface StopSignal {
   readonly aborted: boolean;
   readonly reason: any;

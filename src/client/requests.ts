@@ -30,7 +30,14 @@ export interface CallOptions {
   readonly retry?: boolean;
 }
 
-/** A call that has no answer yet. */
+/**
+ * A call that has no answer yet.
+ *
+ * @example
+ * ```ts
+ * const names = client.pendingCalls.get().map((call: PendingCall) => call.name);
+ * ```
+ */
 export interface PendingCall {
   readonly kind: Request['kind'];
   readonly name: string;

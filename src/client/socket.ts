@@ -5,7 +5,14 @@ import type { Platform, WebSocketClass } from './platform.ts';
 /** What this library speaks, best first: packed frames, or one message a frame. */
 export const [packedProtocol, plainProtocol] = subprotocols;
 
-/** How frames of the server may be compressed. */
+/**
+ * How frames of the server may be compressed.
+ *
+ * @example
+ * ```ts
+ * const compression: CompressionChoice = 'none';
+ * ```
+ */
 export type CompressionChoice = 'gzip' | 'brotli' | 'none';
 
 export interface SocketRequest {

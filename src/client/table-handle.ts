@@ -36,7 +36,14 @@ export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> 
   removeOnUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void): void;
 }
 
-/** The methods of a table and its indexes, each under its accessor. */
+/**
+ * The methods of a table and its indexes, each under its accessor.
+ *
+ * @example
+ * ```ts
+ * const sizeOf = (handle: TableMethods<{ nick: string }, unknown>) => handle.count();
+ * ```
+ */
 export type TableHandle<C extends Columns, Options extends TableOptions, Ctx> = TableMethods<
   RowOf<C>,
   Ctx
@@ -66,11 +73,27 @@ type Accessor<
     ? UniqueAccessor<RowOf<C>, PointKey<C, Names>>
     : RowsAccessor<RowOf<C>, Bounds<C, Names, Algorithm>>;
 
+/**
+ * An index with one row at most under each key.
+ *
+ * @example
+ * ```ts
+ * const nickOf = (byId: UniqueAccessor<{ nick: string }, number>) => byId.find(3)?.nick;
+ * ```
+ */
 export interface UniqueAccessor<R, Key> {
   /** The row with that key, or `null`. */
   find(key: Key): R | null;
 }
 
+/**
+ * An index that may hold several rows under one key.
+ *
+ * @example
+ * ```ts
+ * const all = (byLevel: RowsAccessor<{ nick: string }, number>) => [...byLevel.filter(3)];
+ * ```
+ */
 export interface RowsAccessor<R, B> {
   /** The rows within the bounds. */
   filter(bounds: B): Generator<R, undefined, undefined>;

@@ -122,6 +122,11 @@ export class LiveQueries {
     return made;
   }
 
+  /** What tells the query apart from all others, as the caller sees it. */
+  keyOf(query: PreparedQuery, identity: bigint): string {
+    return keyOfQuery(query, identity);
+  }
+
   /** The query if somebody watches it already, as the caller sees it. */
   find(query: PreparedQuery, identity: bigint): LiveQuery | undefined {
     return this.#byKey.get(keyOfQuery(query, identity));

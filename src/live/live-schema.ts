@@ -5,7 +5,7 @@ import { RowShape } from '../store/row-shape.ts';
 import type { Typespace } from '../values/type.ts';
 import { type SourceKey, sourceOfView } from './source-changes.ts';
 
-/** One version of the schema as live queries see it; what is compiled once for a table is shared. */
+/** One version of the schema as live queries see it; what is compiled for a table is shared. */
 export class LiveSchema {
   readonly sql: SqlSchema;
   readonly types: Typespace;

@@ -28,7 +28,8 @@ export class Reruns {
 
   /** Takes in a query that needs it, with the rows that it has now. */
   add(query: LiveQuery, rows: readonly RowSet[]): void {
-    if (tableIdsOf(query).some((id) => computedIds.has(id))) this.#rows.set(query, rows);
+    if (tableIdsOf(query).some((id) => computedIds.has(id)))
+      this.#rows.set(query, rows.map(copyOf));
   }
 
   has(query: LiveQuery): boolean {
@@ -65,6 +66,11 @@ const sequenceTableId = computedTables.find(({ name }) => name === 'st_sequence'
 
 function tableIdsOf({ fragments }: LiveQuery): number[] {
   return fragments.flatMap(({ relations }) => relations.map(({ table }) => table.id));
+}
+
+/** Rows that went out may change hands, with their memory. */
+function copyOf(rows: RowSet): RowSet {
+  return { ...rows, data: rows.data.slice() };
 }
 
 function addTo(bag: RowBag, sets: readonly RowSet[], count: number): void {

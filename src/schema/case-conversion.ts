@@ -23,6 +23,14 @@ const verbatimPolicy: NamingPolicy = {
 
 const snakeCasePolicy: NamingPolicy = { plain: snakeCase, variant: camelCase, type: pascalCase };
 
+/**
+ * The canonical spelling of tables, functions and columns.
+ *
+ * @example
+ * ```ts
+ * toSnakeCase('sentAt'); // 'sent_at'
+ * ```
+ */
 export function snakeCase(name: string): string {
   return splitWords(name)
     .map((word) => word.toLowerCase())

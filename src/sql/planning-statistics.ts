@@ -4,8 +4,9 @@ import { type Statistics, statisticsOf, unknownStatistics } from './plan/statist
 import type { SqlSchema, SqlTables } from './schema.ts';
 
 /**
- * What a plan for callers with these rights may depend on. A table whose rows are hidden from them
- * in part is of no size: how many rows there are must not show in the shape of a plan.
+ * What a plan for callers with these rights may depend on: it serves them all. A table whose rows
+ * are hidden from them in part is of no size, nor is a view that has other rows for each of them:
+ * how many rows there are must not show in the shape of a plan.
  */
 export function planningStatistics(
   schema: SqlSchema,
@@ -14,8 +15,7 @@ export function planningStatistics(
 ): Statistics {
   const known = statisticsOf(tables);
   const statisticsFor = ({ id }: TableSpec): Statistics => {
-    const isSecret = !rights.bypassesFilters && schema.filters.has(id);
-    return isSecret ? unknownStatistics : known;
+    return hidesSize(schema, rights, id) ? unknownStatistics : known;
   };
   return {
     rowCount: (table) => statisticsFor(table).rowCount(table),
@@ -26,8 +26,25 @@ export function planningStatistics(
 /** How large the tables of a plan were when it was made. */
 export type PlannedSizes = readonly { readonly id: number; readonly rowCount: number }[];
 
-export function sizesOf(specs: readonly TableSpec[], tables: SqlTables): PlannedSizes {
-  return specs.map(({ id }) => ({ id, rowCount: tables.table(id).rowCount }));
+/** Tables that the plan does not depend on are left out: when it is made anew could tell of them. */
+export function sizesOf(
+  specs: readonly TableSpec[],
+  { schema, rights, tables }: SizeScope,
+): PlannedSizes {
+  return specs
+    .filter(({ id }) => !hidesSize(schema, rights, id))
+    .map(({ id }) => ({ id, rowCount: tables.table(id).rowCount }));
+}
+
+export interface SizeScope {
+  readonly schema: SqlSchema;
+  readonly rights: Rights;
+  readonly tables: SqlTables;
+}
+
+function hidesSize({ filters, views }: SqlSchema, rights: Rights, id: number): boolean {
+  if (rights.bypassesFilters) return false;
+  return filters.has(id) || views.get(id)?.isAnonymous === false;
 }
 
 /** True when a table has grown or shrunk so much that another plan may be the better one. */

@@ -107,7 +107,7 @@ export function prepare(
   const isExplained = typed.kind === 'explain';
   const inner: TypedRead | TypedWrite = isExplained ? typed.statement : typed;
   const plan: Plan = planStatement(inner, request);
-  const sizes = sizesOf(plan.tables, tables);
+  const sizes = sizesOf(plan.tables, { schema, rights, tables });
   if (isExplained) {
     return { ...checked, kind: 'explain', plan, isAnalyze: typed.isAnalyze, sizes };
   }

@@ -214,6 +214,45 @@ describe.each(Object.keys(callers))('[sql §4] hidden tables, asked by %s', (cal
   });
 });
 
+describe('[sql §10.3] what is left to see', () => {
+  it('is each caller’s own, and a row of two filters twice', async () => {
+    const counts = async (as: Person | undefined) => {
+      const found: Record<string, unknown> = {};
+      for (const { name } of guarded.filter(({ name: relation }) => relation !== 'vault')) {
+        const rows = await running.rows('rows-full', `SELECT COUNT(*) AS n FROM ${name}`, as);
+        found[name] = rows[0]?.[0];
+      }
+      return found;
+    };
+    expect(await counts(alice)).toEqual({ note: 2, letter: 4, room: 1, member: 1, my_secrets: 1 });
+    expect(await counts(stranger)).toEqual({
+      note: 0,
+      letter: 0,
+      room: 0,
+      member: 0,
+      my_secrets: 0,
+    });
+    expect(await counts(undefined)).toEqual(await counts(stranger));
+  });
+
+  it('is nothing of a table whose filter names a private one', async () => {
+    const { status, text } = await running.sql('rows-full', 'SELECT * FROM vault', alice);
+    expect([status, text]).toEqual([
+      400,
+      'no such table: `secret`. If the table exists, it may be marked private.',
+    ]);
+  });
+
+  it('answers more than half of the probes without an error', async () => {
+    const probes = probesOf({ name: 'note', text: 'text' });
+    const answers = await Promise.all(
+      probes.map(({ sql }) => running.sql('rows-full', sql, alice)),
+    );
+    const good = answers.filter(({ status }) => status === 200);
+    expect(good.length).toBeGreaterThan(probes.length / 2);
+  });
+});
+
 describe('the owner', () => {
   it.each(guarded.filter(({ name }) => name !== 'my_secrets'))(
     'sees the rows of $name that others do not, so the twins differ',

@@ -1,5 +1,6 @@
 import { present } from '../../src/assert.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
+import type { StatementCaller } from '../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
 import { QueryBudget } from '../../src/sql/run/budget.ts';
 import type { ReadResult } from '../../src/sql/run/execution.ts';
@@ -40,6 +41,13 @@ export type EngineAnswer =
     }
   | { readonly kind: 'refused'; readonly message: string };
 
+/** Who asks, and what is hidden from them. */
+export interface Asked {
+  readonly caller?: StatementCaller;
+  /** Row-level security, by table. */
+  readonly filters?: ReadonlyMap<string, readonly string[]>;
+}
+
 /** A read that is asked again and again. */
 export interface PreparedQuery {
   /** The decoded rows for these values of `$1`, `$2`, … */
@@ -52,19 +60,30 @@ function pausingBudget(): QueryBudget {
   return new QueryBudget({ now: () => looks++, sliceMillis: 2, rowsPerCheck: 1 });
 }
 
-/** The engine with tables of its own, asked by the owner: one statement, one transaction. */
+/** The engine with tables of its own: one statement, one transaction. Unless said, the owner asks. */
 export class Engine {
   readonly #store: Store;
   readonly #schema: SqlSchema;
   readonly #tables: SqlTables;
   readonly #mode: EngineMode;
+  readonly #caller: StatementCaller;
 
-  constructor(tables: readonly SampleTable[], mode: EngineMode) {
+  constructor(tables: readonly SampleTable[], mode: EngineMode, asked: Asked = {}) {
     const store = new Store(sampleCatalog(...tables));
     const { catalog } = store;
-    const nothing = { views: new Map(), filters: new Map() };
+    const { filters = new Map(), caller = owner } = asked;
+    const texts = new Map<number, readonly string[]>();
+    for (const [name, list] of filters) {
+      texts.set(present(store.tableByName(name), 'a table with filters').spec.id, list);
+    }
     this.#store = store;
-    this.#schema = { tables: catalog.tables, types: catalog.types, ...nothing };
+    this.#caller = caller;
+    this.#schema = {
+      tables: catalog.tables,
+      types: catalog.types,
+      views: new Map(),
+      filters: texts,
+    };
     this.#tables = { table: (id) => present(store.table(id), 'a table of the schema') };
     this.#mode = mode;
   }
@@ -106,7 +125,11 @@ export class Engine {
     const { useIndexes, optimise } = this.#mode;
     const names = Array.from({ length: parameterCount }, (_, at) => String(at + 1));
     const parameterNames = new Set(names);
-    const checked = checkStatement(sql, { schema: this.#schema, caller: owner, parameterNames });
+    const checked = checkStatement(sql, {
+      schema: this.#schema,
+      caller: this.#caller,
+      parameterNames,
+    });
     return prepare(checked, this.#tables, { useIndexes, optimise });
   }
 
@@ -143,7 +166,7 @@ export class Engine {
     const budget = this.#mode.pauses ? pausingBudget() : new QueryBudget();
     return {
       tables: this.#tables,
-      caller: owner,
+      caller: this.#caller,
       parameters: new Map(values),
       budget,
       nowMicros: 1_763_000_000_000_000n,
@@ -152,10 +175,22 @@ export class Engine {
 
   #decoded({ columns, rows, rowCount }: ReadResult): readonly (readonly Value[])[] {
     const decode = this.#decoderOf(columns);
-    const reader = new BinaryReader(rows);
-    const decoded = Array.from({ length: rowCount }, () => decode(reader) as Value[]);
+    const reader = this.#readerOf(rows);
+    const decoded: Value[][] = [];
+    for (let left = rowCount; left > 0; left--) decoded.push(decode(reader) as Value[]);
     if (reader.remaining > 0) throw new Error('bytes left over after the rows');
     return decoded;
+  }
+
+  readonly #small = new Uint8Array(4_096);
+  readonly #smallReader = new BinaryReader(this.#small);
+
+  /** A view of a few bytes costs more than to copy them to where there is one. */
+  #readerOf(rows: Uint8Array): BinaryReader {
+    if (rows.length > this.#small.length) return new BinaryReader(rows);
+    this.#small.set(rows);
+    this.#smallReader.reset(this.#small, 0, rows.length);
+    return this.#smallReader;
   }
 
   readonly #decoders = new Map<readonly NamedType[], Decoder>();

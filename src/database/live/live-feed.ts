@@ -1,7 +1,9 @@
 import { executingText, LiveQueries, type LiveQuery } from '../../live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../live/live-update.ts';
+import type { RowSet } from '../../live/row-set.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
+import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { LiveCommit } from '../turn.ts';
 import { CallerTables } from '../views/caller-tables.ts';
@@ -29,6 +31,8 @@ export class LiveFeed {
   readonly queries: LiveQueries;
   readonly sets = new QuerySets();
   #commits: LiveCommit[] = [];
+  /** First rows read in this turn, by key of the query: many subscribe at once after a restart. */
+  readonly #rows = new Map<string, RowsOfCommit>();
   #ticket = 0;
   #resultsBefore = 0;
 
@@ -73,8 +77,18 @@ export class LiveFeed {
     this.#dropAll(core, this.sets.takeWith(numbers), timestampMicros);
   }
 
-  /** The commits since the last call. */
+  /** The rows of a query now; `read` is asked when nobody has read them since the last commit. */
+  rowsOf(key: string, offset: CommitOffset, read: () => readonly RowSet[]): readonly RowSet[] {
+    const known = this.#rows.get(key);
+    if (known?.offset === offset) return known.rows;
+    const rows = read();
+    this.#rows.set(key, { offset, rows });
+    return rows;
+  }
+
+  /** The commits since the last call; the turn is over. */
   takeCommits(): readonly LiveCommit[] {
+    this.#rows.clear();
     const commits = this.#commits;
     if (commits.length > 0) this.#commits = [];
     return commits;
@@ -108,6 +122,11 @@ export class LiveFeed {
       }),
     );
   }
+}
+
+interface RowsOfCommit {
+  readonly offset: CommitOffset;
+  readonly rows: readonly RowSet[];
 }
 
 /** The tables that statements of a caller read, as they are now. */

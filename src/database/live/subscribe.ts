@@ -168,7 +168,11 @@ class NewSet {
     const fresh = prepared.filter((query) => queries.find(query, this.#identity) === undefined);
     queries.requireRoom(fresh.length);
     reader.requireWithinLimit(fresh);
-    return prepared.map((query) => reader.rowsOf(query));
+    const { live, store } = this.#core;
+    return prepared.map((query) => {
+      const key = queries.keyOf(query, this.#identity);
+      return live.rowsOf(key, store.offset, () => reader.rowsOf(query));
+    });
   }
 
   #register(

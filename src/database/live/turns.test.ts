@@ -18,7 +18,7 @@ async function opened(rowCount = 0) {
   return { items, connectionId, subscribe };
 }
 
-it('[subscriptions 6] tells commits and answers of a turn in the order of their requests', async () => {
+it('[subscriptions 6] tells commits and answers in the order of the requests', async () => {
   const { items, connectionId, subscribe } = await opened();
   const unsubscribe = { connectionId, setId: 1, withRows: true };
   await Promise.all([

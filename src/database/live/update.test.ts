@@ -57,7 +57,7 @@ describe('[subscriptions 13] an update of the program', () => {
     expect(changesIn(database, clients.take()[0], client.numbers[0])).toEqual(['+[3,1,"new"]']);
   });
 
-  it('fails a join whose index is gone when a commit concerns it, and removes its set', async () => {
+  it('fails a join without its index when a commit concerns it; its set goes', async () => {
     const { database, clients, update } = await opened();
     const client = clients.connect(ada);
     client.subscribe(1, join, 'SELECT * FROM note');

@@ -71,9 +71,37 @@ function encodeParameter(
   if (typeof value === 'boolean') {
     return type.kind === 'bool' ? Uint8Array.of(value ? 1 : 0) : undefined;
   }
+  const small = encodeSmallInteger(value, type);
+  if (small !== undefined) return small;
   if (specialKindOf(type) === 'timeDuration') return encodeDuration(value, type);
   return encodeLiteralText(String(value), type);
 }
+
+/** What most parameters are, keys above all; everything else takes the longer way. */
+function encodeSmallInteger(
+  value: string | number | bigint,
+  { kind }: AlgebraicType,
+): Uint8Array | undefined {
+  const size = smallSizes.get(kind);
+  if (size === undefined || typeof value === 'bigint') return undefined;
+  const isPlain = typeof value === 'number' || /^\d{1,9}$/.test(value);
+  const number = isPlain ? Number(value) : Number.NaN;
+  // As far as both signed and unsigned integers of the size go, and no negative zero.
+  if (!Number.isInteger(number) || number <= 0 || number >= 2 ** (size * 8 - 1)) return undefined;
+  const bytes = new Uint8Array(size);
+  for (let at = 0, rest = number; at < size; at++, rest >>>= 8) bytes[at] = rest;
+  return bytes;
+}
+
+/** Bytes of the integers that a number holds. */
+const smallSizes: ReadonlyMap<AlgebraicType['kind'], number> = new Map([
+  ['u8', 1],
+  ['i8', 1],
+  ['u16', 2],
+  ['i16', 2],
+  ['u32', 4],
+  ['i32', 4],
+]);
 
 function encodeDuration(
   value: string | number | bigint,

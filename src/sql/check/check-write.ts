@@ -54,8 +54,8 @@ export function checkUpdate(
   const { relation, inScope } = targetRelation({ name, table }, environment);
   const place = inside(inScope, environment);
   const typed = new Map<number, TypedExpression>();
-  for (const { column, value } of update.assignments) {
-    const position = fieldPosition(name, table, column, value.span, environment);
+  for (const { column, value, span: at } of update.assignments) {
+    const position = fieldPosition(name, table, column, at, environment);
     const spec = present(table.columns[position], 'a column at every position');
     const assigned = typeStored(value, spec, { ...place, aggregates: 'SET' });
     if (!typed.has(position)) typed.set(position, assigned);

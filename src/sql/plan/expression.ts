@@ -280,6 +280,12 @@ export function hasSubquery(expression: TypedExpression): boolean {
   return operandsOf(expression).some(hasSubquery);
 }
 
+/** Whether it has a subquery that is asked anew for other rows. */
+export function hasCorrelation(expression: TypedExpression): boolean {
+  if (expression.kind === 'subquery' && !isFree(outerNeedsOf(expression.query))) return true;
+  return operandsOf(expression).some(hasCorrelation);
+}
+
 /** True when the request alone decides its value: constants, parameters, functions of them. */
 export function isRequestValue(expression: TypedExpression): boolean {
   return !hasSubquery(expression) && isFree(needsOf(expression));

@@ -3,7 +3,7 @@ import type { Typespace } from '../../values/type.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import { type ChosenAccess, chooseAccess } from './access.ts';
 import { equalityOf, inSafeOrder, isNever } from './conjuncts.ts';
-import { canRaise, hasSubquery, needsOf } from './expression.ts';
+import { canRaise, hasCorrelation, hasSubquery, needsOf } from './expression.ts';
 import type { FlatBlock, FlatRelation } from './flatten.ts';
 import type { PlanOptions, RowsPlan, SourcePlan, TuplesPlan } from './plan.ts';
 import { distinctValues, selectivityOf } from './selectivity.ts';
@@ -105,8 +105,9 @@ class JoinSearch {
   /** The cheapest next relation again and again; left joins come when nothing else is left. */
   #from(start: FlatRelation, isFree: boolean): TuplesPlan {
     const { relations, conjuncts, isRaisingLast, security } = this.#block;
+    // A subquery for each row could run out of its time for a hidden one.
     const isLate = (term: TypedExpression): boolean =>
-      isRaisingLast && canRaise(term) && !security.has(term);
+      isRaisingLast && !security.has(term) && (canRaise(term) || hasCorrelation(term));
     const late = conjuncts.filter(isLate);
     const early = conjuncts.filter((term) => !isLate(term));
     let joined = this.#add(this.#nothingJoined(early), start);

@@ -268,6 +268,12 @@ export type SubqueryPlan =
       readonly rows: RowsPlan;
       readonly columns: readonly OutputColumn[];
       readonly keys: readonly TypedExpression[];
+      /**
+       * The same answered anew for each row: when collecting raises an error, maybe for an inner
+       * row that no outer one has to do with.
+       */
+      readonly each: RowsPlan;
+      readonly column: OutputColumn | undefined;
     }
   /**
    * A scalar aggregate that hangs on the outer row by equality only: all inner rows are grouped

@@ -34,6 +34,7 @@ export function planInside(planner: Planner, expression: TypedExpression, asked:
     if (plan.kind === 'keyed' || plan.kind === 'grouped') {
       for (const key of plan.keys) planInside(planner, key, asked);
     }
+    if (plan.kind === 'keyed') planSubqueries(planner, plan.each);
     if (plan.kind !== 'grouped') return;
     planInside(planner, plan.value, plan.rows.estimate.rows);
     planSubqueries(planner, plan.absent);
@@ -77,7 +78,7 @@ function planSubquery(planner: Planner, subquery: TypedSubquery, asked: number):
   const each: SubqueryPlan = { kind: 'each', rows, column };
   if (!optimise) return each;
   const keyed =
-    mode === 'scalar' ? planGrouped(planner, subquery, rows) : planKeyed(planner, subquery);
+    mode === 'scalar' ? planGrouped(planner, subquery, rows) : planKeyed(planner, subquery, rows);
   if (keyed === undefined) return each;
   const costEach = asked * (rows.estimate.cost + 3);
   const costKeyed = keyed.rows.estimate.cost * 2 + asked * 0.5;
@@ -131,6 +132,7 @@ function correlationOf(planner: Planner, query: TypedQuery): Correlation | undef
 function planKeyed(
   planner: Planner,
   { query, mode, operand }: TypedSubquery,
+  each: RowsPlan,
 ): Extract<SubqueryPlan, { readonly kind: 'keyed' }> | undefined {
   const correlation = correlationOf(planner, query);
   if (correlation === undefined) return undefined;
@@ -148,7 +150,7 @@ function planKeyed(
   if (outerKeys.length === 0) return undefined;
   const columns = keyColumns(innerKeys);
   const rows = planner.keyRows(block, innerKeys, columns);
-  return { kind: 'keyed', rows, columns, keys: outerKeys };
+  return { kind: 'keyed', rows, columns, keys: outerKeys, each, column: query.columns[0] };
 }
 
 function keyColumns(keys: readonly TypedExpression[]): readonly OutputColumn[] {

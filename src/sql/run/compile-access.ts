@@ -122,7 +122,8 @@ function compileAmong(
       writer.raw(key);
       for (const ref of lookUp(state, number, index, writer)) found.push(ref);
     }
-    return found.take();
+    // In storage order, as a scan: else the order would tell how many rows there are, hidden too.
+    return found.take().sort();
   };
 }
 

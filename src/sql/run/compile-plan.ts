@@ -100,6 +100,11 @@ export class PlanCompiler {
     return this.#measured(plan, this.#makeTuples(plan));
   }
 
+  /** Whether what each step does is counted, so that no step may be left out. */
+  get isMeasured(): boolean {
+    return this.#measurements !== undefined;
+  }
+
   #measured<Made extends Operator>(plan: object, make: Maker<Made>): Maker<Made> {
     return this.#measurements === undefined ? make : this.#measurements.around(plan, make);
   }

@@ -2,11 +2,25 @@ import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
 import type { RowSink } from './compile-output.ts';
 
+/**
+ * The buffer of a result that was handed over: making one costs as much as finding a row by its
+ * key. Whoever collects has it for itself; a second collector meanwhile makes its own.
+ */
+let spare: Uint8Array | undefined;
+const firstBytes = 256;
+const spareBytesMax = 64 * 1_024;
+
 /** Collects encoded result rows, one after another, up to the limits of one result. */
 export class ResultRows implements RowSink {
-  #bytes = new Uint8Array(256);
+  #bytes: Uint8Array;
   #length = 0;
   #rowCount = 0;
+  #finished: Uint8Array | undefined;
+
+  constructor() {
+    this.#bytes = spare ?? new Uint8Array(firstBytes);
+    spare = undefined;
+  }
 
   get rowCount(): number {
     return this.#rowCount;
@@ -37,7 +51,12 @@ export class ResultRows implements RowSink {
 
   /** All rows, in a buffer of exactly their size: it may be handed to another thread. */
   finish(): Uint8Array {
-    return this.#bytes.slice(0, this.#length);
+    if (this.#finished === undefined) {
+      this.#finished = this.#bytes.slice(0, this.#length);
+      if (this.#bytes.length <= spareBytesMax) spare = this.#bytes;
+      this.#bytes = this.#finished;
+    }
+    return this.#finished;
   }
 
   #grow(room: number): void {

@@ -69,7 +69,7 @@ export class CompiledSubqueries {
       case 'each':
         return this.#each(subquery, plan);
       case 'keyed':
-        return this.#keyed(plan);
+        return this.#keyed(subquery, plan);
       case 'grouped':
         return this.#grouped(subquery, plan);
       default:
@@ -147,7 +147,10 @@ export class CompiledSubqueries {
   }
 
   /** The keys that inner rows have, collected when the first outer row asks. */
-  #keyed(plan: Extract<SubqueryPlan, { readonly kind: 'keyed' }>): Evaluator {
+  #keyed(
+    subquery: TypedSubquery,
+    plan: Extract<SubqueryPlan, { readonly kind: 'keyed' }>,
+  ): Evaluator {
     const { context } = this.#compiler;
     const { rows, keys } = plan;
     assert(rows.kind === 'project', 'keys are projected');
@@ -158,9 +161,12 @@ export class CompiledSubqueries {
       return new KeyCollector(state, { tuples: input(state), keyOf: innerKey });
     });
     this.#announce(stage, rows);
+    const each = this.#each(subquery, { rows: plan.each, column: plan.column });
     return (frame) => {
+      const answers = stage.findAnswer(frame as ExecutionState);
+      if (answers === undefined) return each(frame);
       const key = outerKey(frame);
-      return key !== undefined && stage.answerIn(frame as ExecutionState).has(key);
+      return key !== undefined && answers.has(key);
     };
   }
 

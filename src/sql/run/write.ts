@@ -252,7 +252,7 @@ function compileDelete(plan: DeletePlan, compiler: PlanCompiler): (change: Chang
   const number = compiler.numberOf(plan.table);
   return ({ state, transaction, returning }) => {
     const table = state.table(number);
-    if (isEverything && returning === undefined) {
+    if (isEverything && returning === undefined && !compiler.isMeasured) {
       return { ...nothing, deleted: transaction.clear(table), returned: undefined };
     }
     const refs = matching(state, make(state), slot);

@@ -165,6 +165,8 @@ export interface Update {
 export interface Assignment {
   readonly column: string;
   readonly value: Expression;
+  /** From the name of the column on. */
+  readonly span: Span;
 }
 
 export interface Delete {

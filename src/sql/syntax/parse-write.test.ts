@@ -102,7 +102,7 @@ describe('UPDATE and DELETE', () => {
       kind: 'update',
       table: 'lib.t',
       assignments: [
-        { column: 'a', value: { kind: 'arithmetic' } },
+        { column: 'a', value: { kind: 'arithmetic' }, span: 'a = a + 1' },
         { column: 'B', value: { kind: 'null' } },
         { column: 'x.c', value: { kind: 'parameter' } },
       ],

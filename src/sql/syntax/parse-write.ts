@@ -65,9 +65,11 @@ export function parseUpdate(reader: TokenReader): Update | Unsupported {
       parseExpression(reader);
       continue;
     }
+    const at = reader.mark();
     const column = reader.expectDottedName();
     reader.expectSymbol('=');
-    assignments.push({ column, value: parseAssigned(reader) });
+    const value = parseAssigned(reader);
+    assignments.push({ column, value, span: reader.spanSince(at) });
   } while (reader.takeSymbol(','));
   if (reader.isWord('FROM')) {
     isForeign = true;

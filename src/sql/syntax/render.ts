@@ -26,7 +26,7 @@ function renderToken(token: Token): string {
     case 'string':
       return `'${token.text.replaceAll("'", "''")}'`;
     case 'hex':
-      return `X'${token.text}'`;
+      return `X'${token.text.replaceAll("'", "''")}'`;
     case 'number':
     case 'exotic':
     case 'placeholder':

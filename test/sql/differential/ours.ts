@@ -21,14 +21,24 @@ export const modes: readonly (EngineMode & { readonly name: string })[] = [
 export class Ours {
   readonly #engine: Engine;
 
-  constructor(schema: RandomSchema, mode: EngineMode) {
-    this.#engine = new Engine(schema.map(sampleTableOf), mode);
+  private constructor(engine: Engine) {
+    this.#engine = engine;
+  }
+
+  static of(schema: RandomSchema, mode: EngineMode): Ours {
+    const engine = new Engine(schema.map(sampleTableOf), mode);
     for (const { name, columns, rows } of schema) {
       const stored = rows.map((row) =>
         columns.map((column, at) => storedValue(column, row[at] ?? null)),
       );
-      this.#engine.load(name, stored);
+      engine.load(name, stored);
     }
+    return new Ours(engine);
+  }
+
+  /** Over an engine that has its rows. */
+  static over(engine: Engine): Ours {
+    return new Ours(engine);
   }
 
   /** Why there is no answer, if there is none. */

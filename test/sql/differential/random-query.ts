@@ -35,7 +35,11 @@ interface Wish {
 }
 
 /** A query for a caller. */
-export function randomQuery(tables: readonly RandomTable[], random: Random): Query {
+export function randomQuery(
+  tables: readonly RandomTable[],
+  random: Random,
+  mayRaise: boolean = random.chance(0.06),
+): Query {
   const sources = tables.map(relationOf);
   const names = new Names();
   const wish: Wish = {
@@ -45,7 +49,7 @@ export function randomQuery(tables: readonly RandomTable[], random: Random): Que
     outerAtoms: [],
     times: 1,
     depth: random.pick([0, 1, 1, 2]),
-    mayRaise: random.chance(0.06),
+    mayRaise,
     isFinal: true,
   };
   if (wish.mayRaise) return plainQuery(randomSelect({ ...wish, depth: 0 }).select);

@@ -26,7 +26,7 @@ export async function disagreement(
   await postgres.load(schema);
   const expected: Answer = await postgres.run(theirs, kinds);
   for (const mode of modes) {
-    const found = difference(new Ours(schema, mode).run(ours, kinds), expected, { orderedBy });
+    const found = difference(Ours.of(schema, mode).run(ours, kinds), expected, { orderedBy });
     if (found !== undefined) return `${mode.name}: ${found}`;
   }
   return undefined;

@@ -74,7 +74,7 @@ class Trial {
 
   async load(): Promise<void> {
     await this.#postgres.load(this.schema);
-    this.#ours = modes.map((mode) => new Ours(this.schema, mode));
+    this.#ours = modes.map((mode) => Ours.of(this.schema, mode));
   }
 
   /** What is wrong with the answers, if anything. */

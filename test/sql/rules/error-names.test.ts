@@ -302,3 +302,36 @@ describe('permissions and execution', () => {
     expect(await db.answer('SELECT id FROM written')).toBe('[[2],[3]]');
   });
 });
+
+describe('beside the text', () => {
+  const headersOf = async (sql: string, who: 'owner' | 'ada' = 'owner') => {
+    const { headers } = await db.ask(sql, who);
+    const hint = headers.get('reducerdb-error-hint');
+    return {
+      place: headers.get('reducerdb-error-place'),
+      hint: hint === null ? null : decodeURI(hint),
+    };
+  };
+  const hints: readonly (readonly [string, string, string])[] = [
+    ['SELECT * FROM nots', '1:15', 'Did you mean `note`?'],
+    ['SELECT nmae FROM t', '1:8', 'Did you mean `name`?'],
+    ['SELECT id\n  FROM t WHERE falg', '2:16', 'Did you mean `flag`?'],
+    ['UPDATE t SET nam = 1', '1:14', 'Did you mean `name`?'],
+    ['SELECT tt.id FROM t', '1:8', 'Did you mean `t`?'],
+  ];
+  for (const [sql, place, hint] of hints) {
+    it(`[sql 8 beyond] ${JSON.stringify(sql)}: ${place}, ${hint}`, async () => {
+      expect(await headersOf(sql)).toEqual({ place, hint });
+    });
+  }
+  it('[sql 8 beyond] the nearest name is one that the caller may read', async () => {
+    expect(await headersOf('SELECT * FROM secrets')).toMatchObject({
+      hint: 'Did you mean `secret`?',
+    });
+    expect(await headersOf('SELECT * FROM secrets', 'ada')).toMatchObject({ hint: null });
+    expect(await headersOf('SELECT * FROM secret', 'ada')).toMatchObject({ hint: null });
+  });
+  it('[sql 8 beyond] a syntax error has its place in text and header', async () => {
+    expect(await headersOf('SELECT *\nFROM 5')).toEqual({ place: '2:6', hint: null });
+  });
+});

@@ -462,6 +462,27 @@ describe('beyond the language of the peer', () => {
     expect(db.subscription('EXPLAIN SELECT * FROM s')).toBe('Unsupported: Non-SELECT queries');
   });
 
+  it('[sql 3 beyond] EXPLAIN runs nothing, EXPLAIN ANALYZE runs the statement', async () => {
+    await db.result("INSERT INTO numbered (id, text) VALUES (1, 'a'), (2, 'b'), (3, 'c')");
+    const plan = await db.rows('EXPLAIN DELETE FROM numbered');
+    expect(plan[0]).toEqual(['delete from numbered']);
+    expect(await db.answer('SELECT id FROM numbered')).toBe('[[1],[2],[3]]');
+    const ran = await db.rows('EXPLAIN ANALYZE DELETE FROM numbered');
+    expect(ran[1]?.[0]).toContain('really 3 rows in 1 loops');
+    expect(await db.answer('SELECT id FROM numbered')).toBe('[]');
+  });
+
+  const noHistory =
+    'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
+  itAnswers(
+    '[sql 3 beyond] AS OF is read, and refused until history is kept',
+    {
+      'SELECT * FROM s AS OF 5': noHistory,
+      "SELECT * FROM s WHERE id = 1 AS OF TIMESTAMP '2025-01-01T00:00:00Z'": noHistory,
+    },
+    refusal,
+  );
+
   it('[sql 6.4] NOT is a safe superset of the subscription dialect', () => {
     expect(db.subscription('SELECT * FROM t WHERE NOT (flag)')).toBe('ok');
   });

@@ -61,6 +61,8 @@ describe('identifiers', () => {
       'SELECT * FROM größe_9$': noTable('größe_9$'),
       'SELECT * FROM имя': noTable('имя'),
       'SELECT * FROM 表': noTable('表'),
+      'SELECT * FROM x9': noTable('x9'),
+      'SELECT * FROM x٣': syntaxError,
       'SELECT * FROM 9x': syntaxError,
       'SELECT * FROM $x': syntaxError,
     },

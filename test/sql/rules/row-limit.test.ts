@@ -103,6 +103,10 @@ describe('estimates', () => {
     { 'SELECT s.* FROM t JOIN s ON t.x = s.x': '23' },
     estimate,
   );
+  it('[sql 9] arithmetic saturates at U64', async () => {
+    const joins = Array.from({ length: 29 }, (_, at) => `CROSS JOIN t AS t${at}`).join(' ');
+    expect(await estimate(`SELECT t.id FROM t ${joins}`)).toBe('18446744073709551615');
+  });
   it('[sql 9] the alternatives of several filters are summed, of rows that are seen', async () => {
     const [ada, bob] = [db.identity('ada'), db.identity('bob')];
     const insert = 'INSERT INTO letter (id, from_who, to_who) VALUES';

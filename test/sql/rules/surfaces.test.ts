@@ -22,6 +22,13 @@ describe('surfaces', () => {
     expect(await db.rows('SELECT text FROM numbered')).toEqual([['ſøl 🐈']]);
   });
 
+  it('[sql 1] HTTP: the body is UTF-8', async () => {
+    const body = Uint8Array.of(0x53, 0xff);
+    const answer = await db.running.ask('POST', '/v1/database/rules/sql', { body });
+    expect(answer.status).toBe(400);
+    expect(answer.text).toMatch(/invalid utf-8/i);
+  });
+
   it('[sql 1] HTTP: the full dialect joins any number of tables, by any plan', async () => {
     expect(await db.rows(threeTables)).toHaveLength(1);
     expect(await db.rows('SELECT t.id FROM t JOIN one ON t.a = one.a')).toEqual([]);

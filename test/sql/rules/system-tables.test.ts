@@ -149,6 +149,24 @@ describe('the tables', () => {
     expect(Math.min(...ids.map(Number))).toBe(4096);
   });
 
+  const keys: readonly (readonly [string, string])[] = [
+    ['st_column', 'table_id, col_pos'],
+    ['st_view_column', 'view_id, col_pos'],
+    ['st_client', 'identity, connection_id'],
+    ['st_column_accessor', 'table_name, col_name'],
+    ['st_column_accessor', 'table_name, accessor_name'],
+    ['st_table', 'table_name'],
+    ['st_view', 'view_name'],
+    ['st_row_level_security', 'sql'],
+  ];
+  for (const [table, columns] of keys) {
+    it(`[sql 11] ${columns} are unique in ${table}`, async () => {
+      const sql = `SELECT ${columns} FROM ${table} GROUP BY ${columns} HAVING COUNT(*) > 1`;
+      expect(await db.rows(sql)).toEqual([]);
+      expect(await db.rows(`SELECT * FROM ${table} LIMIT 1`)).toHaveLength(1);
+    });
+  }
+
   const counted: readonly (readonly [string, string])[] = [
     ['st_table', 'table_id'],
     ['st_index', 'index_id'],

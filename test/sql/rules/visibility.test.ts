@@ -294,6 +294,20 @@ describe('row-level security', () => {
       expect(answer.text).toContain(text);
     });
   }
+  it('[sql 10.3] a filter may join any number of tables', async () => {
+    const filter = `SELECT a.* FROM note AS a JOIN word AS b ON a.id = b.id JOIN word AS c
+      ON b.id = c.id JOIN word AS d ON c.id = d.id`;
+    const made = await written({
+      tables: {
+        note: '{ public: true }, { id: t.u32().primaryKey() }',
+        word: '{ public: true }, { id: t.u32() }',
+      },
+      exports: `export const f = db.clientVisibilityFilter.sql(${JSON.stringify(filter)});`,
+    });
+    const answer = await db.running.upload('joined', made, db.person('owner'));
+    expect(answer).toMatchObject({ status: 200 });
+    expect(await db.running.rows('joined', 'SELECT * FROM note', db.person('ada'))).toEqual([]);
+  });
   it('[sql 10.3] a text is unique per database', async () => {
     const filter = "db.clientVisibilityFilter.sql('SELECT * FROM note');";
     const made = await written({

@@ -124,6 +124,20 @@ describe('UPDATE', () => {
     expect(await db.counts('UPDATE one SET a = 2 WHERE a = 99')).toEqual([0, 0, 0]);
   });
 
+  it('[sql 3.3] a row that is rewritten with the same content is no change', async () => {
+    await db.result(`INSERT INTO note (id, owner, text) VALUES (1, 0x${db.identity('ada')}, 'x')`);
+    const runs = async () => {
+      await db.rows('SELECT * FROM my_notes', 'ada');
+      const lines = await db.running.messages('rules', db.person('owner'));
+      return lines.filter((line) => line.endsWith('my_notes runs')).length;
+    };
+    const before = await runs();
+    expect(await db.counts("UPDATE note SET text = 'x' WHERE id = 1")).toEqual([0, 0, 1]);
+    expect(await runs()).toBe(before);
+    expect(await db.counts("UPDATE note SET text = 'y' WHERE id = 1")).toEqual([0, 0, 1]);
+    expect(await runs()).toBeGreaterThan(before);
+  });
+
   it('[sql 3.3] a unique violation fails the whole statement', async () => {
     expect(await db.refusal('UPDATE s SET id = 9')).toMatch(/^IndexError: Unique constraint/);
     expect(await db.refusal('UPDATE s SET id = 3 WHERE id = 1')).toMatch(/^IndexError: Unique/);
