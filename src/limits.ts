@@ -153,8 +153,10 @@ export const limits = {
   querySetQueriesMax: 4_096,
   /** Query sets of one connection. */
   connectionSetsMax: 16_384,
-  /** Different queries that one database watches at once. */
-  liveQueriesMax: 262_144,
+  /** Characters of all queries of one subscription: they are checked before any is accepted. */
+  querySetCharactersMax: 2 ** 20,
+  /** Memory of the different queries that one database watches at once, about. */
+  liveQueryBytesMax: 160 * mebibyte,
   /** Messages that one frame of the server holds, and bytes beyond which it takes no more. */
   serverFrameMessagesMax: 4_096,
   serverFrameBytesTarget: 512 * kibibyte,
@@ -163,7 +165,7 @@ export const limits = {
   clientFrameBytesTarget: 256 * kibibyte,
   /** Messages of one client of a WebSocket that wait to be processed; more end its connection. */
   socketMessagesInMax: 16_384,
-  /** Bytes of such messages beyond which nothing more is read from the client for the time being. */
+  /** Bytes of such messages beyond which nothing more is read from the client for a while. */
   socketBytesInMax: 4 * mebibyte,
   /** Messages for one client that are not written yet; more end its connection. */
   socketMessagesOutMax: 16_384,

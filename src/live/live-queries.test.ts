@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Asker, LiveLab, owner } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { identityType } from '../values/special-types.ts';
+import { LiveQueries } from './live-queries.ts';
 
 const u32 = { kind: 'u32' } as const;
 const bool = { kind: 'bool' } as const;
@@ -244,6 +245,27 @@ describe('row-level security', () => {
     expect(told(live, (transaction) => void live.remove(transaction, 'grant', 2, [7n]))).toEqual([
       [ada.query.number, ['-[2,["8n"]]']],
     ]);
+  });
+});
+
+describe('the memory of queries', () => {
+  it('is counted, and bounded', () => {
+    const { live } = lab();
+    const small = new LiveQueries({ schema: live.schema.sql, bytesMax: 10_000 });
+    const add = (sql: string) => small.add(small.prepare(sql, owner), 1n, []);
+    const first = add(q1);
+    const fill = (): void => {
+      for (let n = 0; n < 100; n++) add(`SELECT * FROM t WHERE n = ${n}`);
+    };
+    expect(fill).toThrow(/different queries and has no memory for more/);
+    const { count, bytes } = small;
+    expect(bytes).toBeLessThanOrEqual(10_000);
+    expect(add(q1)).toBe(first);
+    expect(small.count).toBe(count);
+    small.release(first);
+    small.release(first);
+    expect(small.count).toBe(count - 1);
+    expect(small.bytes).toBeLessThan(bytes);
   });
 });
 

@@ -1,7 +1,7 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { type Rights, rightsOf, type StatementCaller } from '../sql/check/visibility.ts';
-import { invalid, SqlFailure } from '../sql/failure.ts';
+import { overBudget, SqlFailure } from '../sql/failure.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
@@ -68,7 +68,7 @@ export interface LiveCounters {
 export interface LiveOptions {
   readonly schema: SqlSchema;
   /** Instead of that of `limits.ts`, for tests. */
-  readonly queriesMax?: number;
+  readonly bytesMax?: number;
 }
 
 /**
@@ -90,6 +90,7 @@ export class LiveQueries {
   #prepared = new StatementCache<PreparedQuery>();
   #schema: LiveSchema;
   #lastNumber = 0;
+  #bytes = 0;
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -132,19 +133,14 @@ export class LiveQueries {
     return this.#byKey.get(keyOfQuery(query, identity));
   }
 
-  /** Refuses more queries than a database watches at once. Throws `SqlFailure`. */
-  requireRoom(newCount: number): void {
-    const { queriesMax = limits.liveQueriesMax } = this.#options;
-    if (this.#byKey.size + newCount <= queriesMax) return;
-    throw invalid(
-      `The database watches ${queriesMax} different queries already; ` +
-        'unsubscribe from some, or let one query cover several of them',
-    );
+  /** Memory of all queries, about. */
+  get bytes(): number {
+    return this.#bytes;
   }
 
   /**
    * Watches a query once more; `rows` are its rows now. Its views are evaluated and held by the
-   * caller of this.
+   * caller of this. Throws `SqlFailure` when queries take all memory that they may.
    */
   add(query: PreparedQuery, identity: bigint, rows: readonly RowSet[]): LiveQuery {
     const key = keyOfQuery(query, identity);
@@ -161,6 +157,7 @@ export class LiveQueries {
       ...{ key, sql, rights, identity, fragments, views, schema },
       useCount: 1,
     };
+    this.#requireRoom(fragments.reduce((sum, { bytes }) => sum + bytes, textBytes(made)));
     this.#byKey.set(key, made);
     this.#watch(made);
     this.#reruns.add(made, rows);
@@ -209,6 +206,15 @@ export class LiveQueries {
       else updates.push(update);
     }
     return { updates, failures };
+  }
+
+  #requireRoom(bytes: number): void {
+    const { bytesMax = limits.liveQueryBytesMax } = this.#options;
+    if (this.#bytes + bytes <= bytesMax) return;
+    throw overBudget(
+      `The database watches ${this.#byKey.size} different queries and has no memory for more; ` +
+        'unsubscribe from some, or let one query cover several of them',
+    );
   }
 
   #collect({ tables, views }: CommittedChanges): Map<LiveFragment, FragmentHits> {
@@ -310,19 +316,28 @@ export class LiveQueries {
     for (const fragment of query.fragments) {
       this.#watched.add(fragment);
       this.#owners.set(fragment, query);
+      this.#bytes += fragment.bytes;
     }
+    this.#bytes += textBytes(query);
   }
 
   #unwatch(query: LiveQuery): void {
     for (const fragment of query.fragments) {
       this.#watched.remove(fragment);
       this.#owners.delete(fragment);
+      this.#bytes -= fragment.bytes;
     }
+    this.#bytes -= textBytes(query);
   }
 
   #ownerOf(fragment: LiveFragment): LiveQuery {
     return present(this.#owners.get(fragment), 'the query of a fragment that is watched');
   }
+}
+
+/** Memory of a query beside its fragments: its texts, and its places in maps. */
+function textBytes({ sql }: LiveQuery): number {
+  return 200 + 3 * sql.length;
 }
 
 const nothing: Evaluated = { updates: [], failures: [] };

@@ -20,6 +20,8 @@ export interface RowsRequest {
 /** Reads the rows of queries; the results of all of them together are bounded. */
 export class RowsReader {
   readonly #request: RowsRequest;
+  /** Made once for the limit and for the rows. */
+  readonly #plans = new Map<PreparedQuery, readonly ReadPlan[]>();
   #rowCount = 0;
   #byteCount = 0;
 
@@ -33,7 +35,7 @@ export class RowsReader {
     const limited = queries.filter(({ rights }) => !rights.exceedsRowLimit);
     if (limited.length === 0) return;
     requireAllWithinRowLimit(
-      limited.flatMap((query) => query.plans(tables)),
+      limited.flatMap((query) => this.#plansOf(query)),
       tables,
     );
   }
@@ -42,7 +44,7 @@ export class RowsReader {
   rowsOf(query: PreparedQuery): RowSet[] {
     const { tables } = this.#request;
     const sets: RowSet[] = [];
-    query.plans(tables).forEach((plan, at) => {
+    this.#plansOf(query).forEach((plan, at) => {
       const read = present(query.typed.fragments[at], 'the fragment of a plan');
       const { body } = read.query;
       const isEmpty =
@@ -53,6 +55,14 @@ export class RowsReader {
       if (!isEmpty) sets.push(this.#run(query, plan));
     });
     return sets;
+  }
+
+  #plansOf(query: PreparedQuery): readonly ReadPlan[] {
+    const known = this.#plans.get(query);
+    if (known !== undefined) return known;
+    const made = query.plans(this.#request.tables);
+    this.#plans.set(query, made);
+    return made;
   }
 
   #run({ schema, table }: PreparedQuery, plan: ReadPlan): RowSet {

@@ -130,6 +130,12 @@ class NewSet {
   /** Each text once. Throws what is wrong with the first that cannot be watched. */
   #prepare(): PreparedQuery[] {
     const { queries, caller } = this.#request;
+    const characters = queries.reduce((sum, text) => sum + text.length, 0);
+    if (characters > limits.querySetCharactersMax) {
+      throw invalid(
+        `The queries of a subscription have at most ${limits.querySetCharactersMax} characters`,
+      );
+    }
     const texts = new Set<string>();
     for (const text of queries) {
       const sql = text.trim();
@@ -166,7 +172,6 @@ class NewSet {
     const { queries } = this.#core.live;
     const reader = readerFor(this.#core, this.#identity, this.#nowMicros);
     const fresh = prepared.filter((query) => queries.find(query, this.#identity) === undefined);
-    queries.requireRoom(fresh.length);
     reader.requireWithinLimit(fresh);
     const { live, store } = this.#core;
     return prepared.map((query) => {
@@ -181,9 +186,15 @@ class NewSet {
   ): QueryRows[] {
     const { connectionId, setId } = this.#request;
     const { live } = this.#core;
-    const queries = prepared.map((query, at) =>
-      live.queries.add(query, this.#identity, rows[at] ?? []),
-    );
+    const queries: LiveQuery[] = [];
+    try {
+      prepared.forEach((query, at) => {
+        queries.push(live.queries.add(query, this.#identity, rows[at] ?? []));
+      });
+    } catch (error) {
+      for (const query of queries) live.queries.release(query);
+      throw error;
+    }
     live.sets.add(setId, { connectionId, identity: this.#identity, queries });
     return queries.map((query, at) => {
       const { table } = present(prepared[at], 'the query that was added');
