@@ -1,0 +1,130 @@
+import { fileURLToPath } from 'node:url';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type CoreClient, CoreClients, changesIn } from '../../../test/live/core-clients.ts';
+import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
+import { buildModule } from '../../bundle/build-module.ts';
+import { Random } from '../../testing/random.ts';
+import type { ProgramSource } from '../program.ts';
+
+const folder = fileURLToPath(new URL('../../../test/fixtures/modules/views', import.meta.url));
+let program: ProgramSource;
+beforeAll(async () => {
+  program = { kind: 'js', bytes: (await buildModule(folder)).program };
+});
+
+const identities = [1n, 0xa1n, 0xa2n];
+const queries = [
+  'SELECT * FROM hero',
+  'SELECT * FROM hero WHERE zone = 1 AND level > 2',
+  'SELECT * FROM my_heroes',
+  'SELECT * FROM my_heroes WHERE level < 3',
+  'SELECT * FROM everyone',
+  'SELECT * FROM in_zone_two',
+  'SELECT * FROM strong',
+  'SELECT * FROM totals',
+  'SELECT hero.* FROM my_heroes JOIN hero ON my_heroes.id = hero.id',
+  'SELECT my_heroes.* FROM my_heroes JOIN hero ON my_heroes.zone = hero.zone',
+];
+
+/** A set that a client has, and how often each row of each query is there. */
+interface KeptSet {
+  readonly client: CoreClient;
+  readonly identity: bigint;
+  readonly id: number;
+  readonly texts: readonly string[];
+  readonly numbers: readonly number[];
+  readonly rows: string[][];
+}
+
+class Run {
+  readonly #random: Random;
+  readonly #database: CoreUnderTest;
+  readonly #clients: CoreClients;
+  #sets: KeptSet[] = [];
+  #lastSet = 0;
+
+  constructor(seed: number, database: CoreUnderTest) {
+    this.#random = new Random(seed);
+    this.#database = database;
+    this.#clients = new CoreClients(database);
+  }
+
+  steps(count: number): void {
+    for (let step = 0; step < count; step++) {
+      const random = this.#random;
+      if (random.chance(0.08) && this.#sets.length < 12) this.#subscribe();
+      else if (random.chance(0.05)) this.#leave();
+      else this.#write();
+      this.#take();
+    }
+    for (const set of this.#sets) this.#requireExact(set);
+  }
+
+  #subscribe(): void {
+    const identity = this.#random.pick(identities);
+    const client = this.#clients.connect(identity);
+    const id = ++this.#lastSet;
+    const texts = queries.filter(() => this.#random.chance(0.3));
+    const rows = client.subscribe(id, ...texts);
+    if (typeof rows === 'string') throw new Error(rows);
+    this.#sets.push({ client, identity, id, texts, numbers: [...client.numbers], rows });
+  }
+
+  #leave(): void {
+    const [set] = this.#sets.splice(this.#random.below(this.#sets.length + 1), 1);
+    if (set === undefined) return;
+    if (this.#random.chance(0.5)) set.client.disconnect();
+    else expect(set.client.unsubscribe(set.id, true)).toEqual(set.rows.map((rows) => rows.sort()));
+  }
+
+  #write(): void {
+    const random = this.#random;
+    const database = this.#database;
+    const id = random.below(6);
+    const row = [id, random.pick(identities), random.below(3), random.below(5)] as const;
+    const kind = random.below(10);
+    if (kind < 6) database.run('put', ...row);
+    else if (kind < 8) database.run('remove', id);
+    else if (kind < 9) database.call('refuse', [id]);
+    else database.sql(`UPDATE hero SET level = ${random.below(5)} WHERE zone = ${random.below(3)}`);
+  }
+
+  /** Lets every set have what was committed. */
+  #take(): void {
+    for (const commit of this.#clients.take()) {
+      expect(commit.failures).toEqual([]);
+      for (const { numbers, rows } of this.#sets) {
+        for (const [at, number] of numbers.entries()) {
+          apply(rows[at], changesIn(this.#database, commit, number));
+        }
+      }
+    }
+  }
+
+  #requireExact({ identity, texts, rows }: KeptSet): void {
+    const fresh = this.#clients.connect(identity).subscribe(1, ...texts);
+    expect(rows.map((of) => of.sort())).toEqual(fresh);
+  }
+}
+
+function apply(rows: string[] | undefined, changes: readonly string[]): void {
+  if (rows === undefined) throw new Error('rows of each query');
+  for (const change of changes) {
+    const text = change.slice(1);
+    if (change.startsWith('+')) rows.push(text);
+    else {
+      const at = rows.indexOf(text);
+      if (at < 0) throw new Error(`${text} was deleted without being there`);
+      rows.splice(at, 1);
+    }
+  }
+}
+
+describe('[subscriptions 6, 11] what clients of tables and views have counted together', () => {
+  for (const seed of [1, 2, 3, 4]) {
+    it(`is their queries asked afresh (seed ${seed})`, async () => {
+      const run = new Run(seed, await CoreUnderTest.of(program));
+      run.steps(300);
+    });
+  }
+});
