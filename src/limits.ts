@@ -155,6 +155,8 @@ export const limits = {
   connectionSetsMax: 16_384,
   /** Characters of all queries of one subscription: they are checked before any is accepted. */
   querySetCharactersMax: 2 ** 20,
+  /** Wall-clock time of one commit's live queries after which none of them reads a whole table. */
+  liveScanMillisMax: 1_000,
   /** Memory of the different queries that one database watches at once, about. */
   liveQueryBytesMax: 160 * mebibyte,
   /** Messages that one frame of the server holds, and bytes beyond which it takes no more. */

@@ -1,5 +1,6 @@
 import { assert, unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
+import type { LiveCounters } from '../live/live-queries.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { CallQueue } from './call-queue.ts';
@@ -88,6 +89,12 @@ export class Database {
     const rowBytes = tables.reduce((sum, table) => sum + table.rowBytes + table.freeBytes, 0);
     const { bytes: viewBytes } = this.#core.views;
     return { rowBytes: rowBytes + viewBytes, indexBytes: totalBytes - rowBytes };
+  }
+
+  /** Live queries that are watched, their memory, and counters since the start. */
+  get liveFigures(): LiveFigures {
+    const { count, bytes, counters } = this.#core.live.queries;
+    return { queries: count, bytes, ...counters };
   }
 
   /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
@@ -384,6 +391,13 @@ export class Database {
     this.#core.log.abandon();
     this.#around.owner.stopped({ error, running: this.#running });
   }
+}
+
+/** For metrics. */
+export interface LiveFigures extends Readonly<LiveCounters> {
+  /** Distinct ones. */
+  readonly queries: number;
+  readonly bytes: number;
 }
 
 type QueuedWork = { readonly kind: 'request'; readonly ticketed: TicketedRequest } | PreparedUpdate;

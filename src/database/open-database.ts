@@ -186,7 +186,7 @@ function coreOf(
     program,
     connections,
     views: viewsOf(options, store, program),
-    live: new LiveFeed(program.sql),
+    live: new LiveFeed(program.sql, clock),
     startRead: options.startRead ?? startRead,
   };
 }

@@ -1,4 +1,5 @@
 import { present } from '../assert.ts';
+import type { TableSpec } from '../schema/catalog.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { noRow, type RowRefs } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
@@ -13,8 +14,8 @@ import type { FragmentHits } from './watch-index.ts';
 export interface JoinSurroundings {
   readonly frame: LiveFrame;
   readonly tables: SqlTables;
-  /** A relation had to be read as a whole, because no index finds its rows. */
-  readonly onScan: () => void;
+  /** A table is about to be read as a whole, because no index finds its rows. May throw. */
+  readonly onScan: (table: TableSpec) => void;
 }
 
 /**
@@ -109,7 +110,7 @@ class JoinDelta {
     const byKey = this.#byKey(changed, side);
     const { frame, onScan } = this.#around;
     const refs = access?.index.find(table, frame);
-    if (refs === undefined) onScan();
+    if (refs === undefined) onScan(relation.table);
     this.#eachRow(table, refs, other, (row) => {
       for (const match of byKey.get(this.#keyOf(other)) ?? []) {
         this.#show(side, match);

@@ -168,6 +168,26 @@ describe('a join', () => {
     expect(live.live.counters.scans).toBe(1);
     expect([...bag]).toEqual([['[2,5]', 3]]);
   });
+
+  it('fails when a commit has taken long already and it has to read a whole table', () => {
+    const live = new LiveLab([
+      { name: 'a', columns: { id: u32, k: u32 }, indexes: ['unique:btree:id'] },
+      { name: 'b', columns: { k: u32, v: u32 }, indexes: ['btree:k'] },
+    ]);
+    const sql = 'SELECT b.* FROM a JOIN b ON a.k = b.k';
+    const { query } = live.watch(sql);
+    live.transact((transaction) => void live.insert(transaction, 'a', 1, 2));
+    let millis = 0;
+    Object.defineProperty(live, 'millis', { get: () => (millis += 600), configurable: true });
+    live.transact((transaction) => void live.insert(transaction, 'b', 2, 5));
+    expect(live.failures).toEqual([]);
+    Object.defineProperty(live, 'millis', { get: () => (millis += 1_001) });
+    live.transact((transaction) => void live.insert(transaction, 'b', 2, 6));
+    const error =
+      'Keeping the query up to date takes too long: no index finds the rows of `a` that are ' +
+      `joined; add an index on its column, executing: \`${sql}\``;
+    expect(live.failures).toEqual([{ query: query.number, error }]);
+  });
 });
 
 describe('an event table', () => {
@@ -251,7 +271,11 @@ describe('row-level security', () => {
 describe('the memory of queries', () => {
   it('is counted, and bounded', () => {
     const { live } = lab();
-    const small = new LiveQueries({ schema: live.schema.sql, bytesMax: 10_000 });
+    const small = new LiveQueries({
+      schema: live.schema.sql,
+      now: () => 0,
+      bytesMax: 10_000,
+    });
     const add = (sql: string) => small.add(small.prepare(sql, owner), 1n, []);
     const first = add(q1);
     const fill = (): void => {

@@ -1,5 +1,6 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
+import type { TableSpec } from '../schema/catalog.ts';
 import { type Rights, rightsOf, type StatementCaller } from '../sql/check/visibility.ts';
 import { overBudget, SqlFailure } from '../sql/failure.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
@@ -67,6 +68,8 @@ export interface LiveCounters {
 
 export interface LiveOptions {
   readonly schema: SqlSchema;
+  /** Milliseconds that never go back. */
+  readonly now: () => number;
   /** Instead of that of `limits.ts`, for tests. */
   readonly bytesMax?: number;
 }
@@ -90,6 +93,8 @@ export class LiveQueries {
   #prepared = new StatementCache<PreparedQuery>();
   #schema: LiveSchema;
   #lastNumber = 0;
+  /** When the present commit's evaluation began. */
+  #startedAt = 0;
   #bytes = 0;
 
   constructor(options: LiveOptions) {
@@ -193,8 +198,10 @@ export class LiveQueries {
   evaluate(changes: CommittedChanges): Evaluated {
     if (this.#byKey.size === 0) return nothing;
     const hits = this.#collect(changes);
-    const queries = new Set(this.#reruns.affectedBy(changes));
-    if (hits.size === 0 && queries.size === 0) return nothing;
+    const reruns = this.#reruns.affectedBy(changes);
+    if (hits.size === 0 && reruns.length === 0) return nothing;
+    this.#startedAt = this.#options.now();
+    const queries = new Set(reruns);
     for (const fragment of hits.keys()) queries.add(this.#ownerOf(fragment));
     this.counters.commits += 1;
     const updates: LiveUpdate[] = [];
@@ -297,10 +304,18 @@ export class LiveQueries {
     const frame = this.#frame;
     if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
     const tables = tablesOf();
-    const onScan = (): void => {
-      this.counters.scans += 1;
-    };
+    const onScan = (table: TableSpec): void => this.#noteScan(table);
     return joinChanges(fragment, hit, { frame, tables, onScan });
+  }
+
+  /** The first queries of a commit may be slow; what would make it slower and slower fails. */
+  #noteScan({ name }: TableSpec): void {
+    this.counters.scans += 1;
+    if (this.#options.now() - this.#startedAt <= limits.liveScanMillisMax) return;
+    throw overBudget(
+      `Keeping the query up to date takes too long: no index finds the rows of \`${name}\` that ` +
+        'are joined; add an index on its column',
+    );
   }
 
   /** Compiles a query for the present schema. Throws `SqlFailure` when that cannot be. */

@@ -37,6 +37,8 @@ export class LiveLab {
   readonly live: LiveQueries;
   readonly schema: SqlSchema;
   failures: readonly LiveFailure[] = [];
+  /** What the clock says. */
+  millis = 0;
   readonly #watched: Watched[] = [];
 
   constructor(
@@ -52,7 +54,7 @@ export class LiveLab {
       views: new Map(),
       filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
     };
-    this.live = new LiveQueries({ schema: this.schema });
+    this.live = new LiveQueries({ schema: this.schema, now: () => this.millis });
   }
 
   table(name: string): Table {

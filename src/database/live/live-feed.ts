@@ -4,6 +4,7 @@ import type { RowSet } from '../../live/row-set.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
 import type { CommitOffset } from '../../store/commit-offset.ts';
+import type { Clock } from '../clock.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { LiveCommit } from '../turn.ts';
 import { CallerTables } from '../views/caller-tables.ts';
@@ -36,8 +37,8 @@ export class LiveFeed {
   #ticket = 0;
   #resultsBefore = 0;
 
-  constructor(schema: SqlSchema) {
-    this.queries = new LiveQueries({ schema });
+  constructor(schema: SqlSchema, clock: Clock) {
+    this.queries = new LiveQueries({ schema, now: () => clock.monotonicMillis() });
   }
 
   /** What is committed from here on belongs to that request, and comes behind so many results. */
