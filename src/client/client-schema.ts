@@ -109,13 +109,13 @@ export interface FunctionParts {
 export class ClientFunction {
   readonly parts: FunctionParts;
   readonly #encode: (writer: BinaryWriter, value: unknown) => void;
-  readonly #decode: ((reader: BinaryReader) => unknown) | undefined;
+  readonly #decode?: (reader: BinaryReader) => unknown;
 
   constructor(parts: FunctionParts) {
     this.parts = parts;
     const { params, returns, typespace, accessor } = parts;
     this.#encode = encoderOf(params, typespace, accessor);
-    this.#decode = returns === undefined ? undefined : decoderOf(returns, typespace);
+    if (returns !== undefined) this.#decode = decoderOf(returns, typespace);
   }
 
   /** Throws `TypeError` with the path to what does not fit. */

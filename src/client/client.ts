@@ -238,7 +238,8 @@ class ModuleClient implements Face {
           settle.reject(error);
           listener.onError?.(error);
         },
-        left: () => {},
+        left: () => settle.reject(new Error('the subscription was ended before it was applied')),
+        closed: (error) => settle.reject(error),
       },
     );
     const subscription: Subscription = {

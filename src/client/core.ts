@@ -137,7 +137,7 @@ export class Core {
     this.#querySetId += 1;
     const state = { status: 'waiting', wasApplied: false, requestId: -1 } as const;
     const set: QuerySet = { id, queries, listener, ...state };
-    if (this.isClosed) set.status = 'ended';
+    if (this.isClosed) this.#close([set], undefined);
     else this.#put({ kind: 'subscribe', set });
     return set;
   }
@@ -445,13 +445,20 @@ export class Core {
 
   #closed(error: Error | undefined): void {
     this.requests.closed();
-    for (const outgoing of this.#outbox) {
-      if (outgoing.kind === 'subscribe') outgoing.set.status = 'ended';
-    }
-    for (const set of this.#sets.values()) set.status = 'ended';
+    const waiting = this.#outbox.flatMap((each) => (each.kind === 'subscribe' ? [each.set] : []));
+    const sets = [...this.#sets.values(), ...waiting];
     this.#outbox = [];
     this.#sets.clear();
+    this.#close(sets, error);
     this.#guard(() => this.#face.closed(error));
+  }
+
+  #close(sets: readonly QuerySet[], cause: Error | undefined): void {
+    const error = cause ?? new ConnectionLostError('not-sent');
+    for (const set of sets) {
+      set.status = 'ended';
+      this.#guard(() => set.listener.closed?.(error));
+    }
   }
 
   /** A query that costs the server next to nothing; any answer is a sign of life. */

@@ -105,7 +105,12 @@ export class Link {
   /** The messages of one moment, in as few frames as the protocol allows. */
   send(messages: readonly Uint8Array[]): void {
     const frames = this.#isPacked ? packClientMessages(messages) : messages;
-    for (const frame of frames) this.#socket?.send(frame);
+    try {
+      for (const frame of frames) this.#socket?.send(frame);
+    } catch (error) {
+      // A socket that cannot be written to is lost, whatever it says of itself.
+      this.#lost(asError(error), false);
+    }
   }
 
   /** Ends the wait for the next attempt. */

@@ -77,14 +77,9 @@ export interface Platform {
   debug(text: string): void;
 }
 
-/** Timers are not a reason to keep a process alive that has nothing else to do. */
-interface Timer {
-  unref?(): void;
-}
-
 interface Globals {
-  setTimeout(run: () => void, millis: number): Timer;
-  clearTimeout(timer: Timer): void;
+  setTimeout(run: () => void, millis: number): unknown;
+  clearTimeout(timer: unknown): void;
   fetch?(url: string, request: HttpRequest): Promise<HttpAnswer>;
   WebSocket?: WebSocketClass;
   navigator?: { readonly onLine?: boolean };
@@ -110,7 +105,6 @@ export const platform: Platform = {
   random: () => Math.random(),
   after: (millis, run) => {
     const timer = globals.setTimeout(run, millis);
-    timer.unref?.();
     return () => globals.clearTimeout(timer);
   },
   fetch: (url, request) => {

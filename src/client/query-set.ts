@@ -8,6 +8,8 @@ export interface QuerySetListener {
   failed(error: Error, wasApplied: boolean): void;
   /** It was ended as asked for. */
   left(): void;
+  /** The connection is over for good, and with it the set. */
+  closed?(error: Error): void;
 }
 
 /**
