@@ -20,7 +20,7 @@ export interface LiveConnection {
   /** Requests sent that are not answered. The door bounds it: nothing here does. */
   readonly unanswered: number;
   /**
-   * Ends the connection: what the database has not begun is dropped, its query sets go, its
+   * Ends the connection: the calls that were sent still run, then its query sets go and its
    * `client_disconnected` runs. The sink hears no more.
    */
   close(): void;

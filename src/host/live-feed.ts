@@ -94,10 +94,10 @@ export class LiveFeed implements LiveConnection {
 
   close(): void {
     if (this.#state === 'ended') return;
-    const mustLeave = this.hasBegun;
+    const left = this.hasBegun ? this.#requests.filter(({ kind }) => kind === 'call') : undefined;
     this.#finish();
-    if (!mustLeave) return;
-    this.#requests.push({ kind: 'disconnect' });
+    if (left === undefined) return;
+    this.#requests = [...left, { kind: 'disconnect' }];
     this.#owner.hasRequests(this);
   }
 

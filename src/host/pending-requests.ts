@@ -34,9 +34,10 @@ export class FeedPending implements PendingState {
     this.request = request;
   }
 
-  /** Nobody waits for it any more, so that it need not begin. */
+  /** Nobody waits for it any more, and it leaves nothing behind: it need not begin. */
   get isIdle(): boolean {
-    return this.feed.hasEnded && this.request.kind !== 'disconnect';
+    const { kind } = this.request;
+    return this.feed.hasEnded && kind !== 'call' && kind !== 'disconnect';
   }
 
   resolve(reply: DatabaseReply): void {

@@ -227,6 +227,7 @@ function refuse(stream: Duplex, status: number, text: string): void {
     'access-control-allow-origin: *',
     'connection: close',
   ];
+  stream.once('finish', () => stream.destroy());
   stream.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
 }
 

@@ -1,7 +1,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { type ClientOptions, WebSocket } from 'ws';
 import * as v1 from '../../src/protocol/v1/server-message.ts';
-import * as v2 from '../../src/protocol/v2/server-message.ts';
+import type * as v2 from '../../src/protocol/v2/server-message.ts';
 import { serverMessagesIn } from '../../src/protocol/v3.ts';
 
 /** How a connection ended: the code and reason of its close, or the answer it got instead. */

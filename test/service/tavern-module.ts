@@ -1,7 +1,7 @@
 import { type Program, written } from './written-module.ts';
 
 /** A module for clients that stay connected: tables of several kinds, and reducers for each. */
-export function tavern(says = 'one'): Promise<Program> {
+export function tavern(says = 'one', moreOfSeat = ''): Promise<Program> {
   return written({
     says,
     tables: {
@@ -10,7 +10,7 @@ export function tavern(says = 'one'): Promise<Program> {
         name: t.string(),
         seat: t.u32().index('btree'),
       }`,
-      seat: '{ public: true }, { id: t.u32().primaryKey(), window: t.bool() }',
+      seat: `{ public: true }, { id: t.u32().primaryKey(), window: t.bool(), ${moreOfSeat} }`,
       secret: '{}, { id: t.u32().primaryKey() }',
       ring: '{ public: true, event: true }, { tune: t.string() }',
       visit: `{ public: true }, {

@@ -1,0 +1,182 @@
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Person, Running } from './running.ts';
+import { SocketClient } from './socket-client.ts';
+import { tavern } from './tavern-module.ts';
+
+let running: Running;
+let owner: Person;
+let identity: string;
+
+beforeAll(async () => {
+  running = await Running.start();
+  owner = await running.person();
+  await running.upload('tavern', await tavern(), owner);
+  identity = (await running.ask('GET', '/v1/database/tavern/identity')).text;
+});
+afterAll(() => running.stop());
+
+const usual = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+  'sec-websocket-protocol': 'v2.bsatn.spacetimedb',
+};
+
+/** The answer to a request for an upgrade; headers that are `undefined` are left out. */
+function knock(
+  where: string,
+  headers: Readonly<Record<string, string | undefined>> = {},
+): Promise<{ status: number; text: string; protocol: string | undefined }> {
+  const all = Object.entries({ ...usual, ...headers }).filter(([, value]) => value !== undefined);
+  return new Promise((resolve, reject) => {
+    const asked = request(`${running.service.url}/v1/database/${where}`, {
+      headers: Object.fromEntries(all) as Record<string, string>,
+      agent: false,
+    });
+    asked.on('error', reject);
+    asked.on('upgrade', (answer, socket) => {
+      socket.destroy();
+      const protocol = answer.headers['sec-websocket-protocol'];
+      resolve({ status: answer.statusCode ?? 0, text: '', protocol });
+    });
+    asked.on('response', (answer) => {
+      let text = '';
+      answer.on('data', (chunk) => {
+        text += chunk;
+      });
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, text, protocol: undefined });
+      });
+    });
+    asked.end();
+  });
+}
+
+describe('an upgrade', () => {
+  it.each([
+    ['v1.json.spacetimedb, v1.bsatn.spacetimedb', 'v1.bsatn.spacetimedb'],
+    ['v2.bsatn.spacetimedb,v3.bsatn.spacetimedb', 'v3.bsatn.spacetimedb'],
+    ['chat, v1.json.spacetimedb', 'v1.json.spacetimedb'],
+    ['v2.bsatn.spacetimedb', 'v2.bsatn.spacetimedb'],
+  ])('[websocket 2] offers %s: takes %s', async (offers, chosen) => {
+    const answer = await knock('tavern/subscribe', { 'sec-websocket-protocol': offers });
+    expect(answer).toEqual({ status: 101, text: '', protocol: chosen });
+  });
+
+  it('[websocket 1] is reached by name and by identity', async () => {
+    expect((await knock('tavern/subscribe')).status).toBe(101);
+    expect((await knock(`${identity}/subscribe`)).status).toBe(101);
+  });
+
+  it.each<[string, string, Record<string, string | undefined>, number, string]>([
+    ['no version', 'tavern/subscribe', { 'sec-websocket-version': undefined }, 400, version()],
+    ['version 8', 'tavern/subscribe', { 'sec-websocket-version': '8' }, 400, version()],
+    [
+      'no key',
+      'tavern/subscribe',
+      { 'sec-websocket-key': undefined },
+      400,
+      '`Sec-WebSocket-Key` header missing',
+    ],
+    [
+      'no protocol',
+      'tavern/subscribe',
+      { 'sec-websocket-protocol': undefined },
+      400,
+      'no valid protocol selected',
+    ],
+    [
+      'an unknown protocol',
+      'tavern/subscribe',
+      { 'sec-websocket-protocol': 'v9.bsatn.spacetimedb' },
+      400,
+      'no valid protocol selected',
+    ],
+    ['an unknown name', 'inn/subscribe', {}, 404, '`inn` not found'],
+    ['a strange identity', `${'ab'.repeat(32)}/subscribe`, {}, 404, 'No such database.'],
+    [
+      'the id zero',
+      `tavern/subscribe?connection_id=${'0'.repeat(32)}`,
+      {},
+      400,
+      'Invalid connection ID: the all-zeros ConnectionId is reserved.',
+    ],
+    ['a bad token', 'tavern/subscribe?token=x', {}, 401, 'Invalid token: InvalidToken'],
+    [
+      'a malformed header',
+      'tavern/subscribe',
+      { authorization: 'Basic eDp5' },
+      400,
+      'Authorization is invalid: malformed token',
+    ],
+    ['another path', 'tavern/call/add', {}, 404, ''],
+  ])('[websocket 1] with %s is refused', async (_, where, headers, status, text) => {
+    expect(await knock(where, headers)).toEqual({ status, text, protocol: undefined });
+  });
+
+  it.each([
+    'light=1',
+    'confirmed=yes',
+    'compression=gzip',
+    'connection_id=12',
+    `connection_id=0x${'1'.repeat(30)}`,
+    'light=true&light=true',
+  ])('[websocket 1] with the query %s is refused', async (query) => {
+    const { status, text } = await knock(`tavern/subscribe?${query}`);
+    expect(status).toBe(400);
+    expect(text).toMatch(/^Failed to deserialize query string/);
+  });
+
+  it('[websocket 1] unknown parameters are ignored', async () => {
+    expect((await knock('tavern/subscribe?unknown=1&light=true')).status).toBe(101);
+  });
+
+  it('[websocket 1] what is no request for one is told so', async () => {
+    const { status, text } = await running.ask('GET', '/v1/database/tavern/subscribe');
+    expect({ status, text }).toEqual({
+      status: 426,
+      text: 'This service requires use of the websocket protocol',
+    });
+    const other = await knock('tavern/subscribe', { upgrade: 'h2c' });
+    expect(other).toMatchObject({ status: 426 });
+  });
+
+  it('another protocol than WebSocket is not needed: the request is answered', async () => {
+    const answer = await knock('tavern', { upgrade: 'h2c', 'sec-websocket-key': undefined });
+    expect(answer.status).toBe(200);
+    expect(JSON.parse(answer.text)).toHaveProperty('database_identity');
+  });
+
+  it('a client that leaves in the middle leaves nothing behind', async () => {
+    const { port } = running.service.address;
+    for (let at = 0; at < 20; at += 1) {
+      const socket = connect(port, '127.0.0.1');
+      await new Promise((resolve) => socket.once('connect', resolve));
+      const lines = Object.entries(usual).map(([name, value]) => `${name}: ${value}`);
+      socket.write(`GET /v1/database/tavern/subscribe HTTP/1.1\r\nhost: x\r\n`);
+      socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+      socket.destroy();
+    }
+    const connected = async () => {
+      const { text } = await running.ask('GET', '/v1/metrics');
+      return /^reducerdb_socket_connections (\d+)$/m.exec(text)?.[1];
+    };
+    await expect.poll(connected).toBe('0');
+    const clients = () => running.rows('tavern', 'SELECT * FROM st_client', owner);
+    await expect.poll(async () => (await clients()).length).toBe(1);
+  });
+
+  it('[websocket 3] a client that was connected when the process ended has left', async () => {
+    const client = await SocketClient.open(running.service.url, 'tavern');
+    await client.frame();
+    expect(await running.rows('tavern', 'SELECT * FROM st_client', owner)).toHaveLength(2);
+    await client.close();
+  });
+});
+
+function version(): string {
+  return "`Sec-WebSocket-Version` header did not include '13'";
+}
