@@ -35,6 +35,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
+  codegen: ['values', 'schema', 'declare'],
   testing: [
     'values',
     'schema',
@@ -49,7 +50,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'declare',
     'server',
   ],
-  cli: ['values', 'schema', 'protocol', 'bundle', 'auth', 'service'],
+  cli: ['values', 'schema', 'protocol', 'codegen', 'bundle', 'auth', 'host', 'service'],
 };
 
 /** Rooms that know no machine: only the ECMAScript library, no package. */
@@ -63,6 +64,7 @@ export const engineRooms = [
   'log',
   'module',
   'database',
+  'codegen',
 ];
 
 /** Rooms that run inside modules or browsers; they have no dependencies either. */

@@ -1,0 +1,195 @@
+import type {
+  ModuleDefinition,
+  NamedType,
+  TableDefinition,
+  TypeDefinition,
+  ViewDefinition,
+} from '../schema/definition.ts';
+import { viewRowOf } from '../schema/view-rows.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import { byName, checkDistinct, fileStem, propertyName, typeName } from './names.ts';
+import { recursiveRefs } from './recursive-types.ts';
+
+/** Everything that bindings say about a module, under the names that they have there. */
+export interface BindingPlan {
+  readonly typespace: Typespace;
+  readonly types: readonly PlannedType[];
+  /** Names of types by their place in the typespace. */
+  readonly typeNames: ReadonlyMap<number, string>;
+  /** Refs of types that lead to themselves, each with those it forms a circle with. */
+  readonly circles: ReadonlyMap<number, ReadonlySet<number>>;
+  /** Views are among them. */
+  readonly tables: readonly PlannedTable[];
+  readonly reducers: readonly PlannedFunction[];
+  readonly procedures: readonly PlannedFunction[];
+  /** Canonical names of tables and views that were left out because they are private. */
+  readonly skippedTables: readonly string[];
+  /** Namespaces of submodules, which bindings do not cover. */
+  readonly skippedSubmodules: readonly string[];
+}
+
+export interface PlannedType {
+  readonly name: string;
+  readonly ref: number;
+  readonly type: AlgebraicType;
+}
+
+export interface PlannedTable {
+  /** Canonical. */
+  readonly name: string;
+  readonly accessor: string;
+  /** File without its ending. */
+  readonly file: string;
+  /** Name that the row has in the index file. */
+  readonly constant: string;
+  readonly columns: readonly NamedType[];
+  readonly primaryKey: number | undefined;
+  readonly indexes: readonly PlannedIndex[];
+  readonly constraints: readonly { readonly name: string; readonly columns: readonly string[] }[];
+  readonly isEvent: boolean;
+}
+
+export interface PlannedIndex {
+  readonly accessor: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+}
+
+export interface PlannedFunction {
+  /** Canonical. */
+  readonly name: string;
+  readonly file: string;
+  /** `Say` of `say`. */
+  readonly stem: string;
+  readonly params: readonly NamedType[];
+  readonly returnType: AlgebraicType | undefined;
+}
+
+/** Names what a module shows its clients. Throws `CodegenError` where two things get one name. */
+export function planBindings(
+  definition: ModuleDefinition,
+  { includePrivate }: { readonly includePrivate: boolean },
+): BindingPlan {
+  const { typespace } = definition;
+  const types = planTypes(definition);
+  const isShown = (table: TableDefinition) => includePrivate || table.access === 'public';
+  const isServed = (view: ViewDefinition) => includePrivate || view.isPublic;
+  const tables = [
+    ...definition.tables.filter(isShown).map(planTable),
+    ...definition.views.filter(isServed).map((view) => planView(view, definition)),
+  ].sort(byName);
+  checkDistinct('tables and views', named(tables, 'accessor'));
+  checkDistinct('tables and views', named(tables, 'file'));
+  const hidden = [
+    ...definition.tables.filter((table) => !isShown(table)),
+    ...definition.views.filter((view) => !isServed(view)),
+  ];
+  return {
+    typespace,
+    types,
+    typeNames: new Map(types.map(({ ref, name }) => [ref, name])),
+    circles: recursiveRefs(typespace),
+    tables,
+    ...planFunctions(definition, includePrivate),
+    skippedTables: hidden.map(({ name }) => name).sort(),
+    skippedSubmodules: definition.submodules.map(({ namespace }) => namespace),
+  };
+}
+
+function planTypes({ types, typespace }: ModuleDefinition): PlannedType[] {
+  const planned = types.map(({ ref, ...definition }) => {
+    const type = typespace.types[ref] ?? { kind: 'ref', ref };
+    return { name: typeNameOf(definition), ref, type, of: sourceOf(definition) };
+  });
+  checkDistinct('types', planned);
+  return planned.sort(byName);
+}
+
+function typeNameOf({ scope, name }: Pick<TypeDefinition, 'scope' | 'name'>): string {
+  return typeName([...scope, name].join('_'));
+}
+
+function sourceOf({ sourceScope, sourceName }: Omit<TypeDefinition, 'ref'>): string {
+  return [...sourceScope, sourceName].join('.');
+}
+
+function planTable(table: TableDefinition): PlannedTable {
+  const keys = table.columns.map(({ name }) => propertyName(name));
+  checkDistinct(`columns of \`${table.name}\``, columnNames(table.columns));
+  const keysAt = (columns: readonly number[]) => columns.map((position) => keys[position] ?? '');
+  const indexes = table.indexes.flatMap(({ accessorName, name, columns }) => {
+    // An index without an accessor is for statements, not for programs.
+    return accessorName === undefined
+      ? []
+      : [{ accessor: accessorName, name, columns: keysAt(columns) }];
+  });
+  return {
+    ...placeOf(table),
+    columns: table.columns,
+    primaryKey: table.primaryKey,
+    indexes,
+    constraints: table.constraints.map(({ name, columns }) => ({ name, columns: keysAt(columns) })),
+    isEvent: table.isEvent,
+  };
+}
+
+/** The rows of a view are read like those of a table; it has no indexes of its own. */
+function planView(view: ViewDefinition, { tables }: ModuleDefinition): PlannedTable {
+  checkDistinct(`columns of \`${view.name}\``, columnNames(view.columns));
+  const declared = view.columns.findIndex(({ name }) => name === view.primaryKey);
+  const row = viewRowOf(view.returnType);
+  const source = tables.find(({ rowTypeRef }) => row?.isQuery && rowTypeRef === row.ref);
+  return {
+    ...placeOf(view),
+    columns: view.columns,
+    primaryKey: declared < 0 ? source?.primaryKey : declared,
+    indexes: [],
+    constraints: [],
+    isEvent: false,
+  };
+}
+
+function placeOf({ name, sourceName }: { readonly name: string; readonly sourceName: string }) {
+  const file = `${fileStem(sourceName)}_table`;
+  return { name, accessor: propertyName(sourceName), file, constant: `${typeName(sourceName)}Row` };
+}
+
+function columnNames(columns: readonly NamedType[]): { of: string; name: string }[] {
+  return columns.map(({ name = '' }) => ({ of: name, name: propertyName(name) }));
+}
+
+function planFunctions(definition: ModuleDefinition, includePrivate: boolean) {
+  const isCallable = ({ visibility }: { readonly visibility: string }) =>
+    includePrivate || visibility === 'clientCallable';
+  const plan =
+    (kind: string) =>
+    (called: (typeof definition.reducers | typeof definition.procedures)[number]) => {
+      const params = called.params.elements;
+      checkDistinct(`parameters of \`${called.name}\``, columnNames(params));
+      return {
+        name: called.name,
+        file: `${fileStem(called.name)}_${kind}`,
+        stem: typeName(called.name),
+        params,
+        returnType: 'returnType' in called ? called.returnType : undefined,
+      };
+    };
+  // Nobody calls a lifecycle reducer, not even who may call all others.
+  const reducers = definition.reducers
+    .filter((reducer) => isCallable(reducer) && reducer.lifecycle === undefined)
+    .map(plan('reducer'))
+    .sort(byName);
+  const procedures = definition.procedures.filter(isCallable).map(plan('procedure')).sort(byName);
+  checkDistinct('reducers', named(reducers, 'stem'));
+  checkDistinct('reducers', named(reducers, 'file'));
+  checkDistinct('procedures', named(procedures, 'stem'));
+  checkDistinct('procedures', named(procedures, 'file'));
+  return { reducers, procedures };
+}
+
+function named<Key extends string>(
+  items: readonly ({ readonly name: string } & { readonly [K in Key]: string })[],
+  key: Key,
+) {
+  return items.map((item) => ({ of: item.name, name: item[key] }));
+}

@@ -1,0 +1,131 @@
+import type { BindingPlan, PlannedTable } from './binding-plan.ts';
+import { quoted } from './names.ts';
+import { entryText, type ImportStyle, listText, objectText, SourceFile } from './source-file.ts';
+
+/** What clients ask for before they take bindings: the line of versions that these are made for. */
+const compatibleVersion = '2.10.1';
+
+/** The file that applications import. */
+export function indexFile(
+  plan: BindingPlan,
+  { style, version }: { readonly style: ImportStyle; readonly version: string },
+): SourceFile {
+  const file = new SourceFile('index.ts', style, ['', `// Written by reducerdb ${version}.`]);
+  addDescriptions(file, plan);
+  const contexts = [
+    ['EventContext', 'EventContextInterface'],
+    ['ReducerEventContext', 'ReducerEventContextInterface'],
+    ['SubscriptionEventContext', 'SubscriptionEventContextInterface'],
+    ['ErrorContext', 'ErrorContextInterface'],
+    ['SubscriptionHandle', 'SubscriptionHandleImpl'],
+  ] as const;
+  const types = contexts.map(([name, from]) => {
+    return `export type ${name} = ${file.libraryType(from)}<typeof REMOTE_MODULE>;`;
+  });
+  file.add(
+    ...types,
+    'export type Tables = typeof REMOTE_MODULE.tables;',
+    "export type DbView = DbConnection['db'];",
+  );
+  addClasses(file);
+  return file;
+}
+
+function addDescriptions(file: SourceFile, plan: BindingPlan): void {
+  const entries = plan.tables.map((table) => entryText(table.accessor, tableText(file, table)));
+  file.add(`const tablesSchema = ${file.library('schema')}(${objectText(entries)});`);
+  const reducers = plan.reducers.map(({ name, stem, file: source }) => {
+    const params = file.local(`${stem}Reducer`, `./${source}`, 'default');
+    return `${file.library('reducerSchema')}(${quoted(name)}, ${params})`;
+  });
+  file.add(`const reducersSchema = ${file.library('reducers')}(${argumentsText(reducers)});`);
+  const procedures = plan.procedures.map(({ name, stem, file: source }) => {
+    const from = file.local(`${stem}Procedure`, `./${source}`, 'namespace');
+    const args = `${quoted(name)}, ${from}.params, ${from}.returnType`;
+    return `${file.library('procedureSchema')}(${args})`;
+  });
+  file.add(`const proceduresSchema = ${file.library('procedures')}(${argumentsText(procedures)});`);
+  file.add(
+    'const REMOTE_MODULE = {',
+    `  versionInfo: { cliVersion: ${quoted(compatibleVersion)} as const },`,
+    '  tables: tablesSchema.schemaType.tables,',
+    '  reducers: reducersSchema.reducersType.reducers,',
+    '  ...proceduresSchema,',
+    `} satisfies ${file.libraryType('RemoteModule')}<`,
+    '  typeof tablesSchema.schemaType,',
+    '  typeof reducersSchema.reducersType,',
+    '  typeof proceduresSchema',
+    '>;',
+  );
+  const roots = `${file.libraryType('QueryBuilder')}<typeof tablesSchema.schemaType>`;
+  const toMap = file.library('convertToAccessorMap');
+  file.add(
+    '/** Starting points of queries, one for each table and view. */',
+    `export const tables: ${roots} =`,
+    `  ${file.library('makeQueryBuilder')}(tablesSchema.schemaType);`,
+    '/** Descriptions of the reducers, by the names that programs call them by. */',
+    `export const reducers = ${toMap}(reducersSchema.reducersType.reducers);`,
+    '/** Descriptions of the procedures, likewise. */',
+    `export const procedures = ${toMap}(proceduresSchema.procedures);`,
+  );
+}
+
+function tableText(file: SourceFile, table: PlannedTable): string {
+  const indexes = table.indexes.map(({ accessor, name, columns }) => {
+    const list = listText(columns.map(quoted));
+    const named = `accessor: ${quoted(accessor)}, name: ${quoted(name)}`;
+    return `{ ${named}, algorithm: 'btree', columns: ${list} }`;
+  });
+  const constraints = table.constraints.map(({ name, columns }) => {
+    return `{ name: ${quoted(name)}, constraint: 'unique', columns: ${listText(columns.map(quoted))} }`;
+  });
+  const options = objectText([
+    entryText('name', quoted(table.name)),
+    entryText('indexes', brokenList(indexes)),
+    entryText('constraints', brokenList(constraints)),
+    ...(table.isEvent ? [entryText('event', 'true')] : []),
+  ]);
+  const row = file.local(table.constant, `./${table.file}`, 'default');
+  return `${file.library('table')}(${options}, ${row})`;
+}
+
+function addClasses(file: SourceFile): void {
+  const [builder, config] = [
+    file.library('DbConnectionBuilder'),
+    file.libraryType('DbConnectionConfig'),
+  ];
+  file.add(
+    '/** Collects callbacks, then subscribes. */',
+    `export class SubscriptionBuilder extends ${file.library('SubscriptionBuilderImpl')}<`,
+    '  typeof REMOTE_MODULE',
+    '> {}',
+  );
+  file.add(
+    '/** Collects what a connection needs, then connects. */',
+    `export class DbConnectionBuilder extends ${builder}<DbConnection> {}`,
+  );
+  file.add(
+    '/** A connection: `db` has the rows, `reducers` and `procedures` make calls. */',
+    `export class DbConnection extends ${file.library('DbConnectionImpl')}<typeof REMOTE_MODULE> {`,
+    '  static builder = (): DbConnectionBuilder => {',
+    '    return new DbConnectionBuilder(',
+    '      REMOTE_MODULE,',
+    `      (config: ${config}<typeof REMOTE_MODULE>) => new DbConnection(config),`,
+    '    );',
+    '  };',
+    '',
+    '  override subscriptionBuilder = (): SubscriptionBuilder => new SubscriptionBuilder(this);',
+    '}',
+  );
+}
+
+/** Each on a line of its own. */
+function brokenList(items: readonly string[]): string {
+  if (items.length === 0) return '[]';
+  return `[\n${items.map((item) => `  ${item},`).join('\n')}\n]`;
+}
+
+function argumentsText(items: readonly string[]): string {
+  if (items.length === 0) return '';
+  return `\n${items.map((item) => `  ${item},`).join('\n')}\n`;
+}

@@ -1,0 +1,127 @@
+import type { ModuleDefinition } from '../schema/definition.ts';
+import {
+  type BindingPlan,
+  type PlannedFunction,
+  type PlannedTable,
+  planBindings,
+} from './binding-plan.ts';
+import { builderText, columnsText, definitionText, fieldsText } from './builder-text.ts';
+import { indexFile } from './index-file.ts';
+import { type ImportStyle, SourceFile } from './source-file.ts';
+import { valueTypeText } from './value-type-text.ts';
+
+export interface BindingOptions {
+  readonly includePrivate: boolean;
+  readonly style: ImportStyle;
+  /** Of the program that writes the bindings, for a comment. */
+  readonly version: string;
+}
+
+export interface GeneratedFile {
+  /** Within the folder of the bindings, with `/` between its parts. */
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Bindings {
+  /** By path, ascending. */
+  readonly files: readonly GeneratedFile[];
+  /** Canonical names of private tables and views that were left out. */
+  readonly skippedTables: readonly string[];
+  /** Namespaces of submodules, which bindings do not cover. */
+  readonly skippedSubmodules: readonly string[];
+}
+
+/**
+ * TypeScript bindings for the clients of a module. The same definition gives the same texts. Throws
+ * `CodegenError` where two things of the module would get one name.
+ */
+export function typescriptBindings(
+  definition: ModuleDefinition,
+  options: BindingOptions,
+): Bindings {
+  const plan = planBindings(definition, options);
+  const { style } = options;
+  const files = [
+    indexFile(plan, options),
+    typesFile(plan, style),
+    callTypesFile('reducers', plan, style),
+    callTypesFile('procedures', plan, style),
+    ...plan.tables.map((table) => tableFile(table, plan, style)),
+    ...plan.reducers.map((reducer) => reducerFile(reducer, plan, style)),
+    ...plan.procedures.map((procedure) => procedureFile(procedure, plan, style)),
+  ];
+  return {
+    files: files
+      .map((file) => ({ path: file.path, text: file.toString() }))
+      .sort((a, b) => (a.path < b.path ? -1 : 1)),
+    skippedTables: plan.skippedTables,
+    skippedSubmodules: plan.skippedSubmodules,
+  };
+}
+
+function typesFile(plan: BindingPlan, style: ImportStyle): SourceFile {
+  const file = new SourceFile('types.ts', style);
+  const place = { file, plan, typesPath: undefined };
+  for (const { name, ref, type } of plan.types) {
+    const values = plan.circles.has(ref)
+      ? valueTypeText(type, place)
+      : `${file.libraryType('Infer')}<typeof ${name}>`;
+    file.add(
+      `export const ${name} = ${definitionText(name, type, place)};`,
+      `export type ${name} = ${values};`,
+    );
+  }
+  return file;
+}
+
+function tableFile(table: PlannedTable, plan: BindingPlan, style: ImportStyle): SourceFile {
+  const file = new SourceFile(`${table.file}.ts`, style);
+  const place = { file, plan, typesPath: './types' };
+  const columns = columnsText(table.columns, table.primaryKey, place);
+  file.add(`export default ${file.library('t')}.row(${columns});`);
+  return file;
+}
+
+function reducerFile(reducer: PlannedFunction, plan: BindingPlan, style: ImportStyle): SourceFile {
+  const file = new SourceFile(`${reducer.file}.ts`, style);
+  const place = { file, plan, typesPath: './types' };
+  file.add(`export default ${fieldsText(reducer.params, place)};`);
+  return file;
+}
+
+function procedureFile(
+  procedure: PlannedFunction,
+  plan: BindingPlan,
+  style: ImportStyle,
+): SourceFile {
+  const file = new SourceFile(`${procedure.file}.ts`, style);
+  const place = { file, plan, typesPath: './types' };
+  const returnType = procedure.returnType ?? { kind: 'product', elements: [] };
+  file.add(`export const params = ${fieldsText(procedure.params, place)};`);
+  file.add(`export const returnType = ${builderText(returnType, place)};`);
+  return file;
+}
+
+/** Types of what calls take and give. */
+function callTypesFile(
+  kind: 'reducers' | 'procedures',
+  plan: BindingPlan,
+  style: ImportStyle,
+): SourceFile {
+  const file = new SourceFile(`types/${kind}.ts`, style);
+  for (const { stem, file: source } of plan[kind]) {
+    const infer = file.libraryType('Infer');
+    if (kind === 'reducers') {
+      const params = file.local(`${stem}Reducer`, `../${source}`, 'default');
+      file.add(`export type ${stem}Params = ${infer}<typeof ${params}>;`);
+    } else {
+      const procedure = file.local(`${stem}Procedure`, `../${source}`, 'namespace');
+      file.add(
+        `export type ${stem}Args = ${infer}<typeof ${procedure}.params>;`,
+        `export type ${stem}Result = ${infer}<typeof ${procedure}.returnType>;`,
+      );
+    }
+  }
+  return file;
+}

@@ -1,0 +1,224 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CodegenError } from '../../src/codegen/codegen-error.ts';
+import { definitionFromSchema } from '../../src/codegen/schema-document.ts';
+import type { ModuleDefinition } from '../../src/schema/definition.ts';
+import { schemaJson } from '../../src/schema/schema-json.ts';
+import { buildText } from '../support/build-text.ts';
+import { definitionOfProgram, definitionOfProject, projects, root, textsOf } from './described.ts';
+import { manorText } from './manor.ts';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bindings-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const definitions = new Map<string, ModuleDefinition>();
+const definitionNamed = (name: string) => definitions.get(name) as ModuleDefinition;
+const names = [...Object.keys(projects), 'manor'];
+
+beforeAll(async () => {
+  for (const [name, project] of Object.entries(projects)) {
+    definitions.set(name, await definitionOfProject(project));
+  }
+  const { bytes } = await buildText(manorText);
+  definitions.set('manor', await definitionOfProgram(bytes));
+}, 120_000);
+
+/** Writes files and says what the compiler says about them. */
+async function complaints(
+  name: string,
+  texts: Readonly<Record<string, string>>,
+  options: object = {},
+): Promise<string> {
+  const place = path.join(folder, name);
+  for (const [file, text] of Object.entries({
+    ...texts,
+    'package.json': '{"type":"module"}',
+    'tsconfig.json': JSON.stringify({
+      extends: path.join(root, 'test/types/client/tsconfig.json'),
+      compilerOptions: {
+        paths: { 'reducerdb/client': [path.join(root, 'src/client/index.ts')] },
+        ...options,
+      },
+      include: [place],
+    }),
+  })) {
+    const target = path.join(place, file);
+    mkdirSync(path.dirname(target), { recursive: true });
+    writeFileSync(target, text);
+  }
+  const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
+  const tsc = path.join(path.dirname(compiler), 'bin/tsc');
+  const run = promisify(execFile)(process.execPath, [tsc, '-p', place, '--noEmit']);
+  const { stdout } = await run.catch((error: { stdout: string }) => error);
+  return stdout;
+}
+
+describe('bindings', () => {
+  it.each(names)(
+    '[cli 5.2] compile in the strictest mode: %s',
+    async (name) => {
+      const definition = definitionNamed(name);
+      expect(await complaints(name, textsOf(definition))).toBe('');
+      expect(await complaints(`${name}-all`, textsOf(definition, { includePrivate: true }))).toBe(
+        '',
+      );
+    },
+    60_000,
+  );
+
+  it('[cli 5.3] compile where imports have other endings', async () => {
+    const styles = [
+      ['', { module: 'esnext', moduleResolution: 'bundler' }],
+      ['.ts', {}],
+    ] as const;
+    for (const [extension, options] of styles) {
+      const style = { extension, library: 'reducerdb/client' };
+      const texts = textsOf(definitionNamed('manor'), { style });
+      expect(await complaints(`manor${extension}`, texts, options)).toBe('');
+    }
+  }, 60_000);
+
+  it.each(names)('are the same from the schema endpoint: %s', (name) => {
+    const definition = definitionNamed(name);
+    const read = definitionFromSchema(schemaJson(definition, 10));
+    // The endpoint does not tell the names that a module gave its indexes.
+    const withoutNames = (texts: Record<string, string>) => {
+      const { 'index.ts': index = '', ...others } = texts;
+      return { ...others, index: index.replace(/name: '\w+', algorithm/g, 'algorithm') };
+    };
+    for (const includePrivate of [false, true]) {
+      const texts = textsOf(definition, { includePrivate });
+      expect(textsOf(definition, { includePrivate })).toEqual(texts);
+      expect(withoutNames(textsOf(read, { includePrivate }))).toEqual(withoutNames(texts));
+    }
+  });
+});
+
+/** A program that uses the bindings of the manor; each line with `not ok` must not compile. */
+const use = `
+import { DbConnection, reducers, tables, type EventContext, type Tables, type DbView } from './index.js';
+import { Mood, Node, Tree } from './types.js';
+import type { CountGhostsArgs, CountGhostsResult } from './types/procedures.js';
+import type { HauntParams } from './types/reducers.js';
+
+export async function use(conn: DbConnection): Promise<void> {
+  const node: Node = {
+    height: 1,
+    next: undefined,
+    below: [],
+    tree: Tree.Bare,
+    deed: { err: 'none' },
+    since: null as never,
+  };
+  await conn.reducers.haunt({ ghostId: 1, mood: Mood.Calm, node, notes: ['a'] });
+  await conn.reducers.haunt({ ghostId: '1', mood: Mood.Calm, node, notes: [] }); // not ok
+  await conn.reducers.haunt({ ghostId: 1, mood: { tag: 'Sad' }, node, notes: [] }); // not ok
+  await conn.reducers.knockTwice();
+  await conn.reducers.ring({}); // not ok
+  await conn.reducers.boot({}); // not ok
+  const count: bigint = await conn.procedures.countGhosts({});
+  const high: Node | undefined = await conn.procedures.tallest();
+  const ghost = conn.db.ghost.ghostId.find(1);
+  const score: number | undefined = ghost?.player2Score;
+  conn.db.ghost.nickName.find('Ada');
+  conn.db.ghost.nickName.find(7); // not ok
+  conn.db.cellar; // not ok
+  for (const row of conn.db.ghost.byMood.filter(Mood.VeryAngry)) row.seenAt.toDate();
+  conn.db.knock.onInsert((ctx: EventContext, row) => {
+    const door: string = row.door;
+    const times: string = row.times; // not ok
+    return [ctx.event, door, times];
+  });
+  for (const row of conn.db.calmGhosts.iter()) row.nickName.length;
+  tables.ghost.where((row) => row.ghostId.eq(1));
+  tables.ghost.where((row) => row.ghostId.eq('1')); // not ok
+  const args: CountGhostsArgs = { mood: Mood.Calm };
+  const result: CountGhostsResult = count;
+  const params: HauntParams = { ghostId: 1, mood: Mood.Calm, node, notes: [], why: undefined };
+  const fork: Tree = { tag: 'Fork', value: [{ tag: 'Leaf', value: node }, Tree.Bare] };
+  const wrong: Tree = { tag: 'Fork', value: [7] }; // not ok
+  const name: 'haunt' = reducers.haunt.name;
+  console.log(high, score, args, result, params, fork, wrong, name);
+}
+export type { DbView, Tables };
+`;
+
+describe('programs that use bindings', () => {
+  it('[client-sdk 8] are told by the compiler what does not fit', async () => {
+    const lines = use.split('\n').map((line) => {
+      return line.endsWith('// not ok') ? `  // @ts-expect-error\n${line}` : line;
+    });
+    const texts = { ...textsOf(definitionNamed('manor')), 'use.ts': lines.join('\n') };
+    const options = { lib: ['es2023', 'esnext.iterator', 'dom', 'dom.iterable'] };
+    expect(await complaints('use', texts, options)).toBe('');
+  }, 60_000);
+});
+
+describe('what bindings leave out', () => {
+  it('[cli 5.2] is private tables and functions, unless asked for', () => {
+    const definition = definitionNamed('manor');
+    const shown = Object.keys(textsOf(definition));
+    const all = Object.keys(textsOf(definition, { includePrivate: true }));
+    expect(all.filter((file) => !shown.includes(file))).toEqual([
+      'cellar_table.ts',
+      'chime_table.ts',
+      'ring_reducer.ts',
+    ]);
+    expect(all).not.toContain('boot_reducer.ts');
+  });
+});
+
+describe('names', () => {
+  const definitionOf = async (tables: string) => {
+    const { bytes } = await buildText(`
+      import { CaseConversionPolicy, schema, t, table } from 'reducerdb/server';
+      ${tables}
+    `);
+    return definitionOfProgram(bytes);
+  };
+
+  it('that fall together are refused, and both are named', async () => {
+    const two = await definitionOf(`
+      const row = { id: t.u8().primaryKey() };
+      export default schema(
+        { a_b: table({ public: true }, row), aB: table({ public: true }, t.row('Other', row)) },
+        { CASE_CONVERSION_POLICY: CaseConversionPolicy.None },
+      );
+    `);
+    expect(() => textsOf(two)).toThrow(CodegenError);
+    expect(() => textsOf(two)).toThrow(/the tables and views `aB` and `a_b` would both be `aB`/);
+  });
+
+  it('that are no identifiers without their separators get one', async () => {
+    const odd = await definitionOf(`
+      const row = t.row('First', { _2nd: t.u8().primaryKey(), a__b: t.u8() });
+      const _1st = table({ public: true }, row);
+      export default schema({ _1st }, { CASE_CONVERSION_POLICY: CaseConversionPolicy.None });
+    `);
+    const texts = textsOf(odd);
+    expect(await complaints('odd', texts)).toBe('');
+    expect(texts['1_st_table.ts']).toContain('_2nd: __t.u8().primaryKey()');
+    expect(texts['1_st_table.ts']).toContain("aB: __t.u8().name('a__b')");
+  }, 60_000);
+});
+
+describe('a schema document', () => {
+  it.each([
+    ['[]', /expected an object with sections/],
+    ['{"sections":[{"Tables":[{}]}]}', /expected an object with types/],
+    ['{"sections":', /at line 1/],
+  ])('that is none is refused: %s', (text, message) => {
+    expect(() => definitionFromSchema(text)).toThrow(message);
+  });
+
+  it('that does not hold together is refused', () => {
+    const text = schemaJson(definitionNamed('chat'), 10);
+    const broken = text.replaceAll('"product_type_ref":', '"product_type_ref":9');
+    expect(() => definitionFromSchema(broken)).toThrow(/Errors occurred/);
+  });
+});
