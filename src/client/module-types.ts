@@ -35,7 +35,27 @@ type PublicTables<S> = {
     : never]: S[Key];
 };
 
-type ViewTables<M> = {
+/** Exports by name, those of groups among them. */
+type Exports<M> = M & Intersection<Groups<M>>;
+
+type Groups<M> = {
+  [Key in keyof M]: M[Key] extends Described<{
+    kind: 'group';
+    members: infer Members extends Readonly<Record<string, unknown>>;
+  }>
+    ? Members
+    : never;
+}[keyof M];
+
+type Intersection<Union> = (Union extends unknown ? (part: Union) => void : never) extends (
+  whole: infer All,
+) => void
+  ? All
+  : never;
+
+type ViewTables<Module> = ViewsAmong<Exports<Module>>;
+
+type ViewsAmong<M> = {
   readonly [Key in keyof M as M[Key] extends Described<{ kind: 'view'; returns: AnyType }>
     ? Accessor<Key>
     : never]: M[Key] extends Described<{ kind: 'view'; returns: infer Returns extends AnyType }>
@@ -129,13 +149,17 @@ export interface ClientContext<M> {
  * const greet = (reducers: ClientReducers<typeof tavern>) => reducers.say({ text: 'hi' });
  * ```
  */
-export type ClientReducers<M> = {
+export type ClientReducers<M> = ReducersAmong<Exports<M>> & {
+  readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key]>;
+};
+
+type ReducersAmong<M> = {
   readonly [Key in keyof M as M[Key] extends Described<{ kind: 'reducer'; params: Columns }>
     ? Accessor<Key>
     : never]: M[Key] extends Described<{ kind: 'reducer'; params: infer P extends Columns }>
     ? Call<P, void>
     : never;
-} & { readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key]> };
+};
 
 /**
  * `client.procedures`: one function each.
@@ -145,7 +169,11 @@ export type ClientReducers<M> = {
  * type Names = keyof ClientProcedures<typeof tavern>;
  * ```
  */
-export type ClientProcedures<M> = {
+export type ClientProcedures<M> = ProceduresAmong<Exports<M>> & {
+  readonly [Key in keyof Submodules<M>]: ClientProcedures<Submodules<M>[Key]>;
+};
+
+type ProceduresAmong<M> = {
   readonly [Key in keyof M as M[Key] extends AnyProcedure
     ? Accessor<Key>
     : never]: M[Key] extends Described<{
@@ -155,7 +183,7 @@ export type ClientProcedures<M> = {
   }>
     ? Call<P, R[typeof outType]>
     : never;
-} & { readonly [Key in keyof Submodules<M>]: ClientProcedures<Submodules<M>[Key]> };
+};
 
 type AnyProcedure = Described<{ kind: 'procedure'; params: Columns; returns: AnyType }>;
 

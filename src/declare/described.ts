@@ -10,7 +10,9 @@ export type Description =
   /** Run by the host or by a schedule: nothing that a client calls. */
   | { readonly kind: 'internal' }
   | { readonly kind: 'procedure'; readonly params: Columns; readonly returns: AnyType }
-  | { readonly kind: 'view'; readonly returns: AnyType };
+  | { readonly kind: 'view'; readonly returns: AnyType }
+  /** Several exports, each under its key. */
+  | { readonly kind: 'group'; readonly members: Readonly<Record<string, unknown>> };
 
 export declare const described: unique symbol;
 

@@ -1,5 +1,6 @@
 import { type AnyType, TypeBuilder } from '../declare/builder.ts';
 import { columnsOf, type UnitBuilder } from '../declare/composite.ts';
+import type { Described } from '../declare/described.ts';
 import type { Columns } from '../declare/infer.ts';
 import { type AnyTable, DeclaredTable } from '../declare/table.ts';
 import { moduleHooksKey } from '../protocol/module-abi.ts';
@@ -167,7 +168,7 @@ export interface Schema<Tables> {
   /** One export that stands for several, each under its key. */
   exportGroup<Members extends Readonly<Record<string, ModuleExport>>>(
     members: Members,
-  ): Members & ModuleExport;
+  ): Members & ModuleExport & Described<{ readonly kind: 'group'; readonly members: Members }>;
 }
 
 interface LifecycleForms<Tables> {

@@ -30,6 +30,8 @@ const door = table({}, { id: t.u32().primaryKey(), roomName: t.string().index() 
 const db = schema({ room, door, tavern, guild: table({}, guild) });
 export default db;
 
+export const extras = db.exportGroup({ openAll: db.reducer(() => {}) });
+
 export const open = db.reducer({ name: t.string() }, (ctx, { name }) => {
   tavern.say(ctx.as.tavern, { room: name, text: 'open!' });
   const count: bigint = ctx.db.tavern.shout.count();

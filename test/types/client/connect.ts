@@ -97,6 +97,7 @@ const house = connect<typeof building>({ uri: 'ws://localhost:3000', database: '
 
 export async function nested(): Promise<void> {
   await house.reducers.open({ name: 'hall' });
+  await house.reducers.openAll();
   await house.reducers.tavern.say({ room: 'hall', text: 'hi' });
   console.log(house.db.tavern.hero.count(), [...house.db.mine], [...house.db.one]);
   house.subscribe((q) => q.tavern.shout);
