@@ -45,15 +45,22 @@ export interface SetChange {
 /** How often a set has each row, by table. */
 type Membership = Map<TableRows, Map<Entry, number>>;
 
-/** A row that the current message is about, and how it was before. */
+/** A row that was there before the current message, which is about it. */
 interface Touched {
   readonly rows: TableRows;
-  readonly before: Row | undefined;
+  readonly entry: Entry;
+  readonly before: Row;
   wasDeleted: boolean;
   wasInserted: boolean;
 }
 
-type Events = { readonly table: ClientTable; readonly rows: Row[] };
+/** What a message did so far. */
+interface Work {
+  readonly touched: Map<Entry, Touched>;
+  /** By table in the order of the message: new entries, and old ones that it inserts again. */
+  readonly arrivals: Map<ClientTable, (Entry | Touched)[]>;
+  readonly events: { readonly table: ClientTable; readonly rows: Row[] }[];
+}
 
 export class Contents {
   readonly #schema: ClientSchema;
@@ -79,34 +86,32 @@ export class Contents {
 
   /** Throws on rows that cannot be read; the contents are of no use then. */
   apply(changes: readonly SetChange[]): Difference {
-    const touched = new Map<Entry, Touched>();
-    const events: Events[] = [];
+    const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
     // All deletes first: then an insert of a row that is there is either new or another copy.
     for (const { querySetId, rows, change } of this.#parts(changes)) {
-      if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, touched);
+      if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, work);
     }
     for (const { querySetId, rows, change } of this.#parts(changes)) {
-      if (change.kind === 'persistent') this.#insert(querySetId, rows, change.inserts, touched);
-      else events.push({ table: rows.table, rows: decodeAll(rows.table, change.events) });
+      if (change.kind === 'persistent') this.#insert(querySetId, rows, change.inserts, work);
+      else work.events.push({ table: rows.table, rows: decodeAll(rows.table, change.events) });
     }
-    return this.#settle(
-      touched,
-      events,
-      changes.map((change) => change.querySetId),
+    return settle(
+      work,
+      changes.map(({ querySetId }) => querySetId),
     );
   }
 
   /** Forgets a set. Rows that no other set has go. */
   drop(querySetId: number): Difference {
-    const touched = new Map<Entry, Touched>();
+    const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
     for (const [rows, entries] of this.#sets.get(querySetId) ?? []) {
       for (const [entry, count] of entries) {
-        touch(touched, rows, entry).wasDeleted = true;
+        touch(work, rows, entry).wasDeleted = true;
         entry.count -= count;
       }
     }
     this.#sets.delete(querySetId);
-    return this.#settle(touched, [], [querySetId]);
+    return settle(work, [querySetId]);
   }
 
   /**
@@ -156,37 +161,45 @@ export class Contents {
     return rows;
   }
 
-  #delete(querySetId: number, rows: TableRows, list: RowList, touched: Map<Entry, Touched>): void {
+  #delete(querySetId: number, rows: TableRows, list: RowList, work: Work): void {
     const entries = this.#membersOf(querySetId, rows);
     forEachRow(list, (start, end) => {
       const entry = rows.entries.get(rows.table.keyOf(list.data, start, end));
       const count = entry === undefined ? undefined : entries.get(entry);
       // Nothing that the set has: there is nothing to take away.
       if (entry === undefined || count === undefined) return;
-      touch(touched, rows, entry).wasDeleted = true;
+      touch(work, rows, entry).wasDeleted = true;
       entry.count -= 1;
       if (count > 1) entries.set(entry, count - 1);
       else entries.delete(entry);
     });
   }
 
-  #insert(querySetId: number, rows: TableRows, list: RowList, touched: Map<Entry, Touched>): void {
+  #insert(querySetId: number, rows: TableRows, list: RowList, work: Work): void {
     const { table } = rows;
     const { data } = list;
     const entries = this.#membersOf(querySetId, rows);
+    let arrivals = work.arrivals.get(table);
+    if (arrivals === undefined) {
+      arrivals = [];
+      work.arrivals.set(table, arrivals);
+    }
+    const order = arrivals;
     forEachRow(list, (start, end) => {
       const key = table.keyOf(data, start, end);
       let entry = rows.entries.get(key);
       if (entry === undefined) {
         entry = rows.add(key, table.decode(data, start, end));
-        touched.set(entry, { rows, before: undefined, wasDeleted: false, wasInserted: true });
+        order.push(entry);
       } else {
-        const state = touch(touched, rows, entry);
+        const state = work.touched.get(entry);
         // The first new image; the others of this message are its copies.
-        const isNewImage = state.wasDeleted && !state.wasInserted;
-        const hasKey = table.parts.primaryKey !== undefined;
-        if (isNewImage && hasKey) rows.replace(entry, table.decode(data, start, end));
-        state.wasInserted = true;
+        if (state?.wasDeleted === true && !state.wasInserted) {
+          state.wasInserted = true;
+          order.push(state);
+          const hasKey = table.parts.primaryKey !== undefined;
+          if (hasKey) rows.replace(entry, table.decode(data, start, end));
+        }
       }
       entry.count += 1;
       entries.set(entry, (entries.get(entry) ?? 0) + 1);
@@ -206,46 +219,44 @@ export class Contents {
     }
     return entries;
   }
-
-  #settle(
-    touched: ReadonlyMap<Entry, Touched>,
-    events: readonly Events[],
-    sets: readonly number[],
-  ): Difference {
-    const byTable = new Map<ClientTable, { changes: RowChange[]; deletes: RowChange[] }>();
-    const changesOf = (table: ClientTable) => {
-      let changes = byTable.get(table);
-      if (changes === undefined) {
-        changes = { changes: [], deletes: [] };
-        byTable.set(table, changes);
-      }
-      return changes;
-    };
-    for (const [entry, { rows, before, wasDeleted, wasInserted }] of touched) {
-      const { table } = rows;
-      if (entry.count === 0) {
-        rows.remove(entry);
-        if (before !== undefined) changesOf(table).deletes.push({ kind: 'delete', row: before });
-      } else if (before === undefined) {
-        changesOf(table).changes.push({ kind: 'insert', row: entry.row });
-      } else if (wasDeleted && wasInserted && table.parts.primaryKey !== undefined) {
-        changesOf(table).changes.push({ kind: 'update', old: before, row: entry.row });
-      }
-    }
-    for (const { table, rows } of events) {
-      for (const row of rows) changesOf(table).changes.push({ kind: 'insert', row });
-    }
-    const tables = [...byTable].map(([table, { changes, deletes }]) => {
-      return { table, changes: [...changes, ...deletes] };
-    });
-    return { tables, sets: new Set(sets) };
-  }
 }
 
-function touch(touched: Map<Entry, Touched>, rows: TableRows, entry: Entry): Touched {
+/** Removes what nobody has any more and says what became of each row. */
+function settle({ touched, arrivals, events }: Work, sets: readonly number[]): Difference {
+  const changes = new Map<ClientTable, RowChange[]>();
+  const changesOf = (table: ClientTable): RowChange[] => {
+    let list = changes.get(table);
+    if (list === undefined) {
+      list = [];
+      changes.set(table, list);
+    }
+    return list;
+  };
+  for (const [table, order] of arrivals) {
+    if (order.length === 0) continue;
+    const list = changesOf(table);
+    const hasKey = table.parts.primaryKey !== undefined;
+    for (const item of order) {
+      if (!('before' in item)) list.push({ kind: 'insert', row: item.row });
+      else if (hasKey) list.push({ kind: 'update', old: item.before, row: item.entry.row });
+    }
+  }
+  for (const { table, rows } of events) {
+    for (const row of rows) changesOf(table).push({ kind: 'insert', row });
+  }
+  for (const { rows, entry, before } of touched.values()) {
+    if (entry.count > 0) continue;
+    rows.remove(entry);
+    changesOf(rows.table).push({ kind: 'delete', row: before });
+  }
+  const tables = [...changes].map(([table, list]) => ({ table, changes: list }));
+  return { tables: tables.filter((table) => table.changes.length > 0), sets: new Set(sets) };
+}
+
+function touch({ touched }: Work, rows: TableRows, entry: Entry): Touched {
   let state = touched.get(entry);
   if (state === undefined) {
-    state = { rows, before: entry.row, wasDeleted: false, wasInserted: false };
+    state = { rows, entry, before: entry.row, wasDeleted: false, wasInserted: false };
     touched.set(entry, state);
   }
   return state;
