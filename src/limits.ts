@@ -165,6 +165,8 @@ export const limits = {
   /** The same for a frame of the client. */
   clientFrameMessagesMax: 4_096,
   clientFrameBytesTarget: 256 * kibibyte,
+  /** Calls and queries of one client that wait for an answer, sent or not. */
+  clientRequestsMax: 16_384,
   /** Messages of one client of a WebSocket that wait to be processed; more end its connection. */
   socketMessagesInMax: 16_384,
   /** Bytes of such messages beyond which nothing more is read from the client for a while. */

@@ -10,6 +10,7 @@
  * 4. A callback that throws is reported and stops nothing.
  */
 
+import { limits } from '../limits.ts';
 import { emptyRowList, forEachRow } from '../protocol/row-list.ts';
 import type { ClientMessage } from '../protocol/v2/client-message.ts';
 import { encodeClientMessage } from '../protocol/v2/client-message.ts';
@@ -24,7 +25,13 @@ import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import type { ClientSchema, Row } from './client-schema.ts';
 import { Contents, type Difference, type SetChange } from './contents.ts';
-import { ConnectionLostError, InternalError, QueryError, SenderError } from './errors.ts';
+import {
+  ConnectionLostError,
+  InternalError,
+  OverloadedError,
+  QueryError,
+  SenderError,
+} from './errors.ts';
 import type { Event, EventParts } from './events.ts';
 import { Link, type LinkOptions } from './link.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
@@ -125,6 +132,8 @@ export class Core {
   /** `message` throws what the call is rejected with. */
   call<Result>(request: Omit<Request, 'resolve' | 'reject'>, options: CallOptions = {}) {
     return new Promise<Result>((resolve, reject) => {
+      const { count } = this.requests;
+      if (count >= limits.clientRequestsMax) throw new OverloadedError(count);
       const whole: Request = { ...request, resolve: resolve as Request['resolve'], reject };
       const tracked = this.requests.add(whole, options, this.#canSend);
       if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));

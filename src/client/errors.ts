@@ -7,6 +7,7 @@
  * | `sender` | `SenderError` | the reducer refused the call and says why |
  * | `internal` | `InternalError` | the call failed for another reason |
  * | `connectionLost` | `ConnectionLostError` | no answer: the connection went away, or never came |
+ * | `overloaded` | `OverloadedError` | too many calls of this client wait for an answer |
  * | `timeout` | `TimeoutError` | no answer within `timeoutMillis` |
  * | `schemaMismatch` | `SchemaMismatchError` | the database does not have what the types promise |
  * | `identityChanged` | `IdentityChangedError` | another identity came back after a reconnect |
@@ -22,6 +23,7 @@ export type ErrorCode =
   | 'sender'
   | 'internal'
   | 'connectionLost'
+  | 'overloaded'
   | 'timeout'
   | 'schemaMismatch'
   | 'identityChanged'
@@ -105,6 +107,23 @@ export class ConnectionLostError extends ReducerDbError {
         : 'there is no connection; the call was not sent';
     super('connectionLost', text, options);
     this.outcome = outcome;
+  }
+}
+
+/**
+ * So many calls of this client wait for an answer that it takes no more of them.
+ *
+ * @example
+ * ```ts
+ * const isTooMuch = error instanceof OverloadedError;
+ * ```
+ */
+export class OverloadedError extends ReducerDbError {
+  override name = 'OverloadedError';
+  declare readonly code: 'overloaded';
+
+  constructor(count: number) {
+    super('overloaded', `${count} calls wait for an answer; this one was not sent`);
   }
 }
 

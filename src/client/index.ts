@@ -77,6 +77,7 @@ export {
   type ErrorCode,
   IdentityChangedError,
   InternalError,
+  OverloadedError,
   QueryError,
   ReducerDbError,
   SchemaMismatchError,

@@ -82,6 +82,11 @@ export class Requests {
     this.pending = { get: () => this.#pendingList(), subscribe: this.#pending.subscribe };
   }
 
+  /** Those without an answer. */
+  get count(): number {
+    return this.#open.size;
+  }
+
   /** Starts to wait. `isConnected` false: for a while only, as it cannot be sent yet. */
   add(request: Request, options: CallOptions, isConnected: boolean): Tracked {
     const { signal, timeoutMillis } = options;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { hero, liveRig, makeRig, schemaText, settled, tableRows } from './rig.ts';
 
@@ -73,6 +74,15 @@ describe('calls', () => {
     expect(first).toMatchObject({ reason: { message: 'never mind' } });
     expect(second).toMatchObject({ reason: { code: 'timeout' } });
     expect(client.pendingCalls.get()).toEqual([]);
+  });
+
+  it('takes no more calls when too many wait for an answer', async () => {
+    const { client } = await liveRig();
+    const { clientRequestsMax } = limits;
+    const calls = Array.from({ length: clientRequestsMax }, () => client.reducers.ping.result());
+    await expect(client.reducers.ping()).rejects.toMatchObject({ code: 'overloaded' });
+    client.disconnect();
+    expect((await Promise.all(calls)).every(({ ok }) => !ok)).toBe(true);
   });
 
   it('[client-sdk 12] asks a query once, by SQL or by a query', async () => {
