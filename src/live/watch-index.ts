@@ -1,5 +1,6 @@
+import type { Test } from '../sql/run/compile-context.ts';
 import type { RowShape } from '../store/row-shape.ts';
-import type { LiveFragment, Watcher } from './fragment.ts';
+import { frameOf, type LiveFragment, type Watcher } from './fragment.ts';
 import { type RowSet, rowCountOf, startOfRow } from './row-set.ts';
 import type { PickedChanges, SourceChanges, SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
@@ -44,9 +45,18 @@ export class WatchIndex {
     shape: RowShape,
     hits: Map<LiveFragment, FragmentHits>,
   ): void {
-    this.#sources.get(source)?.collect(changes, shape, hits);
+    const watch = this.#sources.get(source);
+    if (watch === undefined) return;
+    watch.findByValue(changes, shape, hits);
+    const rowCount = rowCountOf(changes.inserts) + rowCountOf(changes.deletes);
+    if (rowCount <= siftedRowsMax) watch.siftForAll(changes, hits);
+    else watch.passToAll(changes, hits);
   }
 }
+
+/** So few changed rows are tested before anything is made for a fragment: most fragments fail. */
+const siftedRowsMax = 16;
+const frame = frameOf([]);
 
 class SourceWatch {
   readonly #all = new Set<Watcher>();
@@ -85,10 +95,28 @@ class SourceWatch {
     if (values.size === 0) this.#columns.delete(value.column);
   }
 
-  collect(changes: SourceChanges, shape: RowShape, hits: Map<LiveFragment, FragmentHits>): void {
+  passToAll(changes: SourceChanges, hits: Map<LiveFragment, FragmentHits>): void {
     for (const { fragment, side } of this.#all) {
       hitsOf(hits, fragment)[side] = { changes, inserts: undefined, deletes: undefined };
     }
+  }
+
+  siftForAll(changes: SourceChanges, hits: Map<LiveFragment, FragmentHits>): void {
+    for (const watcher of this.#all) {
+      const { fragment, side, relation } = watcher;
+      if (relation.test === undefined) {
+        hitsOf(hits, fragment)[side] = { changes, inserts: undefined, deletes: undefined };
+      } else {
+        siftRows(watcher, relation.test, changes, hits);
+      }
+    }
+  }
+
+  findByValue(
+    changes: SourceChanges,
+    shape: RowShape,
+    hits: Map<LiveFragment, FragmentHits>,
+  ): void {
     for (const [column, values] of this.#columns) {
       const find = (rows: RowSet, list: 'inserts' | 'deletes'): void => {
         eachValue(rows, shape, column, (key, row) => {
@@ -100,6 +128,25 @@ class SourceWatch {
       };
       find(changes.inserts, 'inserts');
       find(changes.deletes, 'deletes');
+    }
+  }
+}
+
+function siftRows(
+  watcher: Watcher,
+  test: Test,
+  changes: SourceChanges,
+  hits: Map<LiveFragment, FragmentHits>,
+): void {
+  const { side, fragment } = watcher;
+  frame.parameters = fragment.parameters;
+  for (const list of ['inserts', 'deletes'] as const) {
+    const rows = changes[list];
+    const count = rowCountOf(rows);
+    frame.pages[side] = rows.data;
+    for (let row = 0; row < count; row++) {
+      frame.rows[side] = startOfRow(rows, row);
+      if (test(frame)) pick(hits, watcher, changes, list, row);
     }
   }
 }
