@@ -4,6 +4,7 @@ import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
+import { addGenerate } from './commands/generate.ts';
 import { addInit } from './commands/init.ts';
 import { addList } from './commands/list.ts';
 import { addLock } from './commands/lock.ts';
@@ -45,6 +46,7 @@ export function makeProgram(io: Io): Command {
     addStart,
     addInit,
     addBuild,
+    addGenerate,
     addPublish,
     addCall,
     addSql,

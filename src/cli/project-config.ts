@@ -11,6 +11,15 @@ export interface Target {
   readonly jsPath: string | undefined;
   readonly breakClients: boolean;
   readonly anonymous: boolean;
+  readonly generate: readonly GenerateEntry[];
+}
+
+/** Bindings that a project has written; paths are absolute. */
+export interface GenerateEntry {
+  readonly language: string | undefined;
+  readonly outDir: string | undefined;
+  readonly modulePath: string | undefined;
+  readonly includePrivate: boolean;
 }
 
 /** What `service.json` and its layers say, with children flattened into targets. */
@@ -124,6 +133,7 @@ function checkedValue(key: string, value: unknown, file: string): unknown {
     throw new CliError(`${file}: ${key} must be true or false`);
   }
   if (key === 'dev') checkDev(value, file);
+  if (key === 'generate') checkGenerate(value, file);
   if (key !== 'children') return value;
   if (!Array.isArray(value)) throw new CliError(`${file}: children must be an array`);
   return value.map((child) => checkedLayer(child, file));
@@ -132,6 +142,34 @@ function checkedValue(key: string, value: unknown, file: string): unknown {
 function checkDev(value: unknown, file: string): void {
   const unknown = Object.keys(Object(value)).find((key) => key !== 'run');
   if (unknown !== undefined) throw unsupportedKey(file, `dev.${unknown}`, ['run']);
+}
+
+const entryTextKeys = [
+  'language',
+  'out-dir',
+  'module-path',
+  'namespace',
+  'unreal-module-name',
+  'uproject-dir',
+  'module-prefix',
+];
+
+function checkGenerate(value: unknown, file: string): void {
+  if (!Array.isArray(value)) throw new CliError(`${file}: generate must be an array`);
+  const available = [...entryTextKeys, 'include-private'];
+  for (const [at, entry] of value.entries()) {
+    const where = `generate[${at}]`;
+    if (typeof entry !== 'object' || entry === null) {
+      throw new CliError(`${file}: ${where} must be an object`);
+    }
+    for (const [key, item] of Object.entries(entry)) {
+      if (!available.includes(key)) throw unsupportedKey(file, `${where}.${key}`, available);
+      const wanted = key === 'include-private' ? 'boolean' : 'string';
+      if (typeof item === wanted) continue;
+      const text = wanted === 'boolean' ? 'true or false' : 'a string';
+      throw new CliError(`${file}: ${where}.${key} must be ${text}`);
+    }
+  }
 }
 
 function unsupportedKey(file: string, key: string, available: readonly string[]): CliError {
@@ -175,17 +213,23 @@ function over(below: Layer, above: Layer): Layer {
 }
 
 function toTarget(layer: Layer, folder: string): Target {
-  const absolute = (key: string) => {
-    const value = text(layer[key]);
-    return value === undefined ? undefined : path.resolve(folder, value);
+  const absolute = (value: unknown) => {
+    return typeof value === 'string' ? path.resolve(folder, value) : undefined;
   };
+  const entries = Array.isArray(layer.generate) ? (layer.generate as Layer[]) : [];
   return {
     database: text(layer.database),
     server: text(layer.server),
-    modulePath: absolute('module-path'),
-    jsPath: absolute('js-path'),
+    modulePath: absolute(layer['module-path']),
+    jsPath: absolute(layer['js-path']),
     breakClients: layer['break-clients'] === true,
     anonymous: layer.anonymous === true,
+    generate: entries.map((entry) => ({
+      language: text(entry.language),
+      outDir: absolute(entry['out-dir']),
+      modulePath: absolute(entry['module-path']),
+      includePrivate: entry['include-private'] === true,
+    })),
   };
 }
 

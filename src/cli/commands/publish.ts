@@ -9,6 +9,7 @@ import { withAnonymous, withServer, withYes } from '../program.ts';
 import type { Target } from '../project-config.ts';
 import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
+import { defaultModuleFolder, matcherOf } from '../target-choice.ts';
 
 interface PublishFlags {
   readonly modulePath?: string;
@@ -64,16 +65,6 @@ function targetsOf(session: Session, name: string | undefined, flags: PublishFla
   return [{ ...emptyTarget, ...targets[0], database: name, ...fromFlags }];
 }
 
-/** A name, or a pattern in which `*` stands for any characters and `?` for one. */
-function matcherOf(pattern: string): (target: Target) => boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replaceAll('*', '.*')
-    .replaceAll('?', '.');
-  const matcher = new RegExp(`^${source}$`);
-  return ({ database }) => database !== undefined && matcher.test(database);
-}
-
 const emptyTarget: Target = {
   database: undefined,
   server: undefined,
@@ -81,6 +72,7 @@ const emptyTarget: Target = {
   jsPath: undefined,
   breakClients: false,
   anonymous: false,
+  generate: [],
 };
 
 async function publishTarget(session: Session, target: Target, flags: PublishFlags) {
@@ -121,15 +113,9 @@ async function programOf(target: Target, io: Io): Promise<Uint8Array<ArrayBuffer
     io.out(`Publishing module ${jsPath}${named}`);
     return new Uint8Array(readFileSync(jsPath));
   }
-  const folder = target.modulePath ?? defaultFolder(io.cwd);
+  const folder = target.modulePath ?? defaultModuleFolder(io.cwd);
   io.out(`Publishing module ${folder}${named}`);
   return new Uint8Array(await buildProject(folder, io));
-}
-
-/** A module project beside a client, or the current folder. */
-function defaultFolder(cwd: string): string {
-  const nested = path.join(cwd, 'spacetimedb');
-  return existsSync(nested) ? nested : cwd;
 }
 
 function deleteDataOf(flags: PublishFlags): DeleteData {

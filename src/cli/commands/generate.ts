@@ -1,0 +1,178 @@
+import path from 'node:path';
+import { type Command, Option } from 'commander';
+import { CodegenError } from '../../codegen/codegen-error.ts';
+import { type Bindings, typescriptBindings } from '../../codegen/typescript.ts';
+import type { ModuleDefinition } from '../../schema/definition.ts';
+import { productVersion } from '../../service/version.ts';
+import { updateBindings } from '../bindings-folder.ts';
+import { type ImportExtension, importExtensionFor } from '../import-extension.ts';
+import { CliError, type Io } from '../io.ts';
+import { type DefinitionSource, readDefinition } from '../module-definition.ts';
+import { withServer, withYes } from '../program.ts';
+import type { GenerateEntry, Target } from '../project-config.ts';
+import { Session } from '../session.ts';
+import { defaultModuleFolder, matcherOf } from '../target-choice.ts';
+
+interface GenerateFlags {
+  readonly lang?: string;
+  readonly outDir?: string;
+  readonly modulePath?: string;
+  readonly jsPath?: string;
+  readonly database?: string;
+  readonly moduleDef?: string;
+  readonly includePrivate?: boolean;
+  readonly importExtension?: 'none' | 'js' | 'ts';
+}
+
+export function addGenerate(program: Command, io: Io): void {
+  withYes(withServer(program.command('generate [target]')))
+    .description('write TypeScript bindings for the clients of a module')
+    .option('-l, --lang <language>', 'language of the bindings: typescript')
+    .option('-o, --out-dir <dir>', 'where to write them (default: src/module_bindings)')
+    .option('-p, --module-path <dir>', 'folder of the module project (default: the current one)')
+    .option('-j, --js-path <file>', 'read this bundle, without building')
+    .option('--database <database>', 'ask a running database for its schema, without building')
+    .addOption(new Option('--module-def <file>', 'schema as JSON').hideHelp())
+    .option('--include-private', 'cover private tables and functions, too')
+    .addOption(
+      new Option(
+        '--import-extension <ending>',
+        'how the files import each other (default: as the nearest tsconfig.json wants it)',
+      ).choices(['none', 'js', 'ts']),
+    )
+    .addOption(new Option('--build-options <text>').hideHelp())
+    .addOption(new Option('--build-opts <text>').hideHelp())
+    .option('--env <name>', 'overlay of the project configuration')
+    .action(async (pattern: string | undefined, flags: GenerateFlags, command: Command) => {
+      const session = new Session(io, command);
+      for (const run of runsOf(session, pattern, flags)) await generate(session, run);
+      io.out('Generate finished successfully.');
+    });
+}
+
+/** One folder of bindings. */
+interface Run {
+  readonly source: DefinitionSource;
+  readonly folder: string;
+  readonly includePrivate: boolean;
+  readonly extension: ImportExtension;
+}
+
+async function generate(session: Session, run: Run): Promise<void> {
+  const { io } = session;
+  const definition = await readDefinition(run.source, session);
+  const { files, skippedTables, skippedSubmodules } = bindingsOf(definition, run);
+  if (skippedTables.length > 0) {
+    io.err(`Skipping private tables during codegen: ${skippedTables.join(', ')}.`);
+  }
+  if (skippedSubmodules.length > 0) {
+    io.err(`Skipping submodules during codegen: ${skippedSubmodules.join(', ')}.`);
+  }
+  await updateBindings(run.folder, files, { io, isYes: session.answersYes('all') });
+}
+
+function bindingsOf(definition: ModuleDefinition, run: Run): Bindings {
+  const { includePrivate, extension } = run;
+  const style = { extension, library: 'reducerdb/client' };
+  try {
+    return typescriptBindings(definition, { includePrivate, style, version: productVersion });
+  } catch (cause) {
+    if (cause instanceof CodegenError) throw new CliError(cause.message, 1, { cause });
+    throw cause;
+  }
+}
+
+/** What to write: what the flags say, or what the project says with the flags over it. */
+function runsOf(session: Session, pattern: string | undefined, flags: GenerateFlags): Run[] {
+  checkLanguage(flags.lang);
+  const given = sourceOfFlags(flags, session.io);
+  const targets = chosenTargets(session, pattern);
+  const entries = targets.flatMap((target) => target.generate.map((entry) => ({ target, entry })));
+  if (entries.length > 1 && (given !== undefined || flags.outDir !== undefined)) {
+    throw new CliError(
+      'the project has several bindings generated: ' +
+        'name one target of it, or pass --no-config to go by the flags alone',
+      2,
+    );
+  }
+  if (entries.length === 0) {
+    const [target, another] = targets;
+    if (given === undefined && target !== undefined && another !== undefined) {
+      const names = targets.map(({ database }) => database).filter((name) => name !== undefined);
+      throw new CliError(
+        `Multiple databases found in config: ${names.join(', ')}. Please specify which one to use.`,
+        2,
+      );
+    }
+    return [runOf(session, flags, given ?? sourceOfTarget(target, undefined, session.io))];
+  }
+  return entries.map(({ target, entry }) => {
+    checkLanguage(entry.language);
+    const source = given ?? sourceOfTarget(target, entry, session.io);
+    return runOf(session, flags, source, entry);
+  });
+}
+
+function runOf(
+  { io }: Session,
+  flags: GenerateFlags,
+  source: DefinitionSource,
+  entry?: GenerateEntry,
+): Run {
+  const fallback = entry?.outDir ?? path.join('src', 'module_bindings');
+  const folder = path.resolve(io.cwd, flags.outDir ?? fallback);
+  const endings = { none: '', js: '.js', ts: '.ts' } as const;
+  return {
+    source,
+    folder,
+    includePrivate: flags.includePrivate === true || entry?.includePrivate === true,
+    extension:
+      flags.importExtension === undefined
+        ? importExtensionFor(folder)
+        : endings[flags.importExtension],
+  };
+}
+
+function chosenTargets({ project }: Session, pattern: string | undefined): readonly Target[] {
+  const targets = project?.targets ?? [];
+  if (pattern === undefined) return targets;
+  const chosen = targets.filter(matcherOf(pattern));
+  if (chosen.length > 0) return chosen;
+  const names = targets.map(({ database }) => database).filter((name) => name !== undefined);
+  const available = names.length === 0 ? '' : ` Available databases: ${names.join(', ')}.`;
+  throw new CliError(
+    `No database target matches '${pattern}'.${available} ` +
+      `To ask a running database for its schema, pass --database ${pattern}.`,
+  );
+}
+
+function checkLanguage(language: string | undefined): void {
+  if (language === undefined || ['typescript', 'ts'].includes(language.toLowerCase())) return;
+  throw new CliError(`there are no bindings for ${language}, only for typescript`, 2);
+}
+
+/** Where the flags say the definition is, if they do. */
+function sourceOfFlags(flags: GenerateFlags, io: Io): DefinitionSource | undefined {
+  const { modulePath, jsPath, database, moduleDef } = flags;
+  const absolute = (file: string) => path.resolve(io.cwd, file);
+  const given: DefinitionSource[] = [];
+  if (modulePath !== undefined) given.push({ kind: 'project', folder: absolute(modulePath) });
+  if (jsPath !== undefined) given.push({ kind: 'program', file: absolute(jsPath) });
+  if (database !== undefined) given.push({ kind: 'database', name: database, server: undefined });
+  if (moduleDef !== undefined) given.push({ kind: 'document', file: absolute(moduleDef) });
+  if (given.length > 1) {
+    throw new CliError('--module-path, --js-path and --database exclude each other', 2);
+  }
+  return given[0];
+}
+
+function sourceOfTarget(
+  target: Target | undefined,
+  entry: GenerateEntry | undefined,
+  io: Io,
+): DefinitionSource {
+  const folder = entry?.modulePath ?? target?.modulePath;
+  if (folder !== undefined) return { kind: 'project', folder };
+  if (target?.jsPath !== undefined) return { kind: 'program', file: target.jsPath };
+  return { kind: 'project', folder: defaultModuleFolder(io.cwd) };
+}

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { CodegenError } from '../codegen/codegen-error.ts';
+import { definitionFromSchema } from '../codegen/schema-document.ts';
+import { decodeRawModule } from '../schema/decode-raw-module.ts';
+import type { ModuleDefinition } from '../schema/definition.ts';
+import { DefinitionErrors } from '../schema/problems.ts';
+import { validateModule } from '../schema/validate.ts';
+import { JsonError } from '../values/json.ts';
+import { databasePath, statusText } from './api.ts';
+import { buildProject } from './build-project.ts';
+import { CliError } from './io.ts';
+import type { Session } from './session.ts';
+
+/** Where a module's definition is read from. Paths are absolute. */
+export type DefinitionSource =
+  | { readonly kind: 'project'; readonly folder: string }
+  /** A program that was built before. */
+  | { readonly kind: 'program'; readonly file: string }
+  /** A database that runs; `server` is the one of its target, if it has one. */
+  | { readonly kind: 'database'; readonly name: string; readonly server: string | undefined }
+  /** What `describe --json` printed. */
+  | { readonly kind: 'document'; readonly file: string };
+
+/** Reads a definition. No code of the module runs in this thread, or outside of a sandbox. */
+export async function readDefinition(
+  source: DefinitionSource,
+  session: Session,
+): Promise<ModuleDefinition> {
+  switch (source.kind) {
+    case 'project':
+      return described(await buildProject(source.folder, session.io), source.folder);
+    case 'program':
+      return described(new Uint8Array(bytesOf(source.file)), source.file);
+    case 'document':
+      return fromDocument(bytesOf(source.file).toString('utf8'), source.file);
+    case 'database': {
+      const api = session.api(session.server(source.server));
+      const answer = await api.send('GET', databasePath(source.name, '/schema?version=10'));
+      const text = await answer.text();
+      if (!answer.ok) throw new CliError(statusText(answer.status, text));
+      return fromDocument(text, `database ${source.name}`);
+    }
+  }
+}
+
+async function described(program: Uint8Array, origin: string): Promise<ModuleDefinition> {
+  // Loaded when needed: the bundler and the engine come with it.
+  const { describeProgram } = await import('../host/describe-program.ts');
+  const description = await describeProgram(program);
+  if (description.kind === 'refused') throw new CliError(`${origin}: ${description.message}`);
+  return validateModule(decodeRawModule(description.bytes));
+}
+
+function fromDocument(text: string, origin: string): ModuleDefinition {
+  try {
+    return definitionFromSchema(text);
+  } catch (cause) {
+    const isExpected =
+      cause instanceof CodegenError ||
+      cause instanceof JsonError ||
+      cause instanceof DefinitionErrors;
+    if (!isExpected) throw cause;
+    throw new CliError(`the schema of ${origin} cannot be read: ${cause.message}`, 1, { cause });
+  }
+}
+
+function bytesOf(file: string): Buffer {
+  if (!existsSync(file)) throw new CliError(`${file} does not exist`);
+  return readFileSync(file);
+}

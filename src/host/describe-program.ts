@@ -1,0 +1,24 @@
+import { Refusal } from '../database/outcome.ts';
+import { completeBudget } from './budget.ts';
+import { workerPlacement } from './worker-placement.ts';
+
+export type ProgramDescription =
+  /** The definition in its binary form, as the program gave it and every rule allows it. */
+  | { readonly kind: 'described'; readonly bytes: Uint8Array }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/**
+ * What a program says about itself, asked the way a host asks before it publishes: on a thread and
+ * in a sandbox that end with it, within the limits of a publish. For tools that have no service.
+ */
+export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescription> {
+  const placement = workerPlacement({ budget: completeBudget({}) });
+  try {
+    return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, 0n) };
+  } catch (error) {
+    if (error instanceof Refusal) return { kind: 'refused', message: error.message };
+    throw error;
+  } finally {
+    await placement.close();
+  }
+}
