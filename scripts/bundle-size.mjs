@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 
 /** What programs import, and the most bytes that it may cost. */
 export const budgets = [
-  { name: 'connect', imports: ['connect'], bytesMax: 22_500 },
+  { name: 'connect', imports: ['connect'], bytesMax: 23_000 },
   {
     name: 'generated bindings',
     imports: [
@@ -23,7 +23,7 @@ export const budgets = [
       't',
       'table',
     ],
-    bytesMax: 23_500,
+    bytesMax: 24_000,
   },
 ];
 

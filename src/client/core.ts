@@ -267,6 +267,9 @@ export class Core {
     if (sets.length > 0) {
       const contents = new Contents(schema);
       this.#return = { contents, awaited: new Set(), before: [], after: [] };
+    } else {
+      // Nothing is shown that could be kept, and the database may have other tables now.
+      this.#shown = new Contents(schema);
     }
     // The sets of before, in their old order, and what waits behind them: one frame if it fits.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
@@ -333,7 +336,7 @@ export class Core {
     if (set.status === 'asked') set.status = 'applied';
     const wasApplied = set.wasApplied;
     const tell = () => {
-      if (!wasApplied) set.listener.applied();
+      if (!wasApplied && set.status === 'applied') set.listener.applied();
       set.wasApplied = true;
     };
     const change = { querySetId, tables: tables.map(insertsOf) };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLostError, IdentityChangedError } from '../../src/client/errors.ts';
 import type { ServerMessage } from '../../src/protocol/v2/server-message.ts';
-import { hero, liveRig, log, makeRig, settled, tableRows, update } from './rig.ts';
+import { hero, liveRig, log, makeRig, schemaText, settled, tableRows, update } from './rig.ts';
 
 const all = 'SELECT * FROM hero';
 
@@ -205,6 +205,53 @@ describe('the way back', () => {
     await rig.socket.apply(1, tableRows('hero', hero(1)));
     expect(lines).toEqual(['Reconnected - 2 hero 2']);
   });
+});
+
+describe('a database that was published anew', () => {
+  /** The schema with another table, `spark`, made like `flash` but kept. */
+  function withSpark(): string {
+    const json = JSON.parse(schemaText);
+    const section = (kind: string) => json.sections.find((each: object) => kind in each)[kind];
+    const flash = section('Tables').find((each: { source_name: string }) => {
+      return each.source_name === 'flash';
+    });
+    section('Tables').push({ ...flash, source_name: 'spark', is_event: false });
+    const names = { source_name: 'spark', canonical_name: 'spark' };
+    section('ExplicitNames').entries.push({ Table: names });
+    return JSON.stringify(json);
+  }
+
+  it.each([true, false])(
+    '[client-sdk 12] is read anew for a new connection (sets: %s)',
+    async (hasSets) => {
+      const rig = makeRig({ schema: undefined as never });
+      const path = '/v1/database/tavern/schema';
+      rig.platform.answers.set(path, { status: 200, text: schemaText });
+      const { client } = rig;
+      const lines = log(client);
+      if (hasSets) client.subscribe(all);
+      await settled();
+      await rig.socket.open();
+      await rig.socket.welcome();
+      if (hasSets) await rig.socket.apply(0, tableRows('hero', hero(1)));
+      lines.length = 0;
+      rig.platform.answers.set(path, { status: 200, text: withSpark() });
+      await rig.socket.drop();
+      await rig.platform.advance(250);
+      await rig.socket.open();
+      await rig.socket.welcome();
+      if (hasSets) await rig.socket.apply(0, tableRows('hero', hero(1)));
+      const { applied } = client.subscribe('SELECT * FROM spark');
+      await settled();
+      const { rows } = tableRows('flash', { text: 'new' });
+      await rig.socket.apply(hasSets ? 1 : 0, { table: 'spark', rows });
+      await applied;
+      expect([...(client.db as unknown as typeof client.db & { spark: [] }).spark]).toEqual([
+        { text: 'new' },
+      ]);
+      expect([lines, rig.platform.reported]).toEqual([[], []]);
+    },
+  );
 });
 
 describe('the state of the connection', () => {
