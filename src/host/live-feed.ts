@@ -120,7 +120,7 @@ export class LiveFeed implements LiveConnection {
   }
 
   answered(request: FeedRequest, reply: DatabaseReply, timestampMicros: bigint): void {
-    if (this.#state === 'ended') return;
+    if (this.#hearsNothing) return;
     if (request.kind === 'connect') {
       this.#connected(reply);
       return;
@@ -132,7 +132,7 @@ export class LiveFeed implements LiveConnection {
 
   /** Answers what the database is not asked for. */
   answerProcedure(request: LiveProcedure): void {
-    if (this.#state === 'ended') return;
+    if (this.#hearsNothing) return;
     this.#submitted -= 1;
     const event = { kind: 'noProcedure', request } as const;
     if (this.#state === 'open') this.#tell(event);
@@ -141,7 +141,7 @@ export class LiveFeed implements LiveConnection {
 
   /** Nothing ran of the request. */
   refused(request: FeedRequest, body: RefusalBody): void {
-    if (this.#state === 'ended' || request.kind === 'disconnect') return;
+    if (this.#hearsNothing || request.kind === 'disconnect') return;
     if (request.kind === 'connect') {
       this.endAfterEvents('database');
       return;
@@ -177,7 +177,7 @@ export class LiveFeed implements LiveConnection {
 
   /** A commit of another, or what it did to a set. */
   tell(event: LiveEvent): void {
-    if (this.#state !== 'ended') this.#tell(event);
+    if (!this.#hearsNothing) this.#tell(event);
   }
 
   /** One of its sets is gone. Returns false when it had gone before. */
@@ -213,6 +213,11 @@ export class LiveFeed implements LiveConnection {
     if (mustLeave) this.close();
     else this.#finish();
     this.#sink.ended(reason);
+  }
+
+  /** It has ended, or the end is the next that it is told. */
+  get #hearsNothing(): boolean {
+    return this.#state === 'ended' || this.#end !== undefined;
   }
 
   #connected(reply: DatabaseReply): void {

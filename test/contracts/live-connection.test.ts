@@ -1,0 +1,5 @@
+import { shopOpener } from '../support/shop.ts';
+import { liveConnectionContract } from './live-connection.contract.ts';
+
+liveConnectionContract('local', shopOpener('local'));
+liveConnectionContract('worker', shopOpener('worker'));
