@@ -264,9 +264,16 @@ function productReader(
     name: nativeName(element, index),
     read: readerOf(element.type, typespace),
   }));
+  // Setting this one property is not what it looks like.
+  const isPlain = fields.every(({ name }) => name !== '__proto__');
   return (reader, depth) => {
     if (depth >= limits.nestingDepthMax) throw tooDeep();
-    return Object.fromEntries(fields.map(({ name, read }) => [name, read(reader, depth + 1)]));
+    if (!isPlain) {
+      return Object.fromEntries(fields.map(({ name, read }) => [name, read(reader, depth + 1)]));
+    }
+    const value: Record<string, unknown> = {};
+    for (const { name, read } of fields) value[name] = read(reader, depth + 1);
+    return value;
   };
 }
 
