@@ -11,6 +11,7 @@ import { compileProbe, type JoinProbe } from './join-probe.ts';
 import type { LiveSchema } from './live-schema.ts';
 import type { SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
+import { numberReaderOf } from './watch-ranges.ts';
 
 /** Whom a query is compiled for: everything in it that depends on the caller is in here. */
 export interface FragmentScope {
@@ -26,13 +27,23 @@ export interface FragmentRelation {
   readonly table: TableSpec;
   /** The conditions on its row alone. */
   readonly test: Test | undefined;
-  /** A column whose value is the same in all rows that concern the fragment. */
-  readonly value: WatchedValue | undefined;
+  /** How changed rows find the fragment; `undefined`: it looks at all of them. */
+  readonly watch: WatchedValue | WatchedRange | undefined;
 }
 
+/** The column has the same value in all rows that concern the fragment. */
 export interface WatchedValue {
+  readonly kind: 'value';
   readonly column: number;
   readonly key: number | string;
+}
+
+/** The column is within these bounds, both included, in all rows that concern the fragment. */
+export interface WatchedRange {
+  readonly kind: 'range';
+  readonly column: number;
+  readonly low: number;
+  readonly high: number;
 }
 
 /** A relation of a fragment that can change its result. */
@@ -82,7 +93,7 @@ export class LiveFragment {
         table,
         source: schema.sourceOf(table.id, identity),
         test: conditions.testOf(slot),
-        value: conditions.valueOf(slot, table, pair),
+        watch: conditions.valueOf(slot, table, pair) ?? conditions.rangeOf(slot),
       }),
     );
     this.join = tables.length < 2 ? undefined : joinOf(pair, tables, conditions, context);
@@ -168,10 +179,33 @@ class Conditions {
       if (bytes === undefined || hasFloats(value.type, types)) continue;
       const rank = rankOf(column, table);
       if (rank <= bestRank) continue;
-      best = { column, key: watchKeyOf(bytes, 0, bytes.length) };
+      best = { kind: 'value', column, key: watchKeyOf(bytes, 0, bytes.length) };
       bestRank = rank;
     }
     return best;
+  }
+
+  /** Bounds of one column of whole numbers; two of them are better than one. */
+  rangeOf(slot: number): WatchedRange | undefined {
+    const ranges = new Map<number, WatchedRange>();
+    for (const conjunct of this.#about([slot])) {
+      const bound = boundOf(conjunct, slot);
+      if (bound === undefined || bound.operator === '<>') continue;
+      const read = numberReaderOf(bound.value.type);
+      const bytes = this.#bytesOf(bound.value);
+      if (read === undefined || bytes === undefined) continue;
+      const { column, operator } = bound;
+      const value = read(bytes, 0);
+      // Beyond, the next number may be rounded to the same.
+      const isExact = Math.abs(value) < Number.MAX_SAFE_INTEGER;
+      const step = isExact && operator.length === 1 && operator !== '=' ? 1 : 0;
+      let { low, high } = ranges.get(column) ?? everything;
+      if (!operator.startsWith('<')) low = Math.max(low, value + step);
+      if (!operator.startsWith('>')) high = Math.min(high, value - step);
+      ranges.set(column, { kind: 'range', column, low, high });
+    }
+    const found = [...ranges.values()];
+    return found.find(({ low, high }) => high - low < Number.POSITIVE_INFINITY) ?? found[0];
   }
 
   #bytesOf(value: TypedExpression): Uint8Array | undefined {
@@ -202,6 +236,8 @@ function contextOf(tables: readonly TableSpec[], schema: LiveSchema): CompileCon
 function noSubquery(): never {
   throw new AssertionError('the dialect of subscriptions has no subqueries');
 }
+
+const everything = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
 
 function isGiven({ kind }: TypedExpression): boolean {
   return kind === 'constant' || kind === 'parameter';

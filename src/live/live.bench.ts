@@ -1,4 +1,5 @@
 import { LiveLab } from '../../test/live/live-lab.ts';
+import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { assert } from '../assert.ts';
 import { Random } from '../testing/random.ts';
 
@@ -19,14 +20,13 @@ export function benchmarks(scale: number): readonly Measure[] {
   const commits = Math.max(20, Math.round(50_000 * scale));
   return counts.flatMap((count) => [
     ...points(count, commits),
+    ...ranges(count, Math.ceil(commits / 5)),
     ...joins(count, Math.ceil(commits / 5)),
   ]);
 }
 
 function points(count: number, commits: number): Measure[] {
-  const lab = new LiveLab([
-    { name: 'item', columns: { id: u32, n: u32 }, indexes: ['unique:hash:id'] },
-  ]);
+  const lab = newLab([{ name: 'item', columns: { id: u32, n: u32 }, indexes: ['unique:hash:id'] }]);
   const before = heapBytes();
   const began = performance.now();
   for (let id = 0; id < count; id++) register(lab, `SELECT * FROM item WHERE id = ${id}`);
@@ -44,7 +44,7 @@ function points(count: number, commits: number): Measure[] {
 }
 
 function joins(count: number, commits: number): Measure[] {
-  const lab = new LiveLab([
+  const lab = newLab([
     { name: 'room', columns: { id: u32, n: u32 }, indexes: ['unique:hash:id'] },
     { name: 'member', columns: { room: u32, who: u32 }, indexes: ['btree:room', 'btree:who'] },
   ]);
@@ -60,6 +60,23 @@ function joins(count: number, commits: number): Measure[] {
   });
   const nanos = commitRows(lab, commits, count, 'room');
   return [{ name: `commit, ${count} joins of one room each`, unit: 'ns', value: nanos }];
+}
+
+function ranges(count: number, commits: number): Measure[] {
+  const lab = newLab([{ name: 'place', columns: { x: u32, y: u32 }, indexes: ['unique:hash:x'] }]);
+  for (let x = 0; x < count; x++) {
+    register(lab, `SELECT * FROM place WHERE x >= ${x} AND x < ${x + 1} AND y < 4000000000`);
+  }
+  lab.transact((transaction) => {
+    for (let x = 0; x < count; x++) lab.insert(transaction, 'place', x, 0);
+  });
+  const nanos = commitRows(lab, commits, count, 'place');
+  return [{ name: `commit, ${count} ranges of one place each`, unit: 'ns', value: nanos }];
+}
+
+/** More queries than a database would take. */
+function newLab(tables: readonly SampleTable[]): LiveLab {
+  return new LiveLab(tables, {}, Number.POSITIVE_INFINITY);
 }
 
 function register(lab: LiveLab, sql: string): void {

@@ -1,17 +1,19 @@
+import { present } from '../assert.ts';
 import type { Test } from '../sql/run/compile-context.ts';
 import type { RowShape } from '../store/row-shape.ts';
-import { frameOf, type LiveFragment, type Watcher } from './fragment.ts';
+import { frameOf, type LiveFragment, type WatchedValue, type Watcher } from './fragment.ts';
 import { type RowSet, rowCountOf, startOfRow } from './row-set.ts';
 import type { PickedChanges, SourceChanges, SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
+import { numberReaderOf, WatchedRanges } from './watch-ranges.ts';
 
 /** The changed rows that a fragment has to look at, by its relation. */
 export type FragmentHits = (PickedChanges | undefined)[];
 
 /**
  * Which fragments a changed row may concern: those that ask for one value of a column are found by
- * that value, so a commit costs by the fragments it concerns, however many there are. The others
- * see every changed row of their source.
+ * that value, and those that ask for a range of a column go by very fast, so a commit costs by the
+ * fragments it concerns, however many there are. The others see every changed row of their source.
  */
 export class WatchIndex {
   readonly #sources = new Map<SourceKey, SourceWatch>();
@@ -48,6 +50,7 @@ export class WatchIndex {
     const watch = this.#sources.get(source);
     if (watch === undefined) return;
     watch.findByValue(changes, shape, hits);
+    watch.findByRange(changes, shape, hits);
     const rowCount = rowCountOf(changes.inserts) + rowCountOf(changes.deletes);
     if (rowCount <= siftedRowsMax) watch.siftForAll(changes, hits);
     else watch.passToAll(changes, hits);
@@ -61,38 +64,66 @@ const frame = frameOf([]);
 class SourceWatch {
   readonly #all = new Set<Watcher>();
   /** By column, then by key of the value. One watcher is kept without a set: most are alone. */
-  readonly #columns = new Map<number, Map<number | string, Watcher | Set<Watcher>>>();
+  readonly #values = new Map<number, Map<number | string, Watcher | Set<Watcher>>>();
+  /** By column. */
+  readonly #ranges = new Map<number, WatchedRanges>();
 
   get isEmpty(): boolean {
-    return this.#all.size === 0 && this.#columns.size === 0;
+    return this.#all.size === 0 && this.#values.size === 0 && this.#ranges.size === 0;
   }
 
   add(watcher: Watcher): void {
-    const { value } = watcher.relation;
-    if (value === undefined) {
-      this.#all.add(watcher);
-      return;
+    const { watch } = watcher.relation;
+    switch (watch?.kind) {
+      case undefined:
+        this.#all.add(watcher);
+        return;
+      case 'value':
+        this.#addValue(watcher, watch);
+        return;
+      case 'range': {
+        const ranges = this.#ranges.get(watch.column) ?? new WatchedRanges();
+        this.#ranges.set(watch.column, ranges);
+        ranges.add(watcher, watch);
+        return;
+      }
     }
-    const values = this.#columns.get(value.column) ?? new Map<number | string, Watcher>();
-    this.#columns.set(value.column, values);
-    const known = values.get(value.key);
-    if (known === undefined) values.set(value.key, watcher);
-    else if (known instanceof Set) known.add(watcher);
-    else values.set(value.key, new Set([known, watcher]));
   }
 
   remove(watcher: Watcher): void {
-    const { value } = watcher.relation;
-    if (value === undefined) {
-      this.#all.delete(watcher);
-      return;
+    const { watch } = watcher.relation;
+    switch (watch?.kind) {
+      case undefined:
+        this.#all.delete(watcher);
+        return;
+      case 'value':
+        this.#removeValue(watcher, watch);
+        return;
+      case 'range': {
+        const ranges = this.#ranges.get(watch.column);
+        ranges?.remove(watcher);
+        if (ranges?.isEmpty === true) this.#ranges.delete(watch.column);
+        return;
+      }
     }
-    const values = this.#columns.get(value.column);
-    const known = values?.get(value.key);
+  }
+
+  #addValue(watcher: Watcher, { column, key }: WatchedValue): void {
+    const values = this.#values.get(column) ?? new Map<number | string, Watcher>();
+    this.#values.set(column, values);
+    const known = values.get(key);
+    if (known === undefined) values.set(key, watcher);
+    else if (known instanceof Set) known.add(watcher);
+    else values.set(key, new Set([known, watcher]));
+  }
+
+  #removeValue(watcher: Watcher, { column, key }: WatchedValue): void {
+    const values = this.#values.get(column);
+    const known = values?.get(key);
     if (values === undefined || known === undefined) return;
     if (known instanceof Set) known.delete(watcher);
-    if (known === watcher || (known instanceof Set && known.size === 0)) values.delete(value.key);
-    if (values.size === 0) this.#columns.delete(value.column);
+    if (known === watcher || (known instanceof Set && known.size === 0)) values.delete(key);
+    if (values.size === 0) this.#values.delete(column);
   }
 
   passToAll(changes: SourceChanges, hits: Map<LiveFragment, FragmentHits>): void {
@@ -112,15 +143,34 @@ class SourceWatch {
     }
   }
 
+  findByRange(
+    changes: SourceChanges,
+    shape: RowShape,
+    hits: Map<LiveFragment, FragmentHits>,
+  ): void {
+    for (const [column, ranges] of this.#ranges) {
+      const read = present(
+        numberReaderOf(present(shape.columnTypes[column], 'type of a column')),
+        'a column of whole numbers',
+      );
+      for (const list of ['inserts', 'deletes'] as const) {
+        const { data } = changes[list];
+        eachValue(changes[list], shape, column, (start, _end, row) => {
+          ranges.find(read(data, start), (watcher) => pick(hits, watcher, changes, list, row));
+        });
+      }
+    }
+  }
+
   findByValue(
     changes: SourceChanges,
     shape: RowShape,
     hits: Map<LiveFragment, FragmentHits>,
   ): void {
-    for (const [column, values] of this.#columns) {
+    for (const [column, values] of this.#values) {
       const find = (rows: RowSet, list: 'inserts' | 'deletes'): void => {
-        eachValue(rows, shape, column, (key, row) => {
-          const found = values.get(key);
+        eachValue(rows, shape, column, (start, end, row) => {
+          const found = values.get(watchKeyOf(rows.data, start, end));
           if (found === undefined) return;
           if (!(found instanceof Set)) pick(hits, found, changes, list, row);
           else for (const watcher of found) pick(hits, watcher, changes, list, row);
@@ -155,13 +205,13 @@ function eachValue(
   rows: RowSet,
   shape: RowShape,
   column: number,
-  visit: (key: number | string, row: number) => void,
+  visit: (start: number, end: number, row: number) => void,
 ): void {
   const count = rowCountOf(rows);
   const { data } = rows;
   for (let row = 0; row < count; row++) {
     const start = shape.startOf(data, startOfRow(rows, row), column);
-    visit(watchKeyOf(data, start, shape.skip(data, start, column)), row);
+    visit(start, shape.skip(data, start, column), row);
   }
 }
 

@@ -1,3 +1,4 @@
+import { limits } from '../../src/limits.ts';
 import { LiveQueries, type LiveQuery } from '../../src/live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../src/live/live-update.ts';
 import { RowsReader } from '../../src/live/read-rows.ts';
@@ -44,6 +45,7 @@ export class LiveLab {
   constructor(
     tables: readonly SampleTable[],
     filters: Readonly<Record<string, readonly string[]>> = {},
+    bytesMax: number = limits.liveQueryBytesMax,
   ) {
     const catalog = sampleCatalog(...tables);
     this.store = new Store(catalog);
@@ -54,7 +56,7 @@ export class LiveLab {
       views: new Map(),
       filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
     };
-    this.live = new LiveQueries({ schema: this.schema, now: () => this.millis });
+    this.live = new LiveQueries({ schema: this.schema, now: () => this.millis, bytesMax });
   }
 
   table(name: string): Table {
