@@ -29,7 +29,7 @@ export function lateTables(tables: LateTables, path = ''): object {
   const handle: Record<PropertyKey, any> = path === '' ? {} : { ...tables.live(path).handle };
   return new Proxy(handle, {
     get: (target, key) => {
-      if (typeof key === 'symbol' || key === 'then') return target[key];
+      if (typeof key === 'symbol' || unasked.has(key)) return target[key];
       const schema = tables.schema();
       if (schema === undefined) return target[key] ?? emptyIndex[key] ?? node(key);
       const table = schema.tables.get(path);
@@ -46,6 +46,9 @@ export function lateTables(tables: LateTables, path = ''): object {
     },
   });
 }
+
+/** What JavaScript itself looks for on any object: no name of a table. */
+const unasked: ReadonlySet<string> = new Set(['then', 'toJSON']);
 
 /** What an index answers as long as nothing is known. */
 const emptyIndex: Readonly<Record<string, () => unknown>> = {
@@ -77,8 +80,10 @@ export function lateCalls(call: CallByPath, path = ''): object {
   const nodes = new Map<string, unknown>();
   const run = (args: unknown, options: unknown) => call(path, args, options);
   return new Proxy(run, {
-    get: (_target, key) => {
-      if (typeof key === 'symbol' || key === 'then') return undefined;
+    get: (target, key) => {
+      if (typeof key === 'symbol' || unasked.has(key)) return undefined;
+      // A function is a function still; only at the root are these names of reducers.
+      if (path !== '' && ofFunctions.has(key)) return Reflect.get(target, key);
       if (key === 'result' && path !== '') return resultOf(run);
       let known = nodes.get(key);
       if (known === undefined) {
@@ -89,6 +94,8 @@ export function lateCalls(call: CallByPath, path = ''): object {
     },
   });
 }
+
+const ofFunctions: ReadonlySet<string> = new Set(['bind', 'call', 'apply']);
 
 /** A call that says how it went instead of throwing. */
 export function resultOf(run: (args: unknown, options: unknown) => Promise<unknown>) {

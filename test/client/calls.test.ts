@@ -136,6 +136,19 @@ describe('calls', () => {
     await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
   });
 
+  it('[client-sdk 12] hands out calls and tables that are ordinary values', async () => {
+    const { client, socket } = await liveRig();
+    expect(client.db.hero).toBe(client.db.hero);
+    expect(client.reducers.say).toBe(client.reducers.say);
+    expect(JSON.stringify([client.db])).toBe('[{}]');
+    const say = client.reducers.say.bind(undefined, { room: 'hall', text: 'hi' });
+    say().catch(() => {});
+    const { count } = client.db.hero;
+    await settled();
+    expect([socket.of('callReducer').length, count()]).toEqual([1, 0n]);
+    client.disconnect();
+  });
+
   it('[client-sdk 12] names the accessor that the database does not have', async () => {
     const { client } = await liveRig();
     const loose = client as unknown as {
