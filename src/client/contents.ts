@@ -87,6 +87,8 @@ export class Contents {
   /** Throws on rows that cannot be read; the contents are of no use then. */
   apply(changes: readonly SetChange[]): Difference {
     const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
+    // A set without rows is a set all the same.
+    for (const { querySetId } of changes) this.#membership(querySetId);
     // All deletes first: then an insert of a row that is there is either new or another copy.
     for (const { querySetId, rows, change } of this.#parts(changes)) {
       if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, work);
@@ -206,12 +208,17 @@ export class Contents {
     });
   }
 
-  #membersOf(querySetId: number, rows: TableRows): Map<Entry, number> {
+  #membership(querySetId: number): Membership {
     let membership = this.#sets.get(querySetId);
     if (membership === undefined) {
       membership = new Map();
       this.#sets.set(querySetId, membership);
     }
+    return membership;
+  }
+
+  #membersOf(querySetId: number, rows: TableRows): Map<Entry, number> {
+    const membership = this.#membership(querySetId);
     let entries = membership.get(rows);
     if (entries === undefined) {
       entries = new Map();

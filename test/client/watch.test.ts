@@ -39,6 +39,21 @@ describe('watched queries', () => {
     expect(client.watch((q) => q.hero.where((h) => h.id.eq(1)))).not.toBe(odd);
   });
 
+  it('[client-sdk 16] without rows are fresh again after a loss, too', async () => {
+    const rig = await liveRig();
+    const watched = rig.client.watch('SELECT * FROM hero');
+    watched.subscribe(() => {});
+    await settled();
+    await rig.socket.apply(0);
+    await rig.socket.drop();
+    expect(watched.get()).toEqual({ rows: [], isReady: true, isStale: true });
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await rig.socket.apply(0);
+    expect(watched.get()).toEqual({ rows: [], isReady: true, isStale: false });
+  });
+
   it('[client-sdk 16] say what the server refuses, and try again for the next listener', async () => {
     const { client, socket } = await liveRig();
     const watched = client.watch('SELECT * FROM sword');
