@@ -6,7 +6,7 @@ import type { QueryRows } from '../../live/live-update.ts';
 import { PreparedQuery } from '../../live/prepared-query.ts';
 import { joinedRows, RowsReader } from '../../live/read-rows.ts';
 import { rightsOf } from '../../sql/check/visibility.ts';
-import { invalid, SqlFailure } from '../../sql/failure.ts';
+import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
   Caller,
@@ -165,7 +165,7 @@ class NewSet {
     if (ids.length === 0) return;
     prepareViews(this.#core, ids, this.#identity, this.#nowMicros);
     if (this.#core.views.hold(ids, this.#identity)) return;
-    throw invalid(`The database keeps ${limits.viewInstancesMax} results of views already`);
+    throw overBudget('The database keeps as many results of views for subscribers as it may');
   }
 
   #read(prepared: readonly PreparedQuery[]): QueryRows['fragments'][] {

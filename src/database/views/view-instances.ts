@@ -56,6 +56,8 @@ export class ViewInstances {
   #program: ViewProgram;
   #open: OpenChange | undefined;
   #bytes = 0;
+  /** Of those that are held. */
+  #heldBytes = 0;
   #lastNumber = 0;
 
   constructor(options: ViewOptions) {
@@ -95,14 +97,16 @@ export class ViewInstances {
    * often. False, and nothing is held, when that would be too many.
    */
   hold(viewIds: Iterable<number>, caller: bigint): boolean {
-    const { instancesMax = limits.viewInstancesMax } = this.#options;
+    const { instancesMax = limits.viewInstancesMax, bytesMax = limits.viewBytesMax } =
+      this.#options;
     const wanted = [...viewIds].map((id) => present(this.#instanceOf(id, caller), 'an instance'));
-    const added = new Set(wanted.filter(({ holdCount }) => holdCount === 0)).size;
-    if (this.#instances.size - this.#unheld.size + added > instancesMax) return false;
-    for (const instance of wanted) {
-      instance.holdCount += 1;
-      this.#unheld.delete(instance.key);
-    }
+    const added = new Set(wanted.filter(({ holdCount }) => holdCount === 0));
+    const addedBytes = [...added].reduce((sum, { bytes }) => sum + bytes, 0);
+    if (this.#instances.size - this.#unheld.size + added.size > instancesMax) return false;
+    if (added.size > 0 && this.#heldBytes + addedBytes > bytesMax) return false;
+    for (const instance of wanted) instance.holdCount += 1;
+    for (const { key } of added) this.#unheld.delete(key);
+    this.#heldBytes += addedBytes;
     return true;
   }
 
@@ -116,6 +120,7 @@ export class ViewInstances {
       if (instance.holdCount > 0) continue;
       instance.usedMicros = nowMicros;
       this.#unheld.set(instance.key, instance);
+      this.#heldBytes -= instance.bytes;
     }
     this.#keepWithin(0);
   }
@@ -272,6 +277,7 @@ export class ViewInstances {
     instance.reads = reads;
     const bytes = instanceBytes(instance);
     this.#bytes += bytes - instance.bytes;
+    if (instance.holdCount > 0) this.#heldBytes += bytes - instance.bytes;
     instance.bytes = bytes;
   }
 
@@ -302,6 +308,7 @@ export class ViewInstances {
   #drop(instance: ViewInstance): void {
     if (!this.#instances.delete(instance.key)) return;
     this.#unheld.delete(instance.key);
+    if (instance.holdCount > 0) this.#heldBytes -= instance.bytes;
     this.#dependents.remove(instance, instance.reads);
     this.#bytes -= instance.bytes;
   }

@@ -4,6 +4,9 @@ import { CoreUnderTest, ownerIdentity } from '../../../test/support/core-under-t
 import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
 import type { ProgramSource } from '../program.ts';
+import { noProgress } from '../progress.ts';
+import { viewProgramOf } from './served-views.ts';
+import { ViewInstances } from './view-instances.ts';
 
 const folder = fileURLToPath(new URL('../../../test/fixtures/modules/views', import.meta.url));
 let program: ProgramSource;
@@ -384,5 +387,56 @@ describe('an update of the program', () => {
     expect(() => database.rows('totals')).toThrow('fatal error');
     expect(database.rows('everyone')).toEqual([first, second]);
     expect(database.rows('my_heroes', ownerIdentity)).toEqual([]);
+  });
+});
+
+describe('results that are held', () => {
+  const viewIds = (...names: string[]) => names.map((name) => database.viewId(name));
+
+  it('stay until they are released as often, beyond all limits of others', () => {
+    const { views } = database.core;
+    const held = viewIds('my_heroes', 'everyone');
+    database.rows('my_heroes', 0xa1n);
+    const table = database.table('everyone', 0xa1n);
+    expect(views.hold(held, 0xa1n)).toBe(true);
+    expect(views.hold(held, 0xa1n)).toBe(true);
+    database.clock.advance(2 * limits.viewIdleMillisMax);
+    database.run('put', 3, 0xa1n, 1, 1);
+    views.release(held, 0xa1n, database.clock.nowMicros());
+    database.clock.advance(2 * limits.viewIdleMillisMax);
+    database.run('put', 4, 0xa1n, 1, 1);
+    expect(views.count).toBe(2);
+    expect(database.table('everyone')).toBe(table);
+    expect(database.rows('everyone')).toHaveLength(4);
+    views.release(held, 0xa1n, database.clock.nowMicros());
+    database.clock.advance(2 * limits.viewIdleMillisMax);
+    database.run('put', 5, 0xa1n, 1, 1);
+    expect(views.count).toBe(0);
+  });
+
+  it('are bounded in number and memory', () => {
+    const { core } = database;
+    const { runner, definition, sql } = core.program;
+    const options = {
+      store: core.store,
+      report: core.report,
+      progress: noProgress,
+      program: viewProgramOf(runner, definition, sql),
+      runQuery: () => ({ kind: 'invalid', message: 'not asked' }) as const,
+    };
+    const [everyone = 0, one = 0] = viewIds('everyone', 'hero_one');
+    const few = new ViewInstances({ ...options, instancesMax: 1 });
+    const small = new ViewInstances({ ...options, bytesMax: 35_000 });
+    for (const views of [few, small]) {
+      expect(views.prepare([everyone, one], 1n, 1n)).toBe(undefined);
+      expect(views.hold([everyone, one], 1n)).toBe(false);
+      expect(views.hold([everyone], 1n)).toBe(true);
+      expect(views.hold([everyone], 1n)).toBe(true);
+      expect(views.hold([one], 1n)).toBe(false);
+      views.release([everyone], 1n, 2n);
+      views.release([everyone], 1n, 2n);
+      expect(views.prepare([one], 1n, 2n)).toBe(undefined);
+      expect(views.hold([one], 1n)).toBe(true);
+    }
   });
 });
