@@ -157,6 +157,8 @@ export const limits = {
   querySetCharactersMax: 2 ** 20,
   /** Wall-clock time of one commit's live queries after which none of them reads a whole table. */
   liveScanMillisMax: 1_000,
+  /** First rows handed out again in one turn; each copy of them goes to another thread. */
+  sharedRowsBytesMax: 16 * mebibyte,
   /** Memory of the different queries that one database watches at once, about. */
   liveQueryBytesMax: 160 * mebibyte,
   /** Messages that one frame of the server holds, and bytes beyond which it takes no more. */
@@ -175,6 +177,8 @@ export const limits = {
   socketMessagesOutMax: 16_384,
   /** Bytes of such messages: two of the largest answers fit. */
   socketBytesOutMax: 512 * mebibyte,
+  /** The same for all clients of the service together; the one with the most is given up. */
+  socketsBytesOutMax: 1024 * mebibyte,
   /** Bytes from which on the body of a message is compressed, for clients that ask for it. */
   socketCompressBytesMin: kibibyte + 1,
   /** Time between two pings, and after which a silent client is dropped. */
@@ -195,6 +199,7 @@ assert(
   'what our client packs must be let in',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
+assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');
 assert(
   limits.socketBytesOutMax >= 2 * limits.sqlResultBytesMax,
   'two of the largest answers must fit what waits for a client',

@@ -1,3 +1,4 @@
+import { limits } from '../../limits.ts';
 import { executingText, LiveQueries, type LiveQuery } from '../../live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../live/live-update.ts';
 import type { RowSet } from '../../live/row-set.ts';
@@ -34,6 +35,7 @@ export class LiveFeed {
   #commits: LiveCommit[] = [];
   /** First rows read in this turn, by key of the query: many subscribe at once after a restart. */
   readonly #rows = new Map<string, RowsOfCommit>();
+  #sharedBytes = 0;
   #ticket = 0;
   #resultsBefore = 0;
 
@@ -81,7 +83,11 @@ export class LiveFeed {
   /** The rows of a query now; `read` is asked when nobody has read them since the last commit. */
   rowsOf(key: string, offset: CommitOffset, read: () => readonly RowSet[]): readonly RowSet[] {
     const known = this.#rows.get(key);
-    if (known?.offset === offset) return known.rows;
+    if (known?.offset === offset) {
+      this.#sharedBytes += known.rows.reduce((sum, { data }) => sum + data.length, 0);
+      // Beyond, the time of reading is what ends the turn.
+      if (this.#sharedBytes <= limits.sharedRowsBytesMax) return known.rows;
+    }
     const rows = read();
     this.#rows.set(key, { offset, rows });
     return rows;
@@ -90,6 +96,7 @@ export class LiveFeed {
   /** The commits since the last call; the turn is over. */
   takeCommits(): readonly LiveCommit[] {
     this.#rows.clear();
+    this.#sharedBytes = 0;
     const commits = this.#commits;
     if (commits.length > 0) this.#commits = [];
     return commits;

@@ -105,6 +105,18 @@ describe('subscribing', () => {
     expect(owner.subscribe(1, 'SELECT * FROM hero WHERE id >= 0')).toEqual([[first, second]]);
   });
 
+  it('reads the rows of a query once for all who ask between two commits', () => {
+    const all = 'SELECT * FROM hero';
+    const [one, two] = [clients.connect(ada), clients.connect(bob)];
+    expect(one.subscribe(1, all)).toEqual([[first, second]]);
+    expect(two.subscribe(1, all)).toEqual([[first, second]]);
+    database.run('remove', 1);
+    expect(one.subscribe(2, all)).toEqual([[second]]);
+    clients.take();
+    expect(two.subscribe(2, all, 'SELECT * FROM my_heroes')).toEqual([[second], [second]]);
+    expect(one.subscribe(3, 'SELECT * FROM my_heroes')).toEqual([[]]);
+  });
+
   it('[subscriptions 7] gives up what it held when the connection goes', () => {
     const client = clients.connect(ada);
     client.subscribe(1, 'SELECT * FROM hero', 'SELECT * FROM my_heroes');
