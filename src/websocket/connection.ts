@@ -1,6 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { LiveConnection, LiveEnd, LiveEvent, LiveSink } from '../host/live-connection.ts';
 import { DecodeError } from '../values/binary-reader.ts';
+import type { Backlog } from './backlog.ts';
 import type { Dialect } from './dialect.ts';
 import { Intake } from './intake.ts';
 import type { SendQueue } from './send-queue.ts';
@@ -12,6 +13,9 @@ export interface ConnectionOwner {
   /** It has messages to write; `flush` is called before the process waits for anything else. */
   hasMessages(connection: Connection): void;
   gone(connection: Connection): void;
+  /** So much waits for all connections together that one of them has to be given up. */
+  relieve(): void;
+  readonly backlog: Backlog;
   /** Counts what goes in and out. */
   readonly traffic: Traffic;
 }
@@ -118,13 +122,13 @@ export class Connection implements LiveSink, SocketEvents {
       for (const request of requests) live.send(request);
       for (const message of messages) {
         owner.traffic.messagesOut += 1;
-        owner.traffic.bytesOut += message.body.length;
+        owner.traffic.bytesOut += message.byteCount;
         if (queue.push(message)) continue;
-        owner.traffic.dropped += 1;
-        this.#drop();
+        this.giveUp();
         return;
       }
     }
+    if (owner.backlog.isOver) owner.relieve();
     this.#intake.settle(live.unanswered);
     this.#regulate();
     owner.hasMessages(this);
@@ -136,8 +140,7 @@ export class Connection implements LiveSink, SocketEvents {
         this.#drop();
         return;
       case 'slow':
-        this.#parts.owner.traffic.dropped += 1;
-        this.#drop();
+        this.giveUp();
         return;
       case 'database':
         this.#closeWith(1001, 'module exited');
@@ -145,6 +148,13 @@ export class Connection implements LiveSink, SocketEvents {
       default:
         unreachable(reason);
     }
+  }
+
+  /** Too much waits for the client: it is dropped, and counted. */
+  giveUp(): void {
+    if (this.#state.kind === 'gone') return;
+    this.#parts.owner.traffic.dropped += 1;
+    this.#drop();
   }
 
   /** Writes what was delivered since the last time. */
@@ -234,6 +244,7 @@ export class Connection implements LiveSink, SocketEvents {
   #leave(): void {
     if (this.#state.kind === 'gone') return;
     this.#state = { kind: 'gone' };
+    this.#parts.queue.abandon();
     this.#parts.live.close();
     this.#parts.owner.gone(this);
   }

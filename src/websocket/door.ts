@@ -8,9 +8,10 @@ import type { LiveConnection } from '../host/live-connection.ts';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Admitted, admit, statusOf } from './admission.ts';
+import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
 import type { Dialect } from './dialect.ts';
-import { SendQueue } from './send-queue.ts';
+import { forgetJoined, SendQueue } from './send-queue.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
 import { v1Dialect } from './v1.ts';
@@ -52,6 +53,7 @@ export class WebSocketDoor {
     bytesOut: 0,
     dropped: 0,
   };
+  readonly #backlog = new Backlog(limits.socketsBytesOutMax);
   #toFlush = new Set<Connection>();
   #isFlushing = false;
   #timer: NodeJS.Timeout | undefined;
@@ -62,6 +64,8 @@ export class WebSocketDoor {
     this.#limits = completeSocketLimits(options.limits);
     this.#owner = {
       traffic: this.#traffic,
+      backlog: this.#backlog,
+      relieve: () => this.#relieve(),
       hasMessages: (connection) => this.#flushSoon(connection),
       gone: (connection) => {
         this.#connections.delete(connection);
@@ -86,12 +90,9 @@ export class WebSocketDoor {
 
   statistics(): SocketStatistics {
     let queuedMessages = 0;
-    let queuedBytes = 0;
-    for (const connection of this.#connections) {
-      queuedMessages += connection.queuedMessages;
-      queuedBytes += connection.queuedBytes;
-    }
+    for (const connection of this.#connections) queuedMessages += connection.queuedMessages;
     const connections = this.#connections.size;
+    const queuedBytes = this.#backlog.byteCount;
     return { connections, queuedMessages, queuedBytes, ...this.#traffic };
   }
 
@@ -163,6 +164,7 @@ export class WebSocketDoor {
       packs: protocol === 'v3.bsatn.spacetimedb',
       messagesMax: this.#limits.messagesOutMax,
       bytesMax: this.#limits.bytesOutMax,
+      backlog: this.#backlog,
     });
     const dialect = dialectOf(admitted);
     const parts = { socket, live, dialect, queue, limits: this.#limits, owner: this.#owner };
@@ -184,6 +186,19 @@ export class WebSocketDoor {
     return timer.unref();
   }
 
+  /** Gives up the connections that most waits for, until the rest is bearable. */
+  #relieve(): void {
+    while (this.#backlog.isOver) {
+      let slowest: Connection | undefined;
+      for (const connection of this.#connections) {
+        const isSlower = slowest === undefined || connection.queuedBytes > slowest.queuedBytes;
+        if (isSlower) slowest = connection;
+      }
+      if (slowest === undefined) return;
+      slowest.giveUp();
+    }
+  }
+
   #flushSoon(connection: Connection): void {
     this.#toFlush.add(connection);
     if (this.#isFlushing) return;
@@ -193,6 +208,7 @@ export class WebSocketDoor {
       const connections = this.#toFlush;
       this.#toFlush = new Set();
       for (const one of connections) one.flush();
+      forgetJoined();
     });
   }
 }

@@ -9,29 +9,34 @@
  */
 export type Opcode = 'text' | 'binary';
 
-/** Bodies up to this size are copied behind their header; larger ones are a chunk of their own. */
+/** Bodies up to this size are copied behind their header; larger ones are chunks of their own. */
 const copiedBytesMax = 16_384;
 
 /**
- * The chunks of one frame whose payload is `tag`, where there is one, and `body`. The body is not
- * copied when it is large, so it must not change any more.
+ * The chunks of one frame whose payload is `tag`, where there is one, and the parts of a body one
+ * after another. Large parts are not copied, so they must not change any more.
  */
 export function frameChunks(
   opcode: Opcode,
   tag: number | undefined,
-  body: Uint8Array,
+  parts: readonly Uint8Array[],
 ): readonly Uint8Array[] {
-  const headLength = tag === undefined ? 0 : 1;
-  const payloadLength = headLength + body.length;
+  const bodyLength = parts.reduce((sum, part) => sum + part.length, 0);
+  const tagLength = tag === undefined ? 0 : 1;
+  const payloadLength = tagLength + bodyLength;
   const lengthBytes = payloadLength < 126 ? 0 : payloadLength < 65_536 ? 2 : 8;
-  const start = 2 + lengthBytes + headLength;
-  const isCopied = body.length <= copiedBytesMax;
-  const frame = new Uint8Array(isCopied ? start + body.length : start);
+  const start = 2 + lengthBytes + tagLength;
+  const isCopied = bodyLength <= copiedBytesMax;
+  const frame = new Uint8Array(isCopied ? start + bodyLength : start);
   frame[0] = opcode === 'text' ? 0x81 : 0x82;
   writeLength(frame, payloadLength, lengthBytes);
   if (tag !== undefined) frame[start - 1] = tag;
-  if (!isCopied) return [frame, body];
-  frame.set(body, start);
+  if (!isCopied) return [frame, ...parts];
+  let at = start;
+  for (const part of parts) {
+    frame.set(part, at);
+    at += part.length;
+  }
   return [frame];
 }
 

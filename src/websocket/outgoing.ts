@@ -13,12 +13,20 @@ export interface Packing {
  * made once, and its body compressed once.
  */
 export class Outgoing {
-  readonly body: Uint8Array;
+  /** The encoding, in pieces: what was large is not copied. */
+  readonly #parts: readonly Uint8Array[];
+  readonly byteCount: number;
   #frame: readonly Uint8Array[] | undefined;
   readonly #compressed = new Map<Compression, Promise<readonly Uint8Array[]>>();
 
-  constructor(body: Uint8Array) {
-    this.body = body;
+  constructor(...parts: readonly Uint8Array[]) {
+    this.#parts = parts;
+    this.byteCount = parts.reduce((sum, part) => sum + part.length, 0);
+  }
+
+  /** One message after another, without anything between. */
+  static joined(messages: readonly Outgoing[]): Outgoing {
+    return new Outgoing(Buffer.concat(messages.flatMap((message) => message.#parts)));
   }
 
   /** The frame of this message alone, not compressed. */
@@ -26,7 +34,7 @@ export class Outgoing {
     this.#frame ??= frameChunks(
       opcode,
       opcode === 'text' ? undefined : compressionTags.none,
-      this.body,
+      this.#parts,
     );
     return this.#frame;
   }
@@ -35,14 +43,17 @@ export class Outgoing {
   compressedFrame(compression: Exclude<Compression, 'none'>): Promise<readonly Uint8Array[]> {
     const known = this.#compressed.get(compression);
     if (known !== undefined) return known;
-    const frame = compressed(compression, this.body).then((body) =>
-      frameChunks('binary', compressionTags[compression], body),
+    const [first = noBytes, ...others] = this.#parts;
+    const body = others.length === 0 ? first : Buffer.concat(this.#parts);
+    const frame = compressed(compression, body).then((packed) =>
+      frameChunks('binary', compressionTags[compression], [packed]),
     );
     this.#compressed.set(compression, frame);
     return frame;
   }
 }
 
+const noBytes = new Uint8Array(0);
 const brotliFast: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } };
 const gzipFast = { level: 1 };
 

@@ -1,4 +1,6 @@
 import { limits } from '../limits.ts';
+import type { Backlog } from './backlog.ts';
+import { LastJoin } from './last-join.ts';
 import { Outgoing, type Packing } from './outgoing.ts';
 import type { Socket } from './socket.ts';
 
@@ -7,6 +9,8 @@ export interface SendQueueOptions extends Packing {
   readonly packs: boolean;
   readonly messagesMax: number;
   readonly bytesMax: number;
+  /** Shared by all sockets of the door. */
+  readonly backlog: Backlog;
 }
 
 /** Frames that are ready, or will be. */
@@ -33,7 +37,7 @@ export class SendQueue {
   #slots: Slot[] = [];
   #messageCount = 0;
   #byteCount = 0;
-  readonly #whenEmpty: (() => void)[] = [];
+  #isAbandoned = false;
 
   constructor(socket: Socket, options: SendQueueOptions) {
     this.#socket = socket;
@@ -51,10 +55,12 @@ export class SendQueue {
 
   /** Returns false when too much waits. The message leaves with the next `flush`. */
   push(message: Outgoing): boolean {
+    if (this.#isAbandoned) return true;
     this.#messages.push(message);
     this.#messageCount += 1;
-    this.#byteCount += message.body.length;
-    const { messagesMax, bytesMax } = this.#options;
+    this.#byteCount += message.byteCount;
+    const { messagesMax, bytesMax, backlog } = this.#options;
+    backlog.add(message.byteCount);
     return this.#messageCount <= messagesMax && this.#byteCount <= bytesMax;
   }
 
@@ -69,16 +75,19 @@ export class SendQueue {
     return groups.length;
   }
 
-  /** Resolves when the system has all. */
-  async empty(): Promise<void> {
-    if (this.#messageCount === 0) return;
-    await new Promise<void>((resolve) => this.#whenEmpty.push(resolve));
+  /** Lets go of what waits: the socket is gone. */
+  abandon(): void {
+    if (this.#isAbandoned) return;
+    this.#isAbandoned = true;
+    this.#options.backlog.remove(this.#byteCount);
+    this.#messages = [];
+    this.#slots = [];
   }
 
   #slotOf(group: readonly Outgoing[]): Slot {
     const message = joined(group);
     const { opcode, compression } = this.#options;
-    const byteCount = message.body.length;
+    const byteCount = message.byteCount;
     const slot: Slot = { chunks: undefined, messageCount: group.length, byteCount };
     if (compression === 'none' || byteCount < limits.socketCompressBytesMin) {
       slot.chunks = message.frame(opcode);
@@ -108,14 +117,15 @@ export class SendQueue {
     }
     if (count === 0) return;
     this.#slots = slots.slice(count);
-    this.#socket.write(chunks, () => this.#written(messageCount, byteCount));
+    const isSmall = chunks.length > 1 && byteCount <= joinedBytesMax;
+    const whole = isSmall ? [joinedChunks.of(chunks)] : chunks;
+    this.#socket.write(whole, () => this.#written(messageCount, byteCount));
   }
 
   #written(messageCount: number, byteCount: number): void {
     this.#messageCount -= messageCount;
     this.#byteCount -= byteCount;
-    if (this.#messageCount > 0) return;
-    for (const resolve of this.#whenEmpty.splice(0)) resolve();
+    if (!this.#isAbandoned) this.#options.backlog.remove(byteCount);
   }
 }
 
@@ -127,14 +137,14 @@ function grouped(messages: readonly Outgoing[]): Outgoing[][] {
   for (const message of messages) {
     const isFull =
       group.length === limits.serverFrameMessagesMax ||
-      byteCount + message.body.length > limits.serverFrameBytesTarget;
+      byteCount + message.byteCount > limits.serverFrameBytesTarget;
     if (isFull && group.length > 0) {
       groups.push(group);
       group = [];
       byteCount = 0;
     }
     group.push(message);
-    byteCount += message.body.length;
+    byteCount += message.byteCount;
   }
   groups.push(group);
   return groups;
@@ -143,6 +153,17 @@ function grouped(messages: readonly Outgoing[]): Outgoing[][] {
 /** One message after another, without anything between. */
 function joined(group: readonly Outgoing[]): Outgoing {
   const [first] = group;
-  if (first !== undefined && group.length === 1) return first;
-  return new Outgoing(Buffer.concat(group.map(({ body }) => body)));
+  return first !== undefined && group.length === 1 ? first : joinedMessages.of(group);
+}
+
+const joinedMessages = new LastJoin((group: readonly Outgoing[]) => Outgoing.joined(group));
+
+/** Up to this size, several chunks are written as one, which costs less. */
+const joinedBytesMax = 65_536;
+const joinedChunks = new LastJoin((chunks: readonly Uint8Array[]) => Buffer.concat(chunks));
+
+/** Called when all sockets were written to: what they shared is not kept. */
+export function forgetJoined(): void {
+  joinedMessages.forget();
+  joinedChunks.forget();
 }

@@ -92,15 +92,13 @@ export class UpgradedSocket implements Socket {
   write(chunks: readonly Uint8Array[], written: () => void): void {
     const stream = this.#stream;
     if (!stream.writable) return;
-    if (chunks.length > 1) {
-      stream.cork();
-      process.nextTick(() => stream.uncork());
-    }
     const last = chunks.length - 1;
+    if (last > 0) stream.cork();
     for (const [at, chunk] of chunks.entries()) {
       if (at === last) stream.write(chunk, written);
       else stream.write(chunk);
     }
+    if (last > 0) stream.uncork();
   }
 
   ping(): void {

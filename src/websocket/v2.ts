@@ -13,7 +13,6 @@ import { type ClientMessage, decodeClientMessage } from '../protocol/v2/client-m
 import {
   encodeServerMessage,
   encodeTableUpdateRows,
-  type OutgoingMessage,
   type QuerySetUpdate,
   type ReducerOutcome,
   type TableUpdate,
@@ -24,6 +23,7 @@ import { BinaryWriter } from '../values/binary-writer.ts';
 import { callErrorText } from './call-error-text.ts';
 import { type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
 import { Outgoing } from './outgoing.ts';
+import { encodedMessage, type PlainMessage } from './v2-rows.ts';
 
 /** Versions 2 and 3, whose messages are the same. */
 export class V2 implements Dialect {
@@ -50,10 +50,10 @@ export class V2 implements Dialect {
     if (event.kind === 'updated') return { messages: [updateMessage(event)], requests: [] };
     const message = this.#messageOf(event);
     if (message === undefined) return nothingTold;
-    return { messages: [new Outgoing(encodeServerMessage(message))], requests: [] };
+    return { messages: [encodedMessage(message)], requests: [] };
   }
 
-  #messageOf(event: Exclude<LiveEvent, UpdatedEvent>): OutgoingMessage | undefined {
+  #messageOf(event: Exclude<LiveEvent, UpdatedEvent>): PlainMessage | undefined {
     switch (event.kind) {
       case 'connected':
         return { kind: 'initialConnection', ...this.#person };
@@ -163,7 +163,7 @@ function tablesOf(queries: readonly QueryRows[]) {
   return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));
 }
 
-function reducerResult({ request, timestampMicros, outcome, sets }: CalledEvent): OutgoingMessage {
+function reducerResult({ request, timestampMicros, outcome, sets }: CalledEvent): PlainMessage {
   return {
     kind: 'reducerResult',
     requestId: request.requestId,
@@ -181,7 +181,7 @@ function outcomeOf(outcome: CallOutcome, sets: readonly SetUpdate[]): ReducerOut
   return { kind: 'internalError', message: callErrorText(error) };
 }
 
-function refusedMessage(request: LiveRequest, message: string): OutgoingMessage {
+function refusedMessage(request: LiveRequest, message: string): PlainMessage {
   const { requestId } = request;
   switch (request.kind) {
     case 'call': {
@@ -202,11 +202,11 @@ function refusedMessage(request: LiveRequest, message: string): OutgoingMessage 
   }
 }
 
-function failedQuery(requestId: number, error: string): OutgoingMessage {
+function failedQuery(requestId: number, error: string): PlainMessage {
   return { kind: 'oneOffQueryResult', requestId, result: { kind: 'err', error } };
 }
 
-function failedProcedure(requestId: number, message: string): OutgoingMessage {
+function failedProcedure(requestId: number, message: string): PlainMessage {
   const status = { kind: 'internalError', message } as const;
   return { kind: 'procedureResult', status, timestamp: 0n, durationMicros: 0n, requestId };
 }
