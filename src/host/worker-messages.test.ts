@@ -167,6 +167,20 @@ describe('the outcomes of a turn', () => {
     expect(decodeTurn(moved)).toEqual(turn());
   });
 
+  it('carry rows that several have once', () => {
+    const many = manyRows();
+    const query = { query: 1, table: 't', tableId: 9, isEvent: false, fragments: [many] };
+    const outcome = { kind: 'applied', offset, queries: [query, query], micros: 0 } as const;
+    const results = [1, 2].map((ticket) => {
+      return { ticket, reply: { kind: 'subscribed', outcome } as const };
+    });
+    const expected = structuredClone(results);
+    const batch = encodeTurn({ results, commits: [], write: 1, offset });
+    expect(batch.blobs).toHaveLength(1);
+    const moved = structuredClone(batch, { transfer: buffersOf(batch) });
+    expect(decodeTurn(moved).results).toEqual(expected);
+  });
+
   it('keep the buffers that rows are a part of', () => {
     const rows = new Uint8Array(10_000).subarray(0, 5_000);
     const reply = { kind: 'queried', outcome: { ...result, rows } } as const;

@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts';
+import { assert, present } from '../assert.ts';
 import type { LiveCommit } from '../database/turn.ts';
 import type { LiveUpdate, QueryRows, RowChanges } from '../live/live-update.ts';
 import type { RowSet } from '../live/row-set.ts';
@@ -11,7 +11,9 @@ import type { BinaryWriter } from '../values/binary-writer.ts';
  *
  * ```
  * rows:    rowBytes u32, 0 = of several sizes, then their count u32 and that many starts u32
- *          isBlob bool · byte count u32 · bytes                  or the bytes go beside the buffer
+ *          0 u8 · byte count u32 · bytes                         small ones
+ *          1 u8                                                  they go beside the buffer
+ *          2 u8 · number u32                                     the same as those that did before
  * table:   number u32 among the turn's tables; a new number is followed by name string · id u32
  * query:   query f64 · table · isEvent bool · count u32 · rows …
  * update:  query f64 · table · count u32, each: kind u8 · inserts, deletes  or  kind u8 · events
@@ -28,6 +30,8 @@ export class RowsEncoder {
   readonly #writer: BinaryWriter;
   readonly #blobs: Uint8Array[];
   readonly #tables = new Map<string, number>();
+  /** Rows that go beside the buffer, by their bytes; several queries may have the same. */
+  readonly #beside = new Map<Uint8Array, number>();
   readonly #moved = new Set<ArrayBufferLike>();
 
   constructor(writer: BinaryWriter, blobs: Uint8Array[]) {
@@ -106,10 +110,21 @@ export class RowsEncoder {
   }
 
   #data(data: Uint8Array): void {
-    const isBlob = data.length >= blobBytesMin;
-    this.#writer.bool(isBlob);
-    if (isBlob) this.#blobs.push(this.#ownBuffer(data));
-    else this.#writer.bytes(data);
+    const writer = this.#writer;
+    if (data.length < blobBytesMin) {
+      writer.u8(0);
+      writer.bytes(data);
+      return;
+    }
+    const known = this.#beside.get(data);
+    if (known !== undefined) {
+      writer.u8(2);
+      writer.u32(known);
+      return;
+    }
+    writer.u8(1);
+    this.#beside.set(data, this.#beside.size);
+    this.#blobs.push(this.#ownBuffer(data));
   }
 
   /** A buffer is handed over whole and once, so a view of part of one is copied. */
@@ -126,6 +141,7 @@ export class RowsDecoder {
   readonly #reader: BinaryReader;
   readonly #takeBlob: () => Uint8Array;
   readonly #tables: { readonly table: string; readonly tableId: number }[] = [];
+  readonly #beside: Uint8Array[] = [];
 
   constructor(reader: BinaryReader, takeBlob: () => Uint8Array) {
     this.#reader = reader;
@@ -194,7 +210,13 @@ export class RowsDecoder {
 
   #data(): Uint8Array {
     const reader = this.#reader;
-    if (reader.bool()) return this.#takeBlob();
+    const kind = reader.u8();
+    if (kind === 1) {
+      const data = this.#takeBlob();
+      this.#beside.push(data);
+      return data;
+    }
+    if (kind === 2) return present(this.#beside[reader.u32()], 'rows that came before');
     const byteCount = reader.u32();
     const at = reader.claim(byteCount, 'rows');
     const { buffer, byteOffset } = reader.source;
