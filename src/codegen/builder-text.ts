@@ -106,7 +106,7 @@ function isCircular(type: AlgebraicType, { plan, typesPath }: BuilderPlace): boo
 }
 
 function circularType(type: AlgebraicType, { file, plan }: BuilderPlace): string {
-  return `${file.libraryType('TypeBuilder')}<${valueTypeText(type, { file, plan })}, any, any>`;
+  return `${file.libraryType('TypeBuilder')}<${valueTypeText(type, { file, plan })}, any>`;
 }
 
 /** Refs that have a name, here or behind refs that have none. */

@@ -1,6 +1,13 @@
 import type { BindingPlan, PlannedTable } from './binding-plan.ts';
 import { quoted } from './names.ts';
-import { entryText, type ImportStyle, listText, objectText, SourceFile } from './source-file.ts';
+import {
+  entryText,
+  type ImportStyle,
+  indent,
+  listText,
+  objectText,
+  SourceFile,
+} from './source-file.ts';
 
 /** What clients ask for before they take bindings: the line of versions that these are made for. */
 const compatibleVersion = '2.10.1';
@@ -71,14 +78,21 @@ function addDescriptions(file: SourceFile, plan: BindingPlan): void {
 }
 
 function tableText(file: SourceFile, table: PlannedTable): string {
-  const indexes = table.indexes.map(({ accessor, name, columns }) => {
-    const list = listText(columns.map(quoted));
-    const named = `accessor: ${quoted(accessor)}, name: ${quoted(name)}`;
-    return `{ ${named}, algorithm: 'btree', columns: ${list} }`;
-  });
-  const constraints = table.constraints.map(({ name, columns }) => {
-    return `{ name: ${quoted(name)}, constraint: 'unique', columns: ${listText(columns.map(quoted))} }`;
-  });
+  const indexes = table.indexes.map(({ accessor, name, columns }) =>
+    shortObject([
+      `accessor: ${quoted(accessor)}`,
+      `name: ${quoted(name)}`,
+      "algorithm: 'btree'",
+      `columns: ${listText(columns.map(quoted))}`,
+    ]),
+  );
+  const constraints = table.constraints.map(({ name, columns }) =>
+    shortObject([
+      `name: ${quoted(name)}`,
+      "constraint: 'unique'",
+      `columns: ${listText(columns.map(quoted))}`,
+    ]),
+  );
   const options = objectText([
     entryText('name', quoted(table.name)),
     entryText('indexes', brokenList(indexes)),
@@ -119,10 +133,16 @@ function addClasses(file: SourceFile): void {
   );
 }
 
+/** On one line where it fits, which leaves room for the indent. */
+function shortObject(entries: readonly string[]): string {
+  const line = `{ ${entries.join(', ')} }`;
+  return line.length <= 90 ? line : objectText(entries.map((entry) => `${entry},`));
+}
+
 /** Each on a line of its own. */
 function brokenList(items: readonly string[]): string {
   if (items.length === 0) return '[]';
-  return `[\n${items.map((item) => `  ${item},`).join('\n')}\n]`;
+  return `[\n${indent(items.map((item) => `${item},`).join('\n'))}\n]`;
 }
 
 function argumentsText(items: readonly string[]): string {

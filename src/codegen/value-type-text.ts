@@ -1,5 +1,5 @@
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType } from '../values/type.ts';
+import type { AlgebraicType, NamedType } from '../values/type.ts';
 import type { BindingPlan } from './binding-plan.ts';
 import { keyText, propertyName, quoted, typeName } from './names.ts';
 import type { SourceFile } from './source-file.ts';
@@ -39,7 +39,7 @@ export function valueTypeText(type: AlgebraicType, place: TypePlace): string {
     case 'array':
       return `(${of(type.element)})[]`;
     case 'product':
-      return `{ ${type.elements.map(({ name = '', type: field }) => `${keyText(propertyName(name))}: ${of(field)}`).join('; ')} }`;
+      return `{ ${fieldTexts(type.elements, of).join('; ')} }`;
     case 'sum':
       return sumText(type.variants, of);
     default:
@@ -47,10 +47,11 @@ export function valueTypeText(type: AlgebraicType, place: TypePlace): string {
   }
 }
 
-function sumText(
-  variants: readonly { readonly name: string | undefined; readonly type: AlgebraicType }[],
-  of: (type: AlgebraicType) => string,
-): string {
+function fieldTexts(fields: readonly NamedType[], of: (type: AlgebraicType) => string): string[] {
+  return fields.map(({ name = '', type }) => `${keyText(propertyName(name))}: ${of(type)}`);
+}
+
+function sumText(variants: readonly NamedType[], of: (type: AlgebraicType) => string): string {
   if (variants.length === 0) return 'never';
   const cases = variants.map(({ name = '', type }) => {
     const tag = `tag: ${quoted(typeName(name))}`;

@@ -67,7 +67,8 @@ let readShape: (builder: AnyType) => Shape;
 let readColumn: (column: AnyColumn) => { readonly type: AnyType; readonly traits: ColumnTraits };
 
 /**
- * A type. Made by the functions of `t`, never by hand.
+ * A type. Made by the functions of `t`, never by hand. Written with its values alone, as generated
+ * bindings do, it stands for a type with whatever modifiers.
  *
  * @example
  * ```ts
@@ -75,7 +76,7 @@ let readColumn: (column: AnyColumn) => { readonly type: AnyType; readonly traits
  * type Spot = Infer<typeof Spot>; // { x: number; y: number }
  * ```
  */
-export class TypeBuilder<Out, In = Out, Allowed extends Modifier = never> {
+export class TypeBuilder<Out, In = Out, Allowed extends Modifier = any> {
   declare readonly [outType]: Out;
   declare readonly [inType]: In;
   declare readonly [allowedModifiers]: Allowed;

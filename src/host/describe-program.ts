@@ -1,4 +1,5 @@
 import { Refusal } from '../database/outcome.ts';
+import { limits } from '../limits.ts';
 import { completeBudget } from './budget.ts';
 import { workerPlacement } from './worker-placement.ts';
 
@@ -9,10 +10,12 @@ export type ProgramDescription =
 
 /**
  * What a program says about itself, asked the way a host asks before it publishes: on a thread and
- * in a sandbox that end with it, within the limits of a publish. For tools that have no service.
+ * in a sandbox that end with it. For tools that have no service. Somebody waits for the answer, so
+ * a program has the time of one call for it.
  */
 export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescription> {
-  const placement = workerPlacement({ budget: completeBudget({}) });
+  const budget = completeBudget({ publishMillisMax: limits.callMillisMax });
+  const placement = workerPlacement({ budget });
   try {
     return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, 0n) };
   } catch (error) {

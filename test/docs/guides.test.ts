@@ -17,6 +17,10 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
     isServed: true,
     before: 'reducerdb publish my-db --module-path examples/chat',
   },
+  'docs/guide/clients.md': {
+    isServed: true,
+    before: 'reducerdb publish my-chat --module-path examples/chat',
+  },
   'docs/guide/operating.md': {},
   'docs/guide/testing.md': {},
   'examples/chat/README.md': { isServed: true },

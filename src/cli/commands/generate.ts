@@ -45,7 +45,10 @@ export function addGenerate(program: Command, io: Io): void {
     .option('--env <name>', 'overlay of the project configuration')
     .action(async (pattern: string | undefined, flags: GenerateFlags, command: Command) => {
       const session = new Session(io, command);
-      for (const run of runsOf(session, pattern, flags)) await generate(session, run);
+      const read = definitionReader(session);
+      for (const run of runsOf(session, pattern, flags)) {
+        await generate(session, run, await read(run.source));
+      }
       io.out('Generate finished successfully.');
     });
 }
@@ -58,9 +61,19 @@ interface Run {
   readonly extension: ImportExtension;
 }
 
-async function generate(session: Session, run: Run): Promise<void> {
+/** Builds a project once, however many bindings are made from it. */
+function definitionReader(session: Session) {
+  const known = new Map<string, Promise<ModuleDefinition>>();
+  return (source: DefinitionSource): Promise<ModuleDefinition> => {
+    const key = JSON.stringify(source);
+    const read = known.get(key) ?? readDefinition(source, session);
+    known.set(key, read);
+    return read;
+  };
+}
+
+async function generate(session: Session, run: Run, definition: ModuleDefinition): Promise<void> {
   const { io } = session;
-  const definition = await readDefinition(run.source, session);
   const { files, skippedTables, skippedSubmodules } = bindingsOf(definition, run);
   if (skippedTables.length > 0) {
     io.err(`Skipping private tables during codegen: ${skippedTables.join(', ')}.`);
