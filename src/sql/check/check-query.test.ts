@@ -61,6 +61,9 @@ describe('numbers', () => {
     expect(typeOf('1 + e.u8')).toBe('U8');
     expect(typeOf('e.u8 + 300')).toBe('I64');
     expect(typeOf('e.u8 + 1.5')).toBe('F64');
+    expect(typeOf('e.u8 / 2.0')).toBe('F64');
+    expect(typeOf('1e2 * e.i64')).toBe('F64');
+    expect(typeOf('e.f32 * 2.0')).toBe('F32');
     expect(typeOf('1 + 1')).toBe('I64');
     expect(typeOf('9223372036854775808')).toBe('I128');
     expect(typeOf('1.0')).toBe('F64');
@@ -98,7 +101,13 @@ describe('numbers', () => {
       'SELECT * FROM opaque WHERE duration = duration':
         'Invalid binary operator `=` for type `(__time_duration_micros__: I64)`',
       "SELECT * FROM opaque WHERE duration > INTERVAL '1 hour'": 'ok',
-      "SELECT * FROM stamped WHERE ts > TIMESTAMP '2025-01-01'": badLiteral(
+      "SELECT * FROM stamped WHERE ts > TIMESTAMP '2025-01-01'": 'ok',
+      "SELECT * FROM stamped WHERE ts > CAST('2025-01-01 10:30' AS timestamp)": 'ok',
+      "SELECT * FROM stamped WHERE ts > TIMESTAMP '2025-13-01'": badLiteral(
+        '2025-13-01',
+        '(__timestamp_micros_since_unix_epoch__: I64)',
+      ),
+      "SELECT * FROM stamped WHERE ts > '2025-01-01'": badLiteral(
         '2025-01-01',
         '(__timestamp_micros_since_unix_epoch__: I64)',
       ),
