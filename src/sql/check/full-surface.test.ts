@@ -240,6 +240,10 @@ describe('errors', () => {
     expect(hint('SELECT CAST(name AS varchar(3)) AS short FROM t')).toBe(
       'Texts have no length: write left(text, 10) to cut one',
     );
+    expect(hint('SELECT id FROM t WHERE id = $1')).toBe('The request has no value for $1');
+    expect(hint("UPDATE stamped SET ts = '2025-01-01T00:00:00Z'")).toBe(
+      "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'",
+    );
     expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
       "Write a length of time as INTERVAL '1 day 2 hours'",
     );

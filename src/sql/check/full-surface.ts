@@ -250,7 +250,8 @@ class FullSurface {
       case 'parameter':
         if (!this.#parameterNames.has(expression.name)) {
           const text = this.#source.text(expression.span);
-          throw this.#refusal(`Unsupported literal expression: ${text}`, expression.span);
+          const hint = `The request has no value for ${text}`;
+          throw this.#refusal(`Unsupported literal expression: ${text}`, expression.span, hint);
         }
         return;
       case 'typedLiteral':
