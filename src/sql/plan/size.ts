@@ -1,0 +1,48 @@
+import type { TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
+import { operandsOf } from './expression.ts';
+
+/**
+ * How large something is when what it shares is counted wherever it stands: a common table at each
+ * of its names, an expression at each of its places. To find that out, each is looked at once.
+ */
+const known = new WeakMap<TypedExpression | TypedQuery, number>();
+
+export function sizeOfExpression(expression: TypedExpression): number {
+  const before = known.get(expression);
+  if (before !== undefined) return before;
+  let size = 1;
+  for (const operand of operandsOf(expression)) size += sizeOfExpression(operand);
+  if (expression.kind === 'subquery') size += sizeOfQuery(expression.query);
+  known.set(expression, size);
+  return size;
+}
+
+export function sizeOfQuery(query: TypedQuery): number {
+  const before = known.get(query);
+  if (before !== undefined) return before;
+  const { body, limit, offset } = query;
+  const keys = query.order.map(({ key }) =>
+    key.kind === 'expression' ? key.expression : undefined,
+  );
+  let size = 1 + sum([...keys, limit, offset]);
+  if (body.kind === 'setOperation') size += sizeOfQuery(body.left) + sizeOfQuery(body.right);
+  else size += sizeOfBlock(body);
+  known.set(query, size);
+  return size;
+}
+
+function sizeOfBlock({ relations, joins, where, grouping, having, items }: TypedBlock): number {
+  let size = sum([...joins.map(({ condition }) => condition), where, having, ...items]);
+  for (const { source, security } of relations) {
+    size += 1 + sum([security]);
+    if (source.kind === 'query') size += sizeOfQuery(source.query);
+  }
+  if (grouping === undefined) return size;
+  return size + sum([...grouping.keys, ...grouping.aggregates.map(({ argument }) => argument)]);
+}
+
+function sum(parts: readonly (TypedExpression | undefined)[]): number {
+  let size = 0;
+  for (const part of parts) if (part !== undefined) size += sizeOfExpression(part);
+  return size;
+}

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.ts';
+import { SqlFailure } from '../../src/sql/failure.ts';
+import { QueryLab } from './query-lab.ts';
+
+/** Short texts that stand for very much. Each is answered or refused at once. */
+
+const i64 = { kind: 'i64' } as const;
+const u32 = { kind: 'u32' } as const;
+
+const lab = new QueryLab([
+  { name: 't', columns: { id: u32, v: i64 }, indexes: ['unique:btree:id'] },
+]);
+lab.insert(
+  't',
+  [1, 2, 3].map((id) => [id, BigInt(id)]),
+);
+
+/** What happens, and that it does not last. */
+function outcome(sql: string): string {
+  const startedAt = performance.now();
+  try {
+    return `${lab.rows(sql).length} rows`;
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    return error.message;
+  } finally {
+    expect(performance.now() - startedAt).toBeLessThan(3_000);
+  }
+}
+
+function common(depth: number, next: (before: string) => string): string {
+  let text = 'WITH w0 AS (SELECT v AS x FROM t)';
+  for (let at = 1; at < depth; at++) text += `, w${at} AS (${next(`w${at - 1}`)})`;
+  return `${text} SELECT COUNT(*) AS n FROM w${depth - 1}`;
+}
+
+const tooOften = 'The statement is too large: its common tables are named too often';
+
+describe('common tables that name each other', () => {
+  it.each([
+    ['joined', (w: string) => `SELECT a.x FROM ${w} AS a JOIN ${w} AS b ON a.x = b.x`],
+    ['one after the other', (w: string) => `SELECT x FROM ${w} UNION ALL SELECT x FROM ${w}`],
+    ['in subqueries', (w: string) => `SELECT x FROM ${w} WHERE x IN (SELECT x FROM ${w}) OR x > 5`],
+    ['without effect', (w: string) => `SELECT x FROM ${w} WHERE EXISTS (SELECT x FROM ${w})`],
+  ])('are bounded when they double: %s', (_, next) => {
+    for (const depth of [20, 60]) expect(outcome(common(depth, next))).toBe(tooOften);
+    expect(outcome(common(5, next))).toBe('1 rows');
+  });
+
+  it('may form a long chain', () => {
+    expect(outcome(common(250, (w) => `SELECT x + 1 AS x FROM ${w}`))).toBe('1 rows');
+    expect(outcome(common(250, (w) => `SELECT DISTINCT x FROM ${w}`))).toBe('1 rows');
+  });
+
+  it('may be named a hundred times', () => {
+    const many = Array.from({ length: 100 }, () => 'SELECT x FROM w').join(' UNION ALL ');
+    expect(outcome(`WITH w AS (SELECT v AS x FROM t) ${many}`)).toBe('300 rows');
+  });
+});
+
+describe('derived queries within each other', () => {
+  function nested(depth: number, outer: (inner: string) => string): string {
+    let text = 'SELECT v AS x FROM t';
+    for (let at = 0; at < depth; at++) text = outer(text);
+    return text;
+  }
+
+  it('do not double what they compute', () => {
+    const doubled = nested(40, (inner) => `SELECT d.x + d.x AS x FROM (${inner}) AS d`);
+    expect(outcome(doubled)).toBe('3 rows');
+    expect(lab.rows(doubled)).toEqual([1n, 2n, 3n].map((v) => [v * 2n ** 40n]));
+  });
+
+  it('do not double the conditions that go into them', () => {
+    const inner = nested(40, (one) => `SELECT DISTINCT d.x - d.x / 2 AS x FROM (${one}) AS d`);
+    const sql = `SELECT d.x FROM (${inner}) AS d WHERE d.x + d.x > 0 AND d.x = d.x`;
+    expect(outcome(sql)).toBe('1 rows');
+  });
+
+  it('are chains of unions too', () => {
+    const sql = Array.from({ length: 300 }, () => 'SELECT id FROM t').join(' UNION ');
+    expect(sql.length).toBeLessThan(limits.sqlBytesMax);
+    expect(outcome(sql)).toBe('3 rows');
+  });
+});
