@@ -130,6 +130,10 @@ describe('NULL', () => {
       columns('SELECT COUNT(*) AS n, MAX(opt) AS m, SUM(id) AS s, AVG(id) AS a FROM opaque'),
     ).toBe('n U64, m U32?, s U64?, a F64?');
     expect(columns('SELECT (SELECT MAX(x) FROM s) AS m FROM t')).toBe('m I32?');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s) AS n FROM t')).toBe('n U64');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s LIMIT 1) AS n FROM t')).toBe('n U64?');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s HAVING MAX(x) > 1) AS n FROM t')).toBe('n U64?');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s GROUP BY x) AS n FROM t')).toBe('n U64?');
     expect(columns('SELECT CASE WHEN a = 1 THEN x END AS c FROM t')).toBe('c I32?');
     expect(
       columns(

@@ -195,6 +195,9 @@ describe('errors', () => {
     expect(place('SELECT a\n  FROM nope')).toEqual({ line: 2, column: 8 });
     expect(place("SELECT a FROM t\nWHERE a = 'x'")).toEqual({ line: 2, column: 11 });
     expect(place('UPDATE t SET a = name')).toEqual({ line: 1, column: 18 });
+    expect(place('UPDATE nope SET a = 1')).toEqual({ line: 1, column: 8 });
+    expect(place('INSERT INTO nope (a) VALUES (1)')).toEqual({ line: 1, column: 13 });
+    expect(place('DELETE FROM nope')).toEqual({ line: 1, column: 13 });
   });
 
   it('name the nearest name that the caller may see', () => {

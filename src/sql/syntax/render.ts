@@ -64,7 +64,7 @@ function isOperand(token: Token | undefined): boolean {
     case 'symbol':
       return token.text === ')' || token.text === ']';
     case 'word':
-      return !shownInCapitals.has(token.keyword);
+      return !shownInCapitals.has(token.keyword) && token.keyword !== 'OF';
     default:
       return true;
   }
