@@ -97,7 +97,9 @@ export const limits = {
   /** Work on one row, counted in rows: what cannot be interrupted ends there. */
   sqlRowWorkMax: 2 ** 20,
   /** Steps, at worst, of matching one text with `_`: the product of text and pattern. */
-  sqlMatchStepsMax: 2 ** 28,
+  sqlMatchStepsMax: 2 ** 26,
+  /** Characters of a pattern of LIKE. */
+  sqlPatternCharactersMax: 2 ** 17,
   /** Rows that one SQL statement may return. */
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */
