@@ -1,4 +1,10 @@
-import type { TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
+import type {
+  TypedBlock,
+  TypedExpression,
+  TypedQuery,
+  TypedRead,
+  TypedWrite,
+} from '../check/typed.ts';
 import { operandsOf } from './expression.ts';
 
 /**
@@ -15,6 +21,19 @@ export function sizeOfExpression(expression: TypedExpression): number {
   if (expression.kind === 'subquery') size += sizeOfQuery(expression.query);
   known.set(expression, size);
   return size;
+}
+
+/** Rows of values are not counted: each is written once. */
+export function sizeOfStatement(statement: TypedRead | TypedWrite): number {
+  if (statement.kind === 'read') return sizeOfQuery(statement.query);
+  const returned = sum(statement.returning?.items ?? []);
+  if (statement.kind === 'insert') {
+    const { source } = statement;
+    return returned + (source.kind === 'query' ? sizeOfQuery(source.query) : 1);
+  }
+  const { relation, where } = statement;
+  const values = statement.kind === 'update' ? statement.assignments.map(({ value }) => value) : [];
+  return returned + sum([relation.security, where, ...values]);
 }
 
 export function sizeOfQuery(query: TypedQuery): number {
