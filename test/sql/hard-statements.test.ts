@@ -84,3 +84,59 @@ describe('derived queries within each other', () => {
     expect(outcome(sql)).toBe('3 rows');
   });
 });
+
+describe('a join by ranges of an index that has paused', () => {
+  const count = 10_000;
+
+  function filled(): QueryLab {
+    const ranges = new QueryLab([
+      { name: 'o', columns: { id: u32, k: u32 } },
+      { name: 'r', columns: { id: u32, k: u32 }, indexes: ['unique:btree:id', 'btree:k'] },
+    ]);
+    const ids = Array.from({ length: count }, (_, id) => [id, id]);
+    ranges.insert('o', ids);
+    ranges.insert('r', ids);
+    return ranges;
+  }
+
+  const sql = 'SELECT o.id AS a, r.id AS b FROM o JOIN r ON r.k >= o.k AND r.k <= o.id';
+
+  it('looks at no more rows than before', () => {
+    const startedAt = performance.now();
+    expect(filled().rows(sql, { isPausing: true })).toHaveLength(count);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  }, 60_000);
+
+  it('goes on with the rows of its first moment', () => {
+    const ranges = filled();
+    let pauses = 0;
+    const duringPause = (): void => {
+      if (++pauses === 50) ranges.write('DELETE FROM r WHERE id >= 5000');
+      if (pauses === 60) ranges.insert('r', [[20_000, 70]]);
+    };
+    const rows = ranges.rows(sql, { isPausing: true, duringPause });
+    expect(rows).toEqual(Array.from({ length: count }, (_, id) => [id, id]));
+    expect(ranges.store.heldBytes).toBe(0);
+  }, 60_000);
+
+  it('keeps the order of the index when rows of the range have gone', () => {
+    const ranges = filled();
+    let pauses = 0;
+    const duringPause = (): void => {
+      if (++pauses === 5) ranges.write('DELETE FROM r WHERE id % 3 = 0');
+    };
+    const from = 'SELECT r.id FROM o JOIN r ON r.k >= o.k AND r.k <= 9 WHERE o.id < 9';
+    const rows = ranges.rows(from, { isPausing: true, duringPause });
+    expect(rows).toEqual(filled().rows(from));
+    expect(rows).toHaveLength(54);
+  });
+});
+
+describe('patterns of LIKE', () => {
+  it('have a length beyond which they are refused', () => {
+    const length = limits.sqlPatternCharactersMax + 2;
+    expect(outcome(`SELECT id FROM t WHERE 'a' LIKE repeat('%a', ${length / 2})`)).toBe(
+      `A LIKE pattern of ${length} characters is longer than the ${length - 2} that one may have`,
+    );
+  });
+});
