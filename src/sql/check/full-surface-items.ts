@@ -32,6 +32,14 @@ export function requireItems(
   }
 }
 
+/** What says the same without the part of a call that is not in the dialect. */
+function insteadOf(message: string): string | undefined {
+  if (/\) filter \(/i.test(message)) {
+    return 'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
+  }
+  return /\) over \(/i.test(message) ? 'There are no window functions' : undefined;
+}
+
 class ItemList {
   readonly #source: SourceText;
   readonly #hasFrom: boolean;
@@ -56,7 +64,8 @@ class ItemList {
       return;
     }
     if (expression.kind === 'unsupported') {
-      throw this.#refusal(expression.message, expression.span);
+      const hint = insteadOf(expression.message);
+      throw this.#refusal(expression.message, expression.span, hint);
     }
     const isColumn = expression.kind === 'column';
     const isUnknownWord =

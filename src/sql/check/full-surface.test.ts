@@ -243,6 +243,12 @@ describe('errors', () => {
     expect(hint('SELECT CAST(name AS varchar(3)) AS short FROM t')).toBe(
       'Texts have no length: write left(text, 10) to cut one',
     );
+    expect(hint('SELECT COUNT(*) FILTER (WHERE a > 1) AS n FROM t')).toBe(
+      'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)',
+    );
+    expect(hint('SELECT id, rank() OVER (ORDER BY id) FROM t')).toBe(
+      'There are no window functions',
+    );
     expect(hint('SELECT id FROM t WHERE id = $1')).toBe('The request has no value for $1');
     expect(hint("UPDATE stamped SET ts = '2025-01-01T00:00:00Z'")).toBe(
       "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'",
