@@ -106,7 +106,7 @@ function typeHint(typeName: string): string | undefined {
   const plain = withoutSize(typeName);
   switch (plain) {
     case 'date':
-      return "There is no type of days: date_trunc('day', moment) is the moment at which one begins";
+      return "There is no type of days: write date_trunc('day', moment) for their beginning";
     case 'numeric':
     case 'decimal':
       return 'There are no decimal numbers: F64 has about 15 digits, I128 holds whole numbers';

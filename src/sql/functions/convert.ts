@@ -9,7 +9,7 @@
  * | Bool | integer, and back | 1 and 0; every number but 0 is true |
  * | Timestamp, TimeDuration | integer, and back | microseconds |
  * | Identity, ConnectionId, UUID | integer, and back | the number of their digits |
- * | String | scalar, time, id, byte array | as a literal of that type is written; times also shorter |
+ * | String | scalar, time, id, byte array | as its literal is written; times also shorter |
  * | anything | String | its text |
  */
 import { decodeValue } from '../../values/decode.ts';
