@@ -81,6 +81,8 @@ export const limits = {
   sqlChainTermsMax: 1_600,
   /** Levels of one SQL statement as a tree, in which an AND/OR chain is one: stages recurse. */
   sqlDepthMax: 500,
+  /** Levels of one SQL statement through the common tables that name each other. */
+  sqlTypedDepthMax: 1_200,
   /** Relations of one SQL statement, those of its subqueries and row filters included. */
   sqlRelationsMax: 512,
   /** Expressions of one SQL statement, where some stand for several: `x BETWEEN a AND b`. */

@@ -3,7 +3,7 @@ import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
-import { sizeOfExpression, sizeOfQuery } from '../plan/size.ts';
+import { depthOfQuery, sizeOfExpression, sizeOfQuery } from '../plan/size.ts';
 import type { SqlSchema } from '../schema.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
@@ -113,6 +113,9 @@ export class StatementContext {
 
   /** Common tables that name each other would double at each of them, for all later stages. */
   requireBounded(query: TypedQuery): void {
+    if (depthOfQuery(query) > limits.sqlTypedDepthMax) {
+      throw invalid('The statement is too deep: its common tables form too long a chain');
+    }
     if (sizeOfQuery(query) <= limits.sqlExpressionsMax) return;
     throw invalid('The statement is too large: its common tables are named too often');
   }

@@ -104,8 +104,10 @@ class Flattening {
 
   improve(): void {
     this.#reduceLeftJoins();
+    // What comes out of a query was opened up already, as far as that goes.
     for (let at = 0; at < this.#relations.length; ) {
-      if (!this.#open(at)) at++;
+      const before = this.#relations.length;
+      at += this.#open(at) ? this.#relations.length - before + 1 : 1;
     }
     this.#reduceLeftJoins();
     this.#pushDown();

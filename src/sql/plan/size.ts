@@ -65,3 +65,52 @@ function sum(parts: readonly (TypedExpression | undefined)[]): number {
   for (const part of parts) if (part !== undefined) size += sizeOfExpression(part);
   return size;
 }
+
+const knownDepths = new WeakMap<TypedExpression | TypedQuery, number>();
+/** A query takes later stages about so many levels of an expression. */
+const levelsOfQuery = 4;
+
+/** Levels of a query, through the common tables that it names: later stages recurse. */
+export function depthOfQuery(query: TypedQuery): number {
+  const before = knownDepths.get(query);
+  if (before !== undefined) return before;
+  const { body, order, limit, offset } = query;
+  let depth = deepest([limit, offset]);
+  for (const { key } of order) {
+    if (key.kind === 'expression') depth = Math.max(depth, depthOfExpression(key.expression));
+  }
+  const inside =
+    body.kind === 'block'
+      ? depthOfBlock(body)
+      : Math.max(depthOfQuery(body.left), depthOfQuery(body.right) + levelsOfQuery);
+  depth = Math.max(depth, inside);
+  if (body.kind === 'block') depth += levelsOfQuery;
+  knownDepths.set(query, depth);
+  return depth;
+}
+
+function depthOfBlock({ relations, joins, where, grouping, having, items }: TypedBlock): number {
+  let depth = deepest([...joins.map(({ condition }) => condition), where, having, ...items]);
+  for (const { source } of relations) {
+    if (source.kind === 'query') depth = Math.max(depth, depthOfQuery(source.query));
+  }
+  const grouped = grouping?.aggregates.map(({ argument }) => argument) ?? [];
+  return Math.max(depth, deepest([...(grouping?.keys ?? []), ...grouped]));
+}
+
+function depthOfExpression(expression: TypedExpression): number {
+  const before = knownDepths.get(expression);
+  if (before !== undefined) return before;
+  let depth = deepest(operandsOf(expression));
+  if (expression.kind === 'subquery') depth = Math.max(depth, depthOfQuery(expression.query));
+  knownDepths.set(expression, depth + 1);
+  return depth + 1;
+}
+
+function deepest(parts: readonly (TypedExpression | undefined)[]): number {
+  let depth = 0;
+  for (const part of parts) {
+    if (part !== undefined) depth = Math.max(depth, depthOfExpression(part));
+  }
+  return depth;
+}
