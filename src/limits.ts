@@ -81,6 +81,8 @@ export const limits = {
   sqlChainTermsMax: 1_600,
   /** Levels of one SQL statement as a tree, in which an AND/OR chain is one: stages recurse. */
   sqlDepthMax: 500,
+  /** Levels of one SQL statement through the common tables that name each other. */
+  sqlTypedDepthMax: 1_200,
   /** Relations of one SQL statement, those of its subqueries and row filters included. */
   sqlRelationsMax: 512,
   /** Expressions of one SQL statement, where some stand for several: `x BETWEEN a AND b`. */
@@ -97,7 +99,9 @@ export const limits = {
   /** Work on one row, counted in rows: what cannot be interrupted ends there. */
   sqlRowWorkMax: 2 ** 20,
   /** Steps, at worst, of matching one text with `_`: the product of text and pattern. */
-  sqlMatchStepsMax: 2 ** 28,
+  sqlMatchStepsMax: 2 ** 26,
+  /** Characters of a pattern of LIKE. */
+  sqlPatternCharactersMax: 2 ** 17,
   /** Rows that one SQL statement may return. */
   sqlResultRowsMax: 1_000_000,
   /** Bytes of encoded rows that one SQL statement may return. */

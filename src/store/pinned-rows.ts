@@ -1,12 +1,14 @@
 import { assert } from '../assert.ts';
 import { type HeldRows, isOlder, type Moment, type Revocable } from './held-rows.ts';
 import { TreeIndex } from './index-tree.ts';
+import { parseRange, type RangeRequest } from './key-range.ts';
 import type { PinLedger } from './pin-ledger.ts';
 import { RefList } from './ref-list.ts';
 import type { RowRef, RowRefs } from './row-ref.ts';
+import type { RowShape } from './row-shape.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
-import { PinRevokedError, type TablePin } from './table-pin.ts';
+import { type PinnedRange, PinRevokedError, type TablePin } from './table-pin.ts';
 
 /** See `TablePin`. */
 export class PinnedRows implements TablePin, Revocable {
@@ -66,6 +68,19 @@ export class PinnedRows implements TablePin, Revocable {
     return this.#found.take();
   }
 
+  scanRange(index: Index, range: RangeRequest): PinnedRange {
+    const moment = this.#valid();
+    assert(index.table === this.table, 'the index belongs to the table');
+    assert(!this.table.changes.isTouched, 'a pin is read between transactions');
+    const now = index.scanRange(range);
+    const deleted = this.#deletedRows(index, moment);
+    if (deleted === undefined && areOlder(now, moment)) return { present: now, deleted: noRefs };
+    for (const ref of now) if (isOlder(ref, moment)) this.#found.push(ref);
+    const present = this.#found.take();
+    deleted?.collectRange(range, this.#found);
+    return { present, deleted: this.#found.take() };
+  }
+
   release(): void {
     const moment = this.#moment;
     if (moment === undefined) return;
@@ -105,14 +120,20 @@ export class PinnedRows implements TablePin, Revocable {
   }
 }
 
+const noRefs: RowRefs = new Int32Array(0);
+
 /** Rows that were deleted since the moment of a pin, ordered as in an index. */
 class DeletedRows {
   bytes = 0;
   readonly #tree: TreeIndex;
+  readonly #shape: RowShape;
+  readonly #columns: readonly number[];
   /** Position in the queue of the first row that is not in the tree. */
   #next: number;
 
   constructor({ heap, shape }: Table, { spec }: Index, start: number) {
+    this.#shape = shape;
+    this.#columns = spec.columns;
     this.#tree = new TreeIndex(heap, shape, spec.columns, false);
     this.#next = start;
   }
@@ -130,6 +151,10 @@ class DeletedRows {
 
   collect(key: Uint8Array, keyLength: number, into: RefList): void {
     this.#tree.collectPoint(key, 0, keyLength, into);
+  }
+
+  collectRange(request: RangeRequest, into: RefList): void {
+    this.#tree.collectRange(parseRange(request, this.#shape, this.#columns), into);
   }
 }
 

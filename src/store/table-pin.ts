@@ -1,3 +1,4 @@
+import type { RangeRequest } from './key-range.ts';
 import type { RowRef, RowRefs } from './row-ref.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
@@ -43,8 +44,19 @@ export interface TablePin {
    * first look-up builds and later ones complete.
    */
   lookUp(index: Index, key: Uint8Array, keyLength: number): RowRefs;
+  /**
+   * The rows that were in the range at the moment of the pin: those that are there still and those
+   * that were deleted since, each in the order of the index. As `Table.scanRange` with an index
+   * that supports ranges; what deleted rows cost is told at `lookUp`.
+   */
+  scanRange(index: Index, range: RangeRequest): PinnedRange;
   /** Lets everything go; a second time does nothing. The pin is not read afterwards. */
   release(): void;
+}
+
+export interface PinnedRange {
+  readonly present: RowRefs;
+  readonly deleted: RowRefs;
 }
 
 /** A pin was taken away from a paused read. The message is for whoever asked for the read. */

@@ -34,6 +34,7 @@ export interface SampleTable {
   /** `unique:btree:id`, `hash:a,b`. */
   readonly indexes?: readonly string[];
   readonly autoIncrement?: string;
+  readonly primaryKey?: string;
 }
 
 export function sampleCatalog(...tables: readonly SampleTable[]): Catalog {
@@ -124,6 +125,7 @@ export const sampleTables: readonly SampleTable[] = [
     columns: { id: { kind: 'u64' }, text: { kind: 'string' } },
     indexes: ['unique:btree:id'],
     autoIncrement: 'id',
+    primaryKey: 'id',
   },
   { name: 'lib.t', columns: { id: { kind: 'u32' } } },
   { name: 'owned', columns: { owner: identityType, key: bytesType } },
@@ -140,7 +142,7 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
     indexSpecOf(table.name, text, id + 1 + at, position),
   );
   const unique = indexes.filter((index) => index.isUnique);
-  const { autoIncrement } = table;
+  const { autoIncrement, primaryKey } = table;
   return {
     id,
     name: table.name,
@@ -149,7 +151,7 @@ function tableSpecOf(table: SampleTable, id: number): TableSpec {
     access: table.isPrivate === true ? 'private' : 'public',
     isEvent: table.isEvent === true,
     columns,
-    primaryKey: undefined,
+    primaryKey: primaryKey === undefined ? undefined : position(primaryKey),
     indexes,
     constraints: unique.map((index, at) => {
       const name = index.name.replace(/_idx_.*$/, '_key');

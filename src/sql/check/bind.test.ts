@@ -49,6 +49,8 @@ describe('bindParameters', () => {
     const cases: readonly (readonly [ParameterValue, AlgebraicType, string])[] = [
       [256, u8, '`U8`: it is a number'],
       ['x', u8, '`U8`: it is a string'],
+      ['-1', u8, '`U8`: it is a number'],
+      ['2.5e-3', u8, '`U8`: it is a number'],
       [true, u8, '`U8`: it is a boolean'],
       [1, { kind: 'bool' }, '`Bool`: it is a number'],
       [Number.NaN, { kind: 'f64' }, '`F64`: it is a number'],

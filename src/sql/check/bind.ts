@@ -116,8 +116,10 @@ function encodeDuration(
   }
 }
 
+/** Numbers of a request come as their digits. */
 function kindOf(value: string | number | bigint | boolean): string {
-  return typeof value === 'bigint' ? 'number' : typeof value;
+  const isDigits = typeof value === 'string' && /^[+-]?[\d.]+(?:[eE][+-]?\d+)?$/.test(value);
+  return typeof value === 'bigint' || isDigits ? 'number' : typeof value;
 }
 
 /** As the statement writes it: `$1`, `:name`. */

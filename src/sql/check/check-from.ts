@@ -88,10 +88,11 @@ function checkNamed(
   const table = tableNamed(relation, environment);
   const slot = environment.statement.newSlot();
   environment.statement.tableSlots.add(slot);
+  const { primaryKey } = table;
   const { source, security } = secured({ table, slot, name }, relation.span, environment);
   return {
     typed: { slot, name, source, security, isNullable },
-    inScope: { slot, name, columns: columnsOfTable(table), isNullable },
+    inScope: { slot, name, columns: columnsOfTable(table), isNullable, primaryKey },
   };
 }
 

@@ -57,9 +57,48 @@ export interface GroupedParts {
   readonly span: Span;
 }
 
+/**
+ * Behind the keys, the columns that are fixed by one of them: all columns of a table whose primary
+ * key is a key of the groups. A group has one value of each, so they make no more groups.
+ */
+function withDependents(
+  { keys, items, having, order }: GroupedParts,
+  { scope, statement }: Environment,
+): readonly TypedExpression[] {
+  const fixedSlots = new Set(
+    scope.relations.flatMap(({ slot, primaryKey }) =>
+      keys.some((key) => isColumn(key, slot, primaryKey)) ? [slot] : [],
+    ),
+  );
+  if (fixedSlots.size === 0) return keys;
+  const { structures } = statement;
+  const known = new Set(keys.map((key) => structures.numberOf(key)));
+  const all = [...keys];
+  const grouped = [
+    ...items.map(({ expression }) => expression),
+    ...(having === undefined ? [] : [having]),
+    ...order.flatMap(({ key }) => (key.kind === 'expression' ? [key.expression] : [])),
+  ];
+  for (const expression of grouped) {
+    visitExpression(expression, (inner) => {
+      if (inner.kind !== 'column' || !fixedSlots.has(inner.slot)) return;
+      const number = structures.numberOf(inner);
+      if (known.has(number)) return;
+      known.add(number);
+      all.push(inner);
+    });
+  }
+  return all;
+}
+
+function isColumn(key: TypedExpression, slot: number, column: number | undefined): boolean {
+  return key.kind === 'column' && key.slot === slot && key.column === column;
+}
+
 /** Replaces keys and aggregates by their values; a column that is left over is an error. */
 export function applyGrouping(parts: GroupedParts, environment: Environment) {
-  const { keys, aggregates, span } = parts;
+  const { aggregates, span } = parts;
+  const keys = withDependents(parts, environment);
   const firstValue = environment.statement.newValues(keys.length + aggregates.size);
   const numbered = new Map([...aggregates.keys()].map((node, at) => [node, at]));
   const ownSlots = new Set(environment.scope.relations.map(({ slot }) => slot));

@@ -1,14 +1,9 @@
-import { specialKindOf } from '../../values/special-types.ts';
-import type { AlgebraicType } from '../../values/type.ts';
-import { optionInnerType } from '../functions/convert.ts';
-import type { Expression, OrderItem, Span } from '../syntax/ast.ts';
+import type { Expression, OrderItem } from '../syntax/ast.ts';
 import { itemAt } from './check-grouping.ts';
 import type { TypedItem } from './check-select.ts';
 import { requireResolved } from './coerce-query.ts';
 import { type Environment, refuse } from './context.ts';
 import { unwrapped } from './field.ts';
-import { isComparable } from './literal.ts';
-import { shownType } from './shown-type.ts';
 import { typeAlone } from './type-expression.ts';
 import type { OrderKey, OutputColumn, TypedExpression } from './typed.ts';
 import { nameHint } from './visibility.ts';
@@ -35,7 +30,6 @@ export function checkOrder(
       itemNamed(expression, environment) ??
       typeAlone(expression, environment);
     requireResolved(typed, expression, environment);
-    requireOrdered(typed.type, expression.span, environment);
     if (!isDistinct) {
       const key = { kind: 'expression', expression: unwrapped(typed, environment) } as const;
       return orderKey(key, order);
@@ -57,7 +51,6 @@ export function checkOutputOrder(
   return orderBy.map((order) => {
     const { expression } = order;
     const column = columns.indexOf(outputColumn(expression, columns, environment));
-    requireOrdered(columns[column]?.type, expression.span, environment);
     return orderKey({ kind: 'output', column }, order);
   });
 }
@@ -92,20 +85,4 @@ function itemNamed(expression: Expression, { aliases }: Environment): TypedExpre
 function orderKey(key: OrderKey['key'], { isDescending, nulls }: OrderItem): OrderKey {
   const isNullsFirst = nulls === undefined ? isDescending : nulls === 'first';
   return { key, isDescending, isNullsFirst };
-}
-
-function requireOrdered(
-  type: AlgebraicType | undefined,
-  span: Span,
-  environment: Environment,
-): void {
-  if (type === undefined) return;
-  const { typespace } = environment.statement;
-  const inner = optionInnerType(type, typespace) ?? type;
-  if (isComparable(inner) || specialKindOf(inner) === 'timeDuration') return;
-  throw refuse(
-    `Cannot order by values of type \`${shownType(type, typespace)}\``,
-    span,
-    environment,
-  );
 }

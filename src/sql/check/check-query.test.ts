@@ -61,6 +61,9 @@ describe('numbers', () => {
     expect(typeOf('1 + e.u8')).toBe('U8');
     expect(typeOf('e.u8 + 300')).toBe('I64');
     expect(typeOf('e.u8 + 1.5')).toBe('F64');
+    expect(typeOf('e.u8 / 2.0')).toBe('F64');
+    expect(typeOf('1e2 * e.i64')).toBe('F64');
+    expect(typeOf('e.f32 * 2.0')).toBe('F32');
     expect(typeOf('1 + 1')).toBe('I64');
     expect(typeOf('9223372036854775808')).toBe('I128');
     expect(typeOf('1.0')).toBe('F64');
@@ -98,7 +101,13 @@ describe('numbers', () => {
       'SELECT * FROM opaque WHERE duration = duration':
         'Invalid binary operator `=` for type `(__time_duration_micros__: I64)`',
       "SELECT * FROM opaque WHERE duration > INTERVAL '1 hour'": 'ok',
-      "SELECT * FROM stamped WHERE ts > TIMESTAMP '2025-01-01'": badLiteral(
+      "SELECT * FROM stamped WHERE ts > TIMESTAMP '2025-01-01'": 'ok',
+      "SELECT * FROM stamped WHERE ts > CAST('2025-01-01 10:30' AS timestamp)": 'ok',
+      "SELECT * FROM stamped WHERE ts > TIMESTAMP '2025-13-01'": badLiteral(
+        '2025-13-01',
+        '(__timestamp_micros_since_unix_epoch__: I64)',
+      ),
+      "SELECT * FROM stamped WHERE ts > '2025-01-01'": badLiteral(
         '2025-01-01',
         '(__timestamp_micros_since_unix_epoch__: I64)',
       ),
@@ -121,6 +130,10 @@ describe('NULL', () => {
       columns('SELECT COUNT(*) AS n, MAX(opt) AS m, SUM(id) AS s, AVG(id) AS a FROM opaque'),
     ).toBe('n U64, m U32?, s U64?, a F64?');
     expect(columns('SELECT (SELECT MAX(x) FROM s) AS m FROM t')).toBe('m I32?');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s) AS n FROM t')).toBe('n U64');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s LIMIT 1) AS n FROM t')).toBe('n U64?');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s HAVING MAX(x) > 1) AS n FROM t')).toBe('n U64?');
+    expect(columns('SELECT (SELECT COUNT(*) FROM s GROUP BY x) AS n FROM t')).toBe('n U64?');
     expect(columns('SELECT CASE WHEN a = 1 THEN x END AS c FROM t')).toBe('c I32?');
     expect(
       columns(
@@ -243,6 +256,19 @@ describe('grouping', () => {
   });
 });
 
+describe('groups', () => {
+  it('[sql 3.1] by a primary key may name the other columns of the table', () => {
+    refused({
+      'SELECT id, upper(text), COUNT(*) FROM numbered GROUP BY id ORDER BY text': 'ok',
+      'SELECT n.text, COUNT(t.a) FROM numbered AS n LEFT JOIN t ON t.a > 1 GROUP BY n.id': 'ok',
+      'SELECT id FROM numbered GROUP BY text':
+        '`id` must be in GROUP BY or inside an aggregate function',
+      'SELECT n.text FROM numbered AS m JOIN numbered AS n ON m.id = n.id GROUP BY m.id':
+        '`text` must be in GROUP BY or inside an aggregate function',
+    });
+  });
+});
+
 describe('order', () => {
   it('behind DISTINCT and set operations goes by the answer', () => {
     refused({
@@ -255,8 +281,7 @@ describe('order', () => {
       'SELECT a FROM t UNION SELECT id FROM s ORDER BY a + 1':
         'Behind a set operation, ORDER BY takes names and positions of columns only',
       'SELECT a FROM t ORDER BY name, x + 1': 'ok',
-      'SELECT color FROM opaque ORDER BY color':
-        'Cannot order by values of type `(red: () | green: ())`',
+      'SELECT color FROM opaque ORDER BY color': 'ok',
     });
     expect(checkedRead('SELECT DISTINCT a, x FROM t ORDER BY x', scope).query.order).toMatchObject([
       { key: { kind: 'output', column: 1 }, isDescending: false, isNullsFirst: false },

@@ -33,7 +33,7 @@ export function checkQuery(query: Query, environment: Environment): TypedQuery {
   const { body } = query;
   if (body.kind === 'select') {
     const { block, columns, order } = checkSelect(body, query.orderBy, inside);
-    return complete({ body: block, order, columns, limit: limit(), offset: offset() });
+    return complete({ body: block, order, columns, limit: limit(), offset: offset() }, inside);
   }
   const typed = checkBody(body, inside);
   const isPlain = query.orderBy.length === 0 && !query.limit && !query.offset;
@@ -41,11 +41,12 @@ export function checkQuery(query: Query, environment: Environment): TypedQuery {
   const outer =
     typed.body.kind === 'setOperation' && isBare(typed) ? typed : wrapped(typed, inside);
   const order = checkOutputOrder(query.orderBy, outer.columns, inside);
-  return complete({ ...outer, order, limit: limit(), offset: offset() });
+  return complete({ ...outer, order, limit: limit(), offset: offset() }, inside);
 }
 
-function complete(query: Omit<TypedQuery, 'outerSlots'>): TypedQuery {
+function complete(query: Omit<TypedQuery, 'outerSlots'>, { statement }: Environment): TypedQuery {
   const typed: TypedQuery = { ...query, outerSlots: [] };
+  statement.requireBounded(typed);
   return { ...typed, outerSlots: [...outerNeedsOf(typed).slots] };
 }
 
@@ -80,7 +81,10 @@ function checkBody(body: QueryBody, environment: Environment): TypedQuery {
   switch (body.kind) {
     case 'select': {
       const { block, columns, order } = checkSelect(body, [], environment);
-      return complete({ body: block, columns, order, limit: undefined, offset: undefined });
+      return complete(
+        { body: block, columns, order, limit: undefined, offset: undefined },
+        environment,
+      );
     }
     case 'query':
       return checkQuery(body, environment);
@@ -123,7 +127,7 @@ function checkSetOperation(operation: SetOperation, environment: Environment): T
     left: typedLeft,
     right: typedRight,
   } as const;
-  return complete({ body, order: [], limit: undefined, offset: undefined, columns });
+  return complete({ body, order: [], limit: undefined, offset: undefined, columns }, environment);
 }
 
 /** `undefined`: the two columns can have no common type. */

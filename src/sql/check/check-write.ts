@@ -33,8 +33,8 @@ export function checkInsert(
   insert: Insert,
   environment: Environment,
 ): Omit<TypedInsert, keyof WriteParts> {
-  const { source, span } = insert;
-  const table = targetNamed(insert.table, span, environment);
+  const { source, tableSpan } = insert;
+  const table = targetNamed(insert.table, tableSpan, environment);
   const positions = insertPositions(insert, table, environment);
   const typedSource =
     source.kind === 'values'
@@ -49,8 +49,8 @@ export function checkUpdate(
   update: Update,
   environment: Environment,
 ): Omit<TypedUpdate, keyof WriteParts> {
-  const { table: name, span } = update;
-  const table = targetNamed(name, span, environment);
+  const { table: name, tableSpan } = update;
+  const table = targetNamed(name, tableSpan, environment);
   const { relation, inScope } = targetRelation({ name, table }, environment);
   const place = inside(inScope, environment);
   const typed = new Map<number, TypedExpression>();
@@ -70,8 +70,8 @@ export function checkDelete(
   statement: Delete,
   environment: Environment,
 ): Omit<TypedDelete, keyof WriteParts> {
-  const { table: name, span } = statement;
-  const table = targetNamed(name, span, environment);
+  const { table: name, tableSpan } = statement;
+  const table = targetNamed(name, tableSpan, environment);
   const { relation, inScope } = targetRelation({ name, table }, environment);
   const place = inside(inScope, environment);
   const where =

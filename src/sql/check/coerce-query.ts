@@ -29,16 +29,21 @@ export function coerceQuery(
   });
 }
 
-/** Rewrites the items of all blocks that make the rows of a query. */
+/**
+ * Rewrites the items of all blocks that make the rows of a query. What stays as it is stays the
+ * same object, so what is known of it need not be found out again.
+ */
 export function mapItems(query: TypedQuery, coercion: Coercion): TypedQuery {
   const { body } = query;
   if (body.kind === 'block') {
     const items = body.items.map(coercion);
+    if (items.every((item, at) => item === body.items[at])) return query;
     const columns = query.columns.map(({ name }, at) => columnOf(name, items, at));
     return { ...query, body: { ...body, items }, columns };
   }
   const left = mapItems(body.left, coercion);
   const right = mapItems(body.right, coercion);
+  if (left === body.left && right === body.right) return query;
   const columns = left.columns.map(({ name, type, isNullable }, at) => {
     const isOtherNullable = right.columns[at]?.isNullable === true;
     return { name, type, isNullable: isNullable || isOtherNullable };

@@ -3,12 +3,12 @@ import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import { depthOfQuery, sizeOfExpression, sizeOfQuery } from '../plan/size.ts';
 import type { SqlSchema } from '../schema.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import type { Scope } from './scope.ts';
 import { shownType } from './shown-type.ts';
-import { sizeOf } from './size-of.ts';
 import { Structures } from './structures.ts';
 import type {
   ParameterSpec,
@@ -48,7 +48,6 @@ export class StatementContext {
   readonly #parameters: ParameterSpec[] = [];
   readonly #unresolved: UnresolvedParameter[] = [];
   readonly #views = new Set<number>();
-  readonly #sizes = new WeakMap<TypedExpression, number>();
   #slotCount = 0;
   #valueCount = 0;
   #commonTableCount = 0;
@@ -107,9 +106,18 @@ export class StatementContext {
    * this, nested BETWEENs would double at each level.
    */
   noteRepetition(expression: TypedExpression, times: number): void {
-    this.#repeatedCount += sizeOf(expression, this.#sizes) * times;
+    this.#repeatedCount += sizeOfExpression(expression) * times;
     if (this.#repeatedCount <= limits.sqlExpressionsMax) return;
     throw invalid('The statement is too large: BETWEEN or CASE repeats large expressions');
+  }
+
+  /** Common tables that name each other would double at each of them, for all later stages. */
+  requireBounded(query: TypedQuery): void {
+    if (depthOfQuery(query) > limits.sqlTypedDepthMax) {
+      throw invalid('The statement is too deep: its common tables form too long a chain');
+    }
+    if (sizeOfQuery(query) <= limits.sqlExpressionsMax) return;
+    throw invalid('The statement is too large: its common tables are named too often');
   }
 
   finish(): StatementParts {

@@ -1,7 +1,8 @@
 import { invalid } from '../failure.ts';
-import { findFunction } from '../functions/library.ts';
+import { findFunction, functionNames } from '../functions/library.ts';
 import type { SelectItem, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
+import { nameHint } from './visibility.ts';
 import { aggregateNames } from './written.ts';
 
 type ExpressionItem = Extract<SelectItem, { readonly kind: 'expression' }>;
@@ -31,6 +32,14 @@ export function requireItems(
   }
 }
 
+/** What says the same without the part of a call that is not in the dialect. */
+function insteadOf(message: string): string | undefined {
+  if (/\) filter \(/i.test(message)) {
+    return 'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)';
+  }
+  return /\) over \(/i.test(message) ? 'There are no window functions' : undefined;
+}
+
 class ItemList {
   readonly #source: SourceText;
   readonly #hasFrom: boolean;
@@ -51,13 +60,12 @@ class ItemList {
         throw this.#refusal('Aggregate expressions must have column aliases', span, hint);
       }
       const isKnown = isAggregate || findFunction(name) !== undefined;
-      if (!isKnown && alias !== undefined) {
-        throw this.#refusal(`Unsupported aggregate function: ${this.#text(span)}`, span);
-      }
+      if (!isKnown) throw this.#unknownCall(expression.name, alias !== undefined, span);
       return;
     }
     if (expression.kind === 'unsupported') {
-      throw this.#refusal(expression.message, expression.span);
+      const hint = insteadOf(expression.message);
+      throw this.#refusal(expression.message, expression.span, hint);
     }
     const isColumn = expression.kind === 'column';
     const isUnknownWord =
@@ -67,6 +75,16 @@ class ItemList {
     if ((isColumn && isParenthesised) || isUnknownWord || (!this.#hasFrom && !isColumn)) {
       throw this.#refusal(`Unsupported projection expression: ${this.#text(span)}`, span);
     }
+  }
+
+  /** Its text takes it for an aggregate; what is wrong is its name. */
+  #unknownCall(name: string, hasAlias: boolean, span: Span): Error {
+    const near = nameHint(name.toLowerCase(), [...aggregateNames, ...functionNames()]);
+    const hint = `There is no function \`${name}\`.${near === undefined ? '' : ` ${near}`}`;
+    const message = hasAlias
+      ? `Unsupported aggregate function: ${this.#text(span)}`
+      : 'Aggregate expressions must have column aliases';
+    return this.#refusal(message, span, hint);
   }
 
   #text(span: Span): string {

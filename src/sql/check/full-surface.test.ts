@@ -34,6 +34,7 @@ describe('SELECT', () => {
       'SELECT sum(a) FROM t': 'Aggregate expressions must have column aliases',
       'SELECT user FROM t': 'Aggregate expressions must have column aliases',
       'SELECT nope(a) AS s FROM t': 'Unsupported aggregate function: nope(a)',
+      'SELECT nope(a) FROM t': 'Aggregate expressions must have column aliases',
       'SELECT a, user FROM t': 'Unsupported projection expression: user',
       'SELECT (a) FROM t': 'Unsupported projection expression: (a)',
       'SELECT a, (x) FROM t': 'Unsupported projection expression: (x)',
@@ -194,6 +195,9 @@ describe('errors', () => {
     expect(place('SELECT a\n  FROM nope')).toEqual({ line: 2, column: 8 });
     expect(place("SELECT a FROM t\nWHERE a = 'x'")).toEqual({ line: 2, column: 11 });
     expect(place('UPDATE t SET a = name')).toEqual({ line: 1, column: 18 });
+    expect(place('UPDATE nope SET a = 1')).toEqual({ line: 1, column: 8 });
+    expect(place('INSERT INTO nope (a) VALUES (1)')).toEqual({ line: 1, column: 13 });
+    expect(place('DELETE FROM nope')).toEqual({ line: 1, column: 13 });
   });
 
   it('name the nearest name that the caller may see', () => {
@@ -203,7 +207,10 @@ describe('errors', () => {
     expect(hint('SELECT nam FROM t')).toBe('Did you mean `name`?');
     expect(hint('SELECT users.naem FROM users')).toBe('Did you mean `name`?');
     expect(hint('SELECT uers.name FROM users')).toBe('Did you mean `users`?');
-    expect(hint('SELECT uper(name) FROM t')).toBe('Did you mean `upper`?');
+    expect(hint('SELECT uper(name) FROM t')).toBe(
+      'There is no function `uper`. Did you mean `upper`?',
+    );
+    expect(hint('SELECT id, uper(name) FROM t')).toBe('Did you mean `upper`?');
     expect(hint('UPDATE t SET nam = 1')).toBe('Did you mean `name`?');
     expect(hint('SELECT * FROM secre')).toBe('Did you mean `secret`?');
     expect(hint('SELECT * FROM secre', 'stranger')).toBe(undefined);
@@ -220,6 +227,31 @@ describe('errors', () => {
     );
     expect(hint('SELECT id FROM t WHERE id = x')).toBe(
       'Write CAST(column AS type) on one side to compare numbers of two types',
+    );
+    expect(hint("SELECT * FROM stamped WHERE ts > '2025-01-01'")).toBe(
+      "Write a moment with its offset, as in '2025-02-17T10:30:45Z'",
+    );
+    expect(hint('SELECT * FROM t WHERE id = -1')).toBe(
+      'Here a whole number from 0 to 4294967295 is expected',
+    );
+    expect(hint('SELECT t.id FROM t, s')).toBe(
+      'Write CROSS JOIN, or JOIN … ON a.column = b.column',
+    );
+    expect(hint('SELECT id FROM t JOIN s ON t.id = s.id')).toBe(
+      'Say whose column it is, as in `relation.column`',
+    );
+    expect(hint('SELECT CAST(name AS varchar(3)) AS short FROM t')).toBe(
+      'Texts have no length: write left(text, 10) to cut one',
+    );
+    expect(hint('SELECT COUNT(*) FILTER (WHERE a > 1) AS n FROM t')).toBe(
+      'FILTER is not there: aggregate a CASE, as in count(CASE WHEN condition THEN 1 END)',
+    );
+    expect(hint('SELECT id, rank() OVER (ORDER BY id) FROM t')).toBe(
+      'There are no window functions',
+    );
+    expect(hint('SELECT id FROM t WHERE id = $1')).toBe('The request has no value for $1');
+    expect(hint("UPDATE stamped SET ts = '2025-01-01T00:00:00Z'")).toBe(
+      "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'",
     );
     expect(hint('SELECT ts + 5 AS later FROM stamped')).toBe(
       "Write a length of time as INTERVAL '1 day 2 hours'",

@@ -31,6 +31,12 @@ export function requireFullSurface(
   new FullSurface(source, parameterNames).statement(statement);
 }
 
+const commaHint = 'Write CROSS JOIN, or JOIN … ON a.column = b.column';
+const joinHint =
+  'Write JOIN, LEFT JOIN or CROSS JOIN, with ON a.column = b.column; ' +
+  'a RIGHT JOIN is a LEFT JOIN with the tables the other way round';
+const qualifyHint = 'Say whose column it is, as in `relation.column`';
+
 /** What has a value of its own when written behind the name of its type. */
 const literalTypes = ['TIMESTAMP', 'TIMESTAMPTZ', 'INTERVAL', 'UUID'];
 
@@ -135,9 +141,10 @@ class FullSurface {
   #from({ first, joins }: From): void {
     this.#relation(first);
     for (const { kind, relation, on, isParenthesised, span } of joins) {
-      if (kind === 'comma') throw this.#refusal('Implicit joins are not supported', span);
+      if (kind === 'comma')
+        throw this.#refusal('Implicit joins are not supported', span, commaHint);
       if (kind === 'other' || (kind === 'inner' && isParenthesised)) {
-        const hint = kind === 'inner' ? 'Write the condition without parentheses' : undefined;
+        const hint = kind === 'inner' ? 'Write the condition without parentheses' : joinHint;
         throw this.#refusal('Non-inner joins are not supported', span, hint);
       }
       if (kind === 'left' && on === undefined) {
@@ -243,12 +250,14 @@ class FullSurface {
       case 'parameter':
         if (!this.#parameterNames.has(expression.name)) {
           const text = this.#source.text(expression.span);
-          throw this.#refusal(`Unsupported literal expression: ${text}`, expression.span);
+          const hint = `The request has no value for ${text}`;
+          throw this.#refusal(`Unsupported literal expression: ${text}`, expression.span, hint);
         }
         return;
       case 'typedLiteral':
         if (!literalTypes.includes(expression.typeName.toUpperCase())) {
-          throw this.#unsupportedExpression(expression);
+          const hint = "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'";
+          throw this.#unsupportedExpression(expression, hint);
         }
         return;
       case 'call':
@@ -278,12 +287,12 @@ class FullSurface {
   #requireQualified(expression: Expression, aliases: ReadonlySet<string>): void {
     for (const { parts, span } of columnsIn(expression)) {
       if (parts.length > 1 || aliases.has(parts[0] ?? '')) continue;
-      throw this.#refusal(unqualifiedMessage, span);
+      throw this.#refusal(unqualifiedMessage, span, qualifyHint);
     }
   }
 
-  #unsupportedExpression({ span }: Expression): SqlFailure {
-    return this.#refusal(`Unsupported expression: ${this.#source.text(span)}`, span);
+  #unsupportedExpression({ span }: Expression, hint?: string): SqlFailure {
+    return this.#refusal(`Unsupported expression: ${this.#source.text(span)}`, span, hint);
   }
 
   #refusal(message: string, span: Span, hint?: string): SqlFailure {

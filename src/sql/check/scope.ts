@@ -19,6 +19,8 @@ export interface ScopeRelation {
   readonly columns: readonly ScopeColumn[];
   /** The null side of a left join: every column may be null. */
   readonly isNullable: boolean;
+  /** Position of the primary key of a table: what groups by it may name all columns. */
+  readonly primaryKey?: number | undefined;
 }
 
 export interface ScopeColumn {

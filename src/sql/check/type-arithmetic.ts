@@ -1,3 +1,4 @@
+import { isIntegerKind } from '../../values/integer-range.ts';
 import { timeDurationType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { arithmeticTypes, negatedType } from '../functions/arithmetic.ts';
@@ -8,7 +9,7 @@ import { type Environment, refuse, stringType } from './context.ts';
 import { unwrapped } from './field.ts';
 import { shownType } from './shown-type.ts';
 import { infer, typeAlone, typeOpen } from './type-expression.ts';
-import { fitsNumber, isOpen, type OpenExpression, ownType } from './type-literal.ts';
+import { fitsNumber, isFraction, isOpen, type OpenExpression, ownType } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted } from './unify.ts';
 
@@ -62,7 +63,10 @@ function inferPlain(expression: Expression, environment: Environment): TypedExpr
   return typed && unwrapped(typed, environment);
 }
 
-/** A literal takes the type of the other operand, or else its own if it does not fit there. */
+/**
+ * A literal takes the type of the other operand, or else its own: if it does not fit there, or if
+ * it is written as a fraction beside integers. `price / 100.0` asks for a quotient with its digits.
+ */
 function typeBesideOf(
   open: Expression,
   operator: ArithmeticOperator,
@@ -78,7 +82,10 @@ function typeBesideOf(
       return typeBesideTime(open, operator, environment);
     default:
   }
-  const isFitting = fitsNumber(open, other.type) && isArithmetic(other.type);
+  const isFitting =
+    fitsNumber(open, other.type) &&
+    isArithmetic(other.type) &&
+    !(isFraction(open) && isIntegerKind(other.type.kind));
   return isFitting ? typeOpen(open, other.type, environment) : typeAlone(open, environment);
 }
 

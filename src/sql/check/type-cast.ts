@@ -11,6 +11,7 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { SqlFailure } from '../failure.ts';
 import { conversionOf, optionInnerType } from '../functions/convert.ts';
 import { intervalFromText } from '../functions/interval.ts';
+import { momentFromText } from '../functions/time-text.ts';
 import { scalarTypes } from '../functions/value-kind.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
 import { type Environment, refuse } from './context.ts';
@@ -30,7 +31,7 @@ export function typeCast(
 ): TypedExpression {
   const type = typeNamed(typeName);
   if (type === undefined) {
-    const hint = nameHint(typeName.toLowerCase(), [...typesByName.keys()]);
+    const hint = typeHint(typeName);
     throw refuse(`no such type: \`${typeName}\``, span, environment, hint);
   }
   switch (operand.kind) {
@@ -40,7 +41,7 @@ export function typeCast(
     case 'string':
     case 'number':
     case 'hex': {
-      const bytes = encodeLiteralText(operand.text, type);
+      const bytes = encodeLiteralText(operand.text, type) ?? momentBytes(operand.text, type);
       if (bytes !== undefined) return constant(type, bytes);
       break;
     }
@@ -73,18 +74,50 @@ export function typeTypedLiteral(
       throw refuse(error.message, span, environment);
     }
   }
+  const type = name === 'UUID' ? uuidType : timestampType;
+  const moment = momentBytes(text, type);
+  if (moment !== undefined) return constant(type, moment);
   const literal: Literal = { kind: 'string', text, span };
-  return typeLiteral(literal, name === 'UUID' ? uuidType : timestampType, environment);
+  return typeLiteral(literal, type, environment);
+}
+
+function momentBytes(text: string, type: AlgebraicType): Uint8Array | undefined {
+  if (type !== timestampType) return undefined;
+  const micros = momentFromText(text.trim());
+  return micros === undefined ? undefined : encodeValue(timestampType, [micros]);
 }
 
 /** The type that a name in a CAST means: the names of messages and those of SQL, in any case. */
 export function typeNamed(name: string): AlgebraicType | undefined {
-  const plain = name
+  const type = typesByName.get(withoutSize(name));
+  // A text would have to be cut; the sizes of all others are about how they are kept.
+  return type === scalarTypes.string && name.includes('(') ? undefined : type;
+}
+
+function withoutSize(name: string): string {
+  return name
     .toLowerCase()
     .replaceAll(/\s+/g, ' ')
     .replace(/ ?\(.*\)/, '')
     .trim();
-  return typesByName.get(plain);
+}
+
+function typeHint(typeName: string): string | undefined {
+  const plain = withoutSize(typeName);
+  switch (plain) {
+    case 'date':
+      return "There is no type of days: write date_trunc('day', moment) for their beginning";
+    case 'numeric':
+    case 'decimal':
+      return 'There are no decimal numbers: F64 has about 15 digits, I128 holds whole numbers';
+    case 'char':
+    case 'character':
+    case 'varchar':
+    case 'character varying':
+      return 'Texts have no length: write left(text, 10) to cut one';
+    default:
+      return nameHint(plain, [...typesByName.keys()]);
+  }
 }
 
 const typesByName: ReadonlyMap<string, AlgebraicType> = new Map<string, AlgebraicType>([
@@ -95,6 +128,7 @@ const typesByName: ReadonlyMap<string, AlgebraicType> = new Map<string, Algebrai
   ['timestamp', timestampType],
   ['timestamptz', timestampType],
   ['timestamp with time zone', timestampType],
+  ['timestamp without time zone', timestampType],
   ['timeduration', timeDurationType],
   ['time_duration', timeDurationType],
   ['interval', timeDurationType],
@@ -103,6 +137,9 @@ const typesByName: ReadonlyMap<string, AlgebraicType> = new Map<string, Algebrai
   ['bytea', bytesType],
   ['array<u8>', bytesType],
   ['int', scalarTypes.i32],
+  ['int2', scalarTypes.i16],
+  ['int4', scalarTypes.i32],
+  ['int8', scalarTypes.i64],
   ['integer', scalarTypes.i32],
   ['bigint', scalarTypes.i64],
   ['smallint', scalarTypes.i16],
@@ -113,5 +150,7 @@ const typesByName: ReadonlyMap<string, AlgebraicType> = new Map<string, Algebrai
   ['double', scalarTypes.f64],
   ['double precision', scalarTypes.f64],
   ['float', scalarTypes.f64],
+  ['float4', scalarTypes.f32],
+  ['float8', scalarTypes.f64],
   ['boolean', scalarTypes.bool],
 ]);

@@ -6,7 +6,7 @@ import { unwrapped } from './field.ts';
 import { isComparable } from './literal.ts';
 import { shownType } from './shown-type.ts';
 import { infer, negated, typeAlone, typeAs, typeOpen } from './type-expression.ts';
-import { fitsNumber, isOpen } from './type-literal.ts';
+import { fitsNumber, isOpen, placeHint } from './type-literal.ts';
 import type { TypedExpression } from './typed.ts';
 import { converted, isStored } from './unify.ts';
 
@@ -164,11 +164,17 @@ function pairOf(
   const isBothStored = isStored(leader, environment) && isStored(other, environment);
   const pair = isBothStored ? undefined : promoted(leader, other, environment);
   if (pair !== undefined) return pair;
-  const hint = isBothStored && areNumbers(leader, other) ? castHint : undefined;
+  const hint =
+    isBothStored && areNumbers(leader, other) ? castHint : optionHint(leader, other, environment);
   throw mismatch(other.type, leader.type, span, environment, hint);
 }
 
 const castHint = 'Write CAST(column AS type) on one side to compare numbers of two types';
+
+function optionHint(left: TypedExpression, right: TypedExpression, environment: Environment) {
+  const option = [left, right].find(({ type }) => specialKindOf(type) === 'option');
+  return option && placeHint(option.type, environment);
+}
 
 function areNumbers(left: TypedExpression, right: TypedExpression): boolean {
   return promotedType(left.type, right.type) !== undefined;
@@ -190,6 +196,7 @@ export function requireComparable(
     `Invalid binary operator \`${operator}\` for type \`${typeName}\``,
     span,
     environment,
+    placeHint(type, environment),
   );
 }
 

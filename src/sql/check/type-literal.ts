@@ -1,5 +1,7 @@
+import { integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import { bytesType, specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { isNumericType } from '../functions/value-kind.ts';
 import type { Expression, Literal } from '../syntax/ast.ts';
@@ -55,17 +57,47 @@ export function badLiteral(
 ): Error {
   const typeName = shownType(type, environment.statement.typespace);
   const message = `The literal expression \`${text}\` cannot be parsed as type \`${typeName}\``;
-  const isOption = specialKindOf(type) === 'option';
-  const hint = isOption
-    ? 'A column of this type may have no value: compare what it holds, as in `column.some`'
-    : undefined;
-  return refuse(message, span, environment, hint);
+  return refuse(message, span, environment, placeHint(type, environment));
+}
+
+/** What to write where a value of this type is wanted, or compared. */
+export function placeHint(type: AlgebraicType, { statement }: Environment): string | undefined {
+  if (isIntegerKind(type.kind)) {
+    const { min, max } = integerRange[type.kind];
+    return `Here a whole number from ${min} to ${max} is expected`;
+  }
+  switch (specialKindOf(type)) {
+    case 'option':
+      return 'A column of this type may have no value: compare what it holds, as in `column.some`';
+    case 'timestamp':
+      return "Write a moment with its offset, as in '2025-02-17T10:30:45Z'";
+    case 'timeDuration':
+      return "Write a length of time as INTERVAL '1 day 2 hours'";
+    default:
+  }
+  switch (resolveType(type, statement.typespace).kind) {
+    case 'bool':
+      return 'Here TRUE or FALSE is expected';
+    case 'sum':
+      return 'Compare the name of its variant, as in variant_name(column), or what one carries';
+    case 'product':
+      return specialKindOf(type) === undefined
+        ? 'Compare one of its elements, as in `column.element`'
+        : undefined;
+    default:
+      return undefined;
+  }
 }
 
 /** Whether a number as written is a value of a number type. */
 export function fitsNumber(expression: Expression, type: AlgebraicType): boolean {
   if (expression.kind !== 'number' || !isNumericType(type)) return true;
   return encodeLiteralText(expression.text, type) !== undefined;
+}
+
+/** A number with a point or an exponent, whatever its value. */
+export function isFraction(expression: Expression): boolean {
+  return expression.kind === 'number' && /[.eE]/.test(expression.text);
 }
 
 /** The type of a literal that nothing else gives one. */
@@ -76,7 +108,7 @@ export function ownType(literal: OpenLiteral): AlgebraicType {
     case 'hex':
       return bytesType;
     default: {
-      if (/[.eE]/.test(literal.text)) return { kind: 'f64' };
+      if (isFraction(literal)) return { kind: 'f64' };
       const wholes: readonly AlgebraicType[] = [
         { kind: 'i64' },
         { kind: 'i128' },

@@ -1,4 +1,5 @@
 import { present } from '../../assert.ts';
+import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import { SqlFailure } from '../failure.ts';
@@ -55,7 +56,9 @@ export function storedLiteral(
   environment: Environment,
 ): TypedConstant {
   if (literal.kind === 'string' && type.kind !== 'string') {
-    throw mismatch(stringType, type, literal.span, environment);
+    const isTime = specialKindOf(type) === 'timestamp';
+    const hint = isTime ? "Write a moment as TIMESTAMP '2025-02-17T10:30:45Z'" : undefined;
+    throw mismatch(stringType, type, literal.span, environment, hint);
   }
   return typeLiteral(literal as Literal, type, environment);
 }

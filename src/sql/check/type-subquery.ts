@@ -13,16 +13,22 @@ export function typeExists(query: Query, environment: Environment): TypedExpress
   return { kind: 'subquery', mode: 'exists', operand: undefined, query: typed, ...boolValue };
 }
 
-/** The only column of at most one row; null without a row. */
+/** The only column of at most one row; null without a row, so an aggregate of all rows is not. */
 export function typeScalarQuery(
   query: Query,
   span: Span,
   environment: Environment,
 ): TypedExpression {
   const typed = requireSettled(checkInner(query, environment), environment);
-  const { type } = onlyColumn(typed, span, environment);
-  const isNullable = true;
+  const { type, isNullable: isColumnNullable } = onlyColumn(typed, span, environment);
+  const isNullable = isColumnNullable || !givesOneRow(typed);
   return { kind: 'subquery', mode: 'scalar', operand: undefined, query: typed, type, isNullable };
+}
+
+function givesOneRow({ body, limit, offset }: TypedQuery): boolean {
+  if (body.kind !== 'block' || body.grouping === undefined) return false;
+  if (limit !== undefined || offset !== undefined) return false;
+  return body.grouping.keys.length === 0 && body.having === undefined;
 }
 
 /** `operand IN (SELECT …)`. */

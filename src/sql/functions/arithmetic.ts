@@ -122,7 +122,8 @@ export function negationOf(type: AlgebraicType): UnaryOperation {
 }
 
 export function integerOverflow(expression: string, kind: IntegerKind): SqlFailure {
-  return invalid(`Integer overflow: ${expression} does not fit ${kindName(kind)}`);
+  const hint = 'CAST(x AS I64) makes room, and takes what is below zero';
+  return invalid(`Integer overflow: ${expression} does not fit ${kindName(kind)}`, { hint });
 }
 
 export function divisionByZero(): SqlFailure {

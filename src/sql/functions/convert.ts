@@ -9,7 +9,7 @@
  * | Bool | integer, and back | 1 and 0; every number but 0 is true |
  * | Timestamp, TimeDuration | integer, and back | microseconds |
  * | Identity, ConnectionId, UUID | integer, and back | the number of their digits |
- * | String | scalar, time, id, byte array | as a literal of that type is written |
+ * | String | scalar, time, id, byte array | as its literal is written; times also shorter |
  * | anything | String | its text |
  */
 import { decodeValue } from '../../values/decode.ts';
@@ -22,6 +22,7 @@ import { encodeLiteralText } from '../check/literal.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
 import type { QueryValue } from './function.ts';
 import { intervalFromText } from './interval.ts';
+import { momentFromText } from './time-text.ts';
 import { scalarOfKind, type ValueKind, valueKindOf } from './value-kind.ts';
 import { shortened, valueTextOf } from './value-text.ts';
 
@@ -191,9 +192,11 @@ function fromText(to: AlgebraicType, kind: Exclude<ValueKind, 'string' | 'compos
   const parse =
     kind === 'bool'
       ? parseBool
-      : isFloatKind(kind as ScalarKind)
-        ? parseFloatOf(to)
-        : parseLiteralOf(to);
+      : kind === 'timestamp'
+        ? momentFromText
+        : isFloatKind(kind as ScalarKind)
+          ? parseFloatOf(to)
+          : parseLiteralOf(to);
   return {
     canRaise: true,
     convert: (value) => {

@@ -39,6 +39,12 @@ export interface LikePiece {
 
 /** The pieces between the `%`: a pattern without any is one piece. */
 export function likePieces(pattern: string, options: LikeOptions): readonly LikePiece[] {
+  if (pattern.length > limits.sqlPatternCharactersMax) {
+    throw overBudget(
+      `A LIKE pattern of ${pattern.length} characters is longer than the ` +
+        `${limits.sqlPatternCharactersMax} that one may have`,
+    );
+  }
   const pieces: LikePiece[] = [];
   let characters: (string | undefined)[] = [];
   const points = codePointsOf(pattern);

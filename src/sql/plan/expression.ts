@@ -162,10 +162,11 @@ export function visitExpression(
   if (expression.kind === 'subquery') visitQuery(expression.query, visit);
 }
 
+/** `visitRelation` answers whether the query that a relation stands for is visited, too. */
 export function visitQuery(
   query: TypedQuery,
   visit: (expression: TypedExpression) => void,
-  visitRelation?: (relation: TypedRelation) => void,
+  visitRelation?: (relation: TypedRelation) => boolean,
 ): void {
   const walk = (e: TypedExpression | undefined): void => {
     if (e !== undefined) visitExpression(e, visit);
@@ -176,9 +177,9 @@ export function visitQuery(
     visitQuery(body.right, visit, visitRelation);
   } else {
     for (const relation of body.relations) {
-      visitRelation?.(relation);
+      const isEntered = visitRelation?.(relation) ?? true;
       walk(relation.security);
-      if (relation.source.kind === 'query') {
+      if (isEntered && relation.source.kind === 'query') {
         visitQuery(relation.source.query, visit, visitRelation);
       }
     }
@@ -200,34 +201,92 @@ export interface Needs {
   readonly values: ReadonlySet<number>;
 }
 
-const knownNeeds = new WeakMap<TypedExpression, Needs>();
+const nothingNeeded: Needs = { slots: new Set(), values: new Set() };
+const knownNeeds = new WeakMap<TypedExpression | TypedQuery, Needs>();
 
 /** Slots and values that must be there before the expression can be evaluated. */
 export function needsOf(expression: TypedExpression): Needs {
   const known = knownNeeds.get(expression);
   if (known !== undefined) return known;
-  const needs = gather((visit) => visitExpression(expression, visit));
+  const needs = findNeeds(expression);
   knownNeeds.set(expression, needs);
   return needs;
 }
 
-function needsOfQuery(query: TypedQuery): Needs {
-  return gather((visit) => visitQuery(query, visit));
+function findNeeds(expression: TypedExpression): Needs {
+  switch (expression.kind) {
+    case 'column':
+      return { slots: new Set([expression.slot]), values: nothingNeeded.values };
+    case 'value':
+      return { slots: nothingNeeded.slots, values: new Set([expression.value]) };
+    default: {
+      const parts = operandsOf(expression).map(needsOf);
+      return together(
+        expression.kind === 'subquery' ? [...parts, outerNeedsOf(expression.query)] : parts,
+      );
+    }
+  }
 }
 
-function gather(walk: (visit: (e: TypedExpression) => void) => void): Needs {
+function together(parts: readonly Needs[]): Needs {
+  const needed = parts.filter((part) => !isFree(part));
+  const [first] = needed;
+  if (first === undefined) return nothingNeeded;
+  if (needed.length === 1) return first;
   const slots = new Set<number>();
   const values = new Set<number>();
-  const own = new Set<number>();
-  const ownValues = new Set<number>();
-  walk((e) => {
-    if (e.kind === 'column') slots.add(e.slot);
-    else if (e.kind === 'value') values.add(e.value);
-    else if (e.kind === 'subquery') addOwn(e.query, own, ownValues);
-  });
-  for (const slot of own) slots.delete(slot);
-  for (const value of ownValues) values.delete(value);
+  for (const part of needed) {
+    for (const slot of part.slots) slots.add(slot);
+    for (const value of part.values) values.add(value);
+  }
   return { slots, values };
+}
+
+/** Needs of a query that are filled outside of it. Common tables are looked at once. */
+export function outerNeedsOf(query: TypedQuery): Needs {
+  const known = knownNeeds.get(query);
+  if (known !== undefined) return known;
+  const { body, limit, offset } = query;
+  const parts: Needs[] = [];
+  const add = (e: TypedExpression | undefined): void => {
+    if (e !== undefined) parts.push(needsOf(e));
+  };
+  if (body.kind === 'setOperation') parts.push(outerNeedsOf(body.left), outerNeedsOf(body.right));
+  else needsInBlock(body, parts, add);
+  for (const { key } of query.order) if (key.kind === 'expression') add(key.expression);
+  add(limit);
+  add(offset);
+  const all = together(parts);
+  const needs = body.kind === 'block' && !isFree(all) ? withoutOwn(all, body) : all;
+  knownNeeds.set(query, needs);
+  return needs;
+}
+
+function needsInBlock(
+  { relations, joins, where, grouping, having, items }: TypedBlock,
+  parts: Needs[],
+  add: (e: TypedExpression | undefined) => void,
+): void {
+  for (const { source, security } of relations) {
+    add(security);
+    if (source.kind === 'query') parts.push(outerNeedsOf(source.query));
+  }
+  for (const { condition } of joins) add(condition);
+  add(where);
+  for (const key of grouping?.keys ?? []) add(key);
+  for (const { argument } of grouping?.aggregates ?? []) add(argument);
+  add(having);
+  for (const item of items) add(item);
+}
+
+function withoutOwn({ slots, values }: Needs, { relations, grouping }: TypedBlock): Needs {
+  const own = new Set(relations.map(({ slot }) => slot));
+  const first = grouping?.firstValue ?? 0;
+  const end = first + (grouping ? grouping.keys.length + grouping.aggregates.length : 0);
+  return {
+    slots: new Set([...slots].filter((slot) => !own.has(slot))),
+    values: new Set([...values].filter((value) => value < first || value >= end)),
+  };
 }
 
 /** Every slot and value that the query itself fills, at any depth. */
@@ -246,18 +305,6 @@ export function addOwn(query: TypedQuery, slots: Set<number>, values: Set<number
   if (grouping === undefined) return;
   const count = grouping.keys.length + grouping.aggregates.length;
   for (let at = 0; at < count; at++) values.add(grouping.firstValue + at);
-}
-
-/** Needs of a query that are filled outside of it. */
-export function outerNeedsOf(query: TypedQuery): Needs {
-  const { slots, values } = needsOfQuery(query);
-  const own = new Set<number>();
-  const ownValues = new Set<number>();
-  addOwn(query, own, ownValues);
-  return {
-    slots: new Set([...slots].filter((slot) => !own.has(slot))),
-    values: new Set([...values].filter((value) => !ownValues.has(value))),
-  };
 }
 
 export function isFree({ slots, values }: Needs): boolean {

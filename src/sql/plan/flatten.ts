@@ -2,15 +2,17 @@ import { assert, present } from '../../assert.ts';
 import type {
   OrderKey,
   TypedBlock,
+  TypedColumn,
   TypedExpression,
   TypedGrouping,
   TypedQuery,
   TypedRelation,
 } from '../check/typed.ts';
 import { conjunctsOf, rejectsNull } from './conjuncts.ts';
-import { canRaise, mapExpression, needsOf } from './expression.ts';
+import { canRaise, mapExpression, needsOf, visitExpression } from './expression.ts';
 import type { Secrecy } from './plan.ts';
 import { pruneColumns, pushInto } from './pushdown.ts';
+import { sizeOfExpression } from './size.ts';
 
 /**
  * A block made ready for choosing joins: conditions taken apart, simple derived queries and the
@@ -102,8 +104,10 @@ class Flattening {
 
   improve(): void {
     this.#reduceLeftJoins();
+    // What comes out of a query was opened up already, as far as that goes.
     for (let at = 0; at < this.#relations.length; ) {
-      if (!this.#open(at)) at++;
+      const before = this.#relations.length;
+      at += this.#open(at) ? this.#relations.length - before + 1 : 1;
     }
     this.#reduceLeftJoins();
     this.#pushDown();
@@ -149,6 +153,7 @@ class Flattening {
     if (block === undefined) return false;
     if (relation.on !== undefined) return this.#openNullSide(at, block);
     const inside = flattenBlock(block, query.order, this.#scope);
+    if (!isSecured && this.#repeats(slot, inside.items)) return false;
     this.#takeOrder(inside);
     const { relations } = inside;
     assert(inside.grouping === undefined, 'an opened block has no groups');
@@ -171,6 +176,18 @@ class Flattening {
     if (inside.isRaisingLast) this.#isRaisingLast = true;
     this.#substitute(slot, inside.items);
     return true;
+  }
+
+  /** Whether large expressions would be written, and computed, where one name was. */
+  #repeats(slot: number, items: readonly TypedExpression[]): boolean {
+    if (items.every((item) => sizeOfExpression(item) === 1)) return false;
+    const places = new Map<number, number>();
+    this.#eachColumn(slot, ({ column }) => places.set(column, (places.get(column) ?? 0) + 1));
+    let added = 0;
+    for (const [column, count] of places) {
+      added += (count - 1) * sizeOfExpression(present(items[column], 'column of a derived query'));
+    }
+    return added > repeatedSizeMax;
   }
 
   /** What is shown as it comes keeps the order of the only query it comes from. */
@@ -286,11 +303,16 @@ class Flattening {
 
   #columnsUsed(slot: number): ReadonlySet<number> {
     const used = new Set<number>();
+    this.#eachColumn(slot, ({ column }) => used.add(column));
+    return used;
+  }
+
+  /** Every place where a column of `slot` is read. */
+  #eachColumn(slot: number, visit: (column: TypedColumn) => void): void {
     const look = (e: TypedExpression | undefined): void => {
       if (e === undefined || !needsOf(e).slots.has(slot)) return;
-      mapExpression(e, (inner) => {
-        if (inner.kind === 'column' && inner.slot === slot) used.add(inner.column);
-        return undefined;
+      visitExpression(e, (inner) => {
+        if (inner.kind === 'column' && inner.slot === slot) visit(inner);
       });
     };
     for (const term of this.#conjuncts) look(term);
@@ -301,9 +323,14 @@ class Flattening {
     for (const key of this.#grouping?.keys ?? []) look(key);
     for (const { argument } of this.#grouping?.aggregates ?? []) look(argument);
     for (const { key } of this.#order) if (key.kind === 'expression') look(key.expression);
-    return used;
   }
 }
+
+/**
+ * Expressions that may be there twice when a derived query is opened up: nested ones would double
+ * at each level.
+ */
+const repeatedSizeMax = 64;
 
 function isBarrier({ source }: TypedRelation): boolean {
   return source.kind === 'query' && source.isBarrier;

@@ -12,6 +12,7 @@ import type {
 import { makeFold } from './fold.ts';
 import type { Plan, PlanOptions, PlanParts, ReadPlan, WritePlan } from './plan.ts';
 import { Planner } from './planner.ts';
+import { sizeOfStatement } from './size.ts';
 import { type Statistics, unknownStatistics } from './statistics.ts';
 import { planInside, planSubqueries, planSubqueriesOfTuples } from './subquery.ts';
 
@@ -138,10 +139,7 @@ function countInside(planner: Planner, expression: TypedExpression | undefined):
   planner.count(holder);
 }
 
-function partsOf(
-  { valueCount, parameters, views }: TypedRead | TypedWrite,
-  planner: Planner,
-): PlanParts {
+function partsOf(statement: TypedRead | TypedWrite, planner: Planner): PlanParts {
   // Planning the subqueries of one common table can bring up another.
   for (let planned = 0; planned < planner.commonTables.size; ) {
     const all = [...planner.commonTables.values()];
@@ -149,7 +147,9 @@ function partsOf(
     planned = all.length;
   }
   const { slots, tables, subqueries, commonTables } = planner;
+  const { valueCount, parameters, views } = statement;
   return {
+    size: sizeOfStatement(statement),
     slots,
     valueCount,
     parameters,

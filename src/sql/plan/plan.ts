@@ -19,6 +19,8 @@ export type Plan = ReadPlan | WritePlan;
 export type WritePlan = InsertPlan | UpdatePlan | DeletePlan;
 
 export interface PlanParts {
+  /** Expressions that it has, those of subqueries included: about the work of one row. */
+  readonly size: number;
   readonly slots: readonly SlotPlan[];
   readonly valueCount: number;
   readonly parameters: readonly ParameterSpec[];

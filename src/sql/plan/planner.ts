@@ -53,10 +53,12 @@ export class Planner {
 
   /** To be called for each query of the statement before it is planned. */
   count(query: TypedQuery): void {
-    const countRelation = ({ source }: TypedRelation): void => {
-      if (source.kind !== 'query' || source.commonTable === undefined) return;
+    const countRelation = ({ source }: TypedRelation): boolean => {
+      if (source.kind !== 'query' || source.commonTable === undefined) return true;
       const uses = this.#commonUses.get(source.commonTable) ?? 0;
       this.#commonUses.set(source.commonTable, uses + 1);
+      // What is inside is there once, however often it is named.
+      return uses === 0;
     };
     const countInside = (e: TypedExpression): void => {
       // `visitQuery` walks into subqueries, but shows relations of the outermost query only.

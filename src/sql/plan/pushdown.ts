@@ -2,6 +2,7 @@ import { present } from '../../assert.ts';
 import type { OutputColumn, TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
 import { conjunction } from './conjuncts.ts';
 import { canRaise, hasSubquery, mapExpression } from './expression.ts';
+import { sizeOfExpression } from './size.ts';
 
 /**
  * The query with a condition on its answer, given in columns of `slot`, moved into it; `undefined`
@@ -33,10 +34,14 @@ export function pushInto(
     if (item === undefined) isPossible = false;
     return item ?? e;
   });
+  // A condition that names a column twice would double in each query that it goes into.
+  if (sizeOfExpression(moved) > sizeOfExpression(term) + movedSizeMax) return undefined;
   if (!isPossible || (isSecured && canRaise(moved)) || hasSubquery(moved)) return undefined;
   const terms = body.where === undefined ? [moved] : [body.where, moved];
   return { ...query, body: { ...body, where: conjunction(terms) } };
 }
+
+const movedSizeMax = 64;
 
 /** Output columns that are group keys, as what they are before grouping. */
 function keyItems(

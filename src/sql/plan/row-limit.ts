@@ -34,7 +34,7 @@ function times(a: bigint, b: bigint): bigint {
 class RowEstimate {
   readonly #plan: ReadPlan;
   readonly #statistics: Statistics;
-  readonly #commonSeen = new Set<number>();
+  readonly #commonSeen = new Map<number, Scanned>();
   readonly #asked = new Set<TypedSubquery>();
 
   constructor(plan: ReadPlan, statistics: Statistics) {
@@ -130,11 +130,12 @@ class RowEstimate {
     if (from.kind === 'common') {
       const rows = this.#plan.commonTables.get(from.number);
       if (rows === undefined) return empty;
-      const all = this.ofRows(rows);
       // A common table is computed once, however often it is read.
-      const isFirst = !this.#commonSeen.has(from.number);
-      this.#commonSeen.add(from.number);
-      return isFirst ? all : { rows: all.rows, scan: all.rows };
+      const before = this.#commonSeen.get(from.number);
+      if (before !== undefined) return { rows: before.rows, scan: before.rows };
+      const all = this.ofRows(rows);
+      this.#commonSeen.set(from.number, all);
+      return all;
     }
     const { table } = from;
     const count = BigInt(this.#statistics.rowCount(table));

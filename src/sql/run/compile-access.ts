@@ -7,12 +7,12 @@ import { noRow, type RowRef, type RowRefs } from '../../store/row-ref.ts';
 import type { RowShape } from '../../store/row-shape.ts';
 import type { Table } from '../../store/table.ts';
 import type { Index } from '../../store/table-index.ts';
+import type { PinnedRange } from '../../store/table-pin.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import type { TypedSubquery } from '../plan/expression.ts';
 import type { Access, AccessBound } from '../plan/plan.ts';
-import { compileCondition } from './compile-condition.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileKey, type KeyWriter } from './compile-key.ts';
 import type { ExecutionState } from './execution-state.ts';
@@ -157,7 +157,6 @@ function compileRange(
     if (!writeLower(state, writer)) return noRefs;
     const startLength = writer.length - prefixLength;
     if (!writeUpper(state, writer)) return noRefs;
-    if (state.pins !== undefined) return findPinned(state);
     const range: RangeRequest = {
       bytes: writer.view(),
       prefixColumns: prefix.length,
@@ -165,6 +164,7 @@ function compileRange(
       startLength,
       endLength: writer.length - prefixLength - startLength,
     };
+    if (state.pins !== undefined) return findPinned(state, range);
     const table = state.table(number);
     const index = indexOf(table, spec);
     if (countMax !== undefined) return table.scanRange(index, range, { countMax, isDescending });
@@ -188,39 +188,51 @@ function compileBound(bound: AccessBound | undefined, context: CompileContext): 
   };
 }
 
-/** After a pause no index has the rows as they were in order: they are sifted and sorted. */
+/** After a pause the rows that went meanwhile are put among those that are there still. */
 function compilePinnedRange(
-  { index, conditions, isDescending }: Extract<Access, { readonly kind: 'range' }>,
-  { context, shape, number, slot }: AccessContext,
-): (state: ExecutionState) => RowRefs {
-  const tests = conditions.map((term) => compileCondition(term, context));
-  const steps = index.columns.map((column) => ({
+  { index: spec, isDescending }: Extract<Access, { readonly kind: 'range' }>,
+  { shape, number }: AccessContext,
+): (state: ExecutionState, range: RangeRequest) => RowRefs {
+  const steps = spec.columns.map((column) => ({
     locate: locatorOf(shape, column),
     compare: encodedComparatorOf(
       present(shape.columnTypes[column], 'type of an index column'),
       shape.types,
     ),
   }));
-  const sign = isDescending ? -1 : 1;
-  return (state) => {
+  return (state, range) => {
     const table = state.table(number);
     const pin = present(state.pins?.[number], 'a pin of each table');
-    const found = new RefList();
-    for (let ref = pin.nextRow(noRow); ref !== noRow; ref = pin.nextRow(ref)) {
-      state.pages[slot] = table.pageOf(ref);
-      state.rows[slot] = offsetOf(ref);
-      if (tests.every((test) => test(state))) found.push(ref);
-    }
-    return found.take().sort((a, b) => {
+    const found = pin.scanRange(indexOf(table, spec), range);
+    const refs = merged(found, (a, b) => {
+      const [left, right] = [table.pageOf(a), table.pageOf(b)];
       for (const { locate, compare } of steps) {
-        const [left, right] = [table.pageOf(a), table.pageOf(b)];
         const leftAt = locate(left, offsetOf(a));
         const order = compare(left, leftAt, right, locate(right, offsetOf(b)));
-        if (order !== 0) return order * sign;
+        if (order !== 0) return order;
       }
       return 0;
     });
+    return isDescending ? refs.reverse() : refs;
   };
+}
+
+/** Both in order, as one list in order. */
+function merged(
+  { present: left, deleted: right }: PinnedRange,
+  compare: (a: RowRef, b: RowRef) => number,
+): RowRefs {
+  if (right.length === 0) return left;
+  const refs = new Int32Array(left.length + right.length);
+  let leftAt = 0;
+  let rightAt = 0;
+  for (let at = 0; at < refs.length; at++) {
+    const isLeft =
+      rightAt === right.length ||
+      (leftAt < left.length && compare(left[leftAt] as RowRef, right[rightAt] as RowRef) <= 0);
+    refs[at] = (isLeft ? left[leftAt++] : right[rightAt++]) as RowRef;
+  }
+  return refs;
 }
 
 function indexOf(table: Table, spec: IndexSpec): Index {

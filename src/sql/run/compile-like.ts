@@ -52,7 +52,9 @@ export function compileLikeValue(expression: Like, context: CompileContext): Eva
     const matches = likeMatcher(fixed.pattern, fixed.options);
     return (frame) => {
       const text = operandOf(frame);
-      return text === null ? null : matches(text as string);
+      if (text === null) return null;
+      charge(frame, (text as string).length);
+      return matches(text as string);
     };
   }
   const patternOf = compileExpression(expression.pattern, context);
@@ -66,6 +68,7 @@ export function compileLikeValue(expression: Like, context: CompileContext): Eva
     const pattern = patternOf(frame);
     const character = escapeOf(frame);
     if (text === null || pattern === null || character === null) return null;
+    charge(frame, (text as string).length + (pattern as string).length);
     return matcherFor(pattern as string, character as string)(text as string);
   };
 }

@@ -24,6 +24,7 @@ export class ExecutionState implements Frame {
   /** Answers of subqueries and common tables, by the number that the compiled plan gives them. */
   readonly kept = new Map<number | string, unknown>();
   readonly #isPausable: boolean;
+  readonly #rowsPerCheck: number;
   #unpausable = 0;
 
   constructor(options: {
@@ -34,6 +35,7 @@ export class ExecutionState implements Frame {
     readonly tables: readonly Table[];
     /** False: it runs in one go, however long that takes. */
     readonly isPausable: boolean;
+    readonly rowsPerCheck: number;
   }) {
     const { slotCount, parameters, nowMicros, budget, tables } = options;
     this.#isPausable = options.isPausable;
@@ -45,7 +47,8 @@ export class ExecutionState implements Frame {
     this.nowMicros = nowMicros;
     this.budget = budget;
     this.tables = tables;
-    this.ticks = budget.rowsPerCheck;
+    this.#rowsPerCheck = options.rowsPerCheck;
+    this.ticks = options.rowsPerCheck;
   }
 
   table(number: number): Table {
@@ -57,7 +60,7 @@ export class ExecutionState implements Frame {
    * one row is looked at between two pauses, so nothing stands still.
    */
   mustPause(): boolean {
-    this.ticks = this.budget.rowsPerCheck;
+    this.ticks = this.#rowsPerCheck;
     if (!this.budget.check() || !this.#isPausable) return false;
     if (this.#unpausable === 0) return true;
     this.budget.stall();
@@ -66,7 +69,7 @@ export class ExecutionState implements Frame {
 
   /** After a pause: what is asked first must not pause again before it has done anything. */
   resume(): void {
-    this.ticks = this.budget.rowsPerCheck + 1;
+    this.ticks = this.#rowsPerCheck + 1;
   }
 
   /** Runs what cannot pause: a subquery in the middle of an expression. */

@@ -76,8 +76,17 @@ export function stateOf(
     budget,
     tables: plan.tables.map(({ id }) => tables.table(id)),
     isPausable,
+    rowsPerCheck: rowsPerCheckOf(plan, budget),
   });
 }
+
+/** Where one row takes much work, the clock is looked at more often. */
+function rowsPerCheckOf({ size }: PlanParts, { rowsPerCheck }: QueryBudget): number {
+  if (size <= expressionsOfPlainRow) return rowsPerCheck;
+  return Math.max(1, Math.floor((rowsPerCheck * expressionsOfPlainRow) / size));
+}
+
+const expressionsOfPlainRow = 64;
 
 /**
  * One run of a read, in slices: `run` goes on until all rows are there or the slice of the budget

@@ -144,6 +144,7 @@ export interface Join {
 export interface Insert {
   readonly kind: 'insert';
   readonly table: string;
+  readonly tableSpan: Span;
   /** Empty when the statement names none. */
   readonly columns: readonly string[];
   readonly source:
@@ -156,6 +157,7 @@ export interface Insert {
 export interface Update {
   readonly kind: 'update';
   readonly table: string;
+  readonly tableSpan: Span;
   readonly assignments: readonly Assignment[];
   readonly where: Expression | undefined;
   readonly returning: readonly SelectItem[] | undefined;
@@ -172,6 +174,7 @@ export interface Assignment {
 export interface Delete {
   readonly kind: 'delete';
   readonly table: string;
+  readonly tableSpan: Span;
   readonly where: Expression | undefined;
   readonly returning: readonly SelectItem[] | undefined;
   readonly span: Span;

@@ -77,6 +77,8 @@ describe('INSERT', () => {
       'INSERT INTO t (a) VALUES (DEFAULT)': 'Unsupported INSERT value: DEFAULT',
       'INSERT INTO t (a) VALUES ((1))': 'Unsupported INSERT value: (1)',
       'INSERT INTO t (a) VALUES (1 + 1)': 'Unsupported INSERT value: 1 + 1',
+      'INSERT INTO t (a) VALUES (1+1)': 'Unsupported INSERT value: 1 + 1',
+      'INSERT INTO t (a) VALUES (b-(-1))': 'Unsupported INSERT value: b - (-1)',
       'INSERT INTO t (a) VALUES (f(1))': 'Unsupported INSERT value: f(1)',
       'INSERT INTO t (a) VALUES (1::int)': 'Unsupported INSERT value: 1::int',
       'INSERT INTO t (a) VALUES ((SELECT 1))': 'Unsupported INSERT value: (SELECT 1)',

@@ -27,7 +27,9 @@ export function parseInsert(reader: TokenReader): Insert | Unsupported {
     isForeign = true;
   }
   reader.takeWord('INTO');
+  const tableStart = reader.mark();
   const table = reader.expectDottedName(notInsertTarget);
+  const tableSpan = reader.spanSince(tableStart);
   if (reader.takeWord('AS')) {
     reader.expectName();
     isForeign = true;
@@ -46,14 +48,17 @@ export function parseInsert(reader: TokenReader): Insert | Unsupported {
   const returning = parseReturning(reader);
   if (isForeign) return unsupportedSince(reader, start);
   if (source.kind === 'unsupported') return source;
-  return { kind: 'insert', table, columns, source, returning, span: reader.spanSince(start) };
+  const span = reader.spanSince(start);
+  return { kind: 'insert', table, tableSpan, columns, source, returning, span };
 }
 
 /** `UPDATE table SET column = value, … [WHERE condition] [RETURNING items]` */
 export function parseUpdate(reader: TokenReader): Update | Unsupported {
   const start = reader.mark();
   reader.expectWord('UPDATE');
+  const tableStart = reader.mark();
   const table = reader.expectDottedName(notRelation);
+  const tableSpan = reader.spanSince(tableStart);
   let isForeign = skipMoreRelations(reader);
   reader.expectWord('SET');
   const assignments: Assignment[] = [];
@@ -78,7 +83,8 @@ export function parseUpdate(reader: TokenReader): Update | Unsupported {
   const where = reader.takeWord('WHERE') ? parseExpression(reader) : undefined;
   const returning = parseReturning(reader);
   if (skipForeignTail(reader) || isForeign) return unsupportedSince(reader, start);
-  return { kind: 'update', table, assignments, where, returning, span: reader.spanSince(start) };
+  const span = reader.spanSince(start);
+  return { kind: 'update', table, tableSpan, assignments, where, returning, span };
 }
 
 /** `DELETE FROM table [WHERE condition] [RETURNING items]` */
@@ -95,6 +101,7 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
   reader.expectWord('FROM');
   const relationStart = reader.mark();
   const table = reader.expectDottedName(notRelation);
+  const tableSpan = reader.spanSince(relationStart);
   const hasMore = skipMoreRelations(reader);
   const relationText = reader.textSince(relationStart);
   let isForeign = false;
@@ -114,7 +121,7 @@ export function parseDelete(reader: TokenReader): Delete | Unsupported {
   if (hasMore) {
     return unsupported(`Unsupported table expression in DELETE: ${relationText}`, span);
   }
-  return { kind: 'delete', table, where, returning, span };
+  return { kind: 'delete', table, tableSpan, where, returning, span };
 }
 
 const otherSettings = new Set(

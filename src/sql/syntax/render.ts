@@ -8,12 +8,14 @@ import { shownInCapitals } from './words.ts';
  */
 export function renderTokens(tokens: readonly Token[]): string {
   let text = '';
-  let previous: Token | undefined;
-  for (const token of tokens) {
-    if (previous !== undefined && isBlankBetween(previous, token)) text += ' ';
+  tokens.forEach((token, at) => {
+    const previous = tokens[at - 1];
+    if (previous !== undefined) {
+      const isBinary = isOperator(previous) && isOperand(tokens[at - 2]);
+      if (isBinary || isBlankBetween(previous, token)) text += ' ';
+    }
     text += renderToken(token);
-    previous = token;
-  }
+  });
   return text;
 }
 
@@ -48,6 +50,24 @@ function isBlankBetween(left: Token, right: Token): boolean {
   const isTouching = left.end === right.start;
   if (right.kind === 'symbol' && right.text === '(') return !(isTouching && isName(left));
   return !(isTouching && left.kind === 'symbol' && '+-~'.includes(left.text));
+}
+
+function isOperator(token: Token): boolean {
+  return token.kind === 'symbol' && '+-'.includes(token.text);
+}
+
+/** What ends an operand: a sign behind it stands between two of them. */
+function isOperand(token: Token | undefined): boolean {
+  switch (token?.kind) {
+    case undefined:
+      return false;
+    case 'symbol':
+      return token.text === ')' || token.text === ']';
+    case 'word':
+      return !shownInCapitals.has(token.keyword) && token.keyword !== 'OF';
+    default:
+      return true;
+  }
 }
 
 function isName(token: Token): boolean {
