@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -8,6 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { itemsModule, writeBundle, writeFiles, writeModule } from './cli-support.ts';
 import { type RunningService, root, Sandbox } from './harness.ts';
@@ -100,6 +103,56 @@ describe('generate', () => {
     await sandbox.ok(['generate', '-j', bundle, '-o', made], { cwd });
     expect(times().filter((time, at) => time !== before[at])).toHaveLength(1);
   });
+});
+
+/** Subscribes, calls, and prints what it sees; ends by itself. */
+const application = `
+  import { DbConnection, tables } from './made/index.js';
+
+  const conn = DbConnection.builder()
+    .withUri(process.argv[2])
+    .withDatabaseName('items-db')
+    .onConnect((connection) => {
+      connection
+        .subscriptionBuilder()
+        .onApplied(async (ctx) => {
+          console.log('rows', [...ctx.db.items.iter()].map((row) => row.name).join());
+          await connection.reducers.add({ name: 'second' });
+          const found = [...connection.db.items.iter()].find((row) => row.name === 'second');
+          console.log('found', connection.db.items.id.find(found.id).name);
+          connection.disconnect();
+        })
+        .subscribe(tables.items.where((row) => row.id.gt(0)));
+    })
+    .onConnectError((_ctx, error) => console.log('error', error.message))
+    .build();
+  conn.db.items.onInsert((ctx, row) => console.log('insert', ctx.event.tag, row.name));
+`;
+
+describe('a program with bindings', () => {
+  it('[client-sdk 11] talks to the database that they were made from', async () => {
+    await sandbox.ok(['call', 'items-db', 'add', 'first']);
+    const cwd = client({ 'app.ts': application });
+    await sandbox.ok(['generate', '--database', 'items-db', '-o', 'made'], { cwd });
+    mkdirSync(path.join(cwd, 'node_modules'));
+    symlinkSync(root, path.join(cwd, 'node_modules/reducerdb'));
+    const [entry, outfile] = [path.join(cwd, 'app.ts'), path.join(cwd, 'app.mjs')];
+    await build({
+      entryPoints: [entry],
+      outfile,
+      bundle: true,
+      packages: 'external',
+      format: 'esm',
+    });
+    const run = promisify(execFile)(process.execPath, [outfile, service.url], { cwd });
+    expect((await run).stdout.split('\n')).toEqual([
+      'rows first',
+      'insert SubscribeApplied first',
+      'insert Reducer second',
+      'found second',
+      '',
+    ]);
+  }, 60_000);
 });
 
 describe('files of earlier runs', () => {
