@@ -32,6 +32,8 @@ export const limits = {
   pageBytes: mebibyte,
   /** Calls waiting in one database before new ones are refused as overloaded. */
   callQueueMax: 16_384,
+  /** How many of them may come from clients that stay connected; what they send more waits. */
+  feedQueueMax: 12_288,
   /** Calls run in one turn, that is, between two syncs. */
   callsPerTurnMax: 4_096,
   /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
@@ -217,4 +219,6 @@ assert(
 );
 assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
+assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
+assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');
 assert(limits.readSliceMillisMax <= limits.turnMillisMax, 'a slice is part of a turn');

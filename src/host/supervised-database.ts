@@ -263,7 +263,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Requests of connections wait with them while there is no room. */
   #submitFeeds(): void {
     if (this.#fault !== undefined) return;
-    const room = (): number => limits.callQueueMax - this.#pending.size;
+    const room = (): number => limits.feedQueueMax - this.#pending.size;
     this.#feeds.submitAll(room, (feed) => this.#submitSome(feed, room()));
   }
 

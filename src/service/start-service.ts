@@ -87,6 +87,7 @@ async function assemble(
   const end = new ServerEnd(server);
   const upgrades = new Upgrades(server);
   releases.push(() => end.close(0));
+  releases.push(() => upgrades.end());
   const host = await Host.open({
     directory: dataDirectory,
     placement: configuration.placement,

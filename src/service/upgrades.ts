@@ -10,7 +10,7 @@ import type { WebSocketDoor } from '../websocket/door.ts';
  */
 export class Upgrades {
   #door: WebSocketDoor | undefined;
-  #early: (() => void)[] = [];
+  #early: Knock[] = [];
 
   constructor(server: Server) {
     server.on('upgrade', (request, stream, head) => {
@@ -21,7 +21,14 @@ export class Upgrades {
 
   open(door: WebSocketDoor): void {
     this.#door = door;
-    for (const handle of this.#early.splice(0)) handle();
+    for (const { request, stream, head } of this.#early.splice(0)) {
+      door.handle(request, stream, head);
+    }
+  }
+
+  /** There will be no door: those that wait are sent away, or they would keep the server open. */
+  end(): void {
+    for (const { stream } of this.#early.splice(0)) stream.destroy();
   }
 
   #handle(request: IncomingMessage, stream: Duplex, head: Buffer): void {
@@ -31,8 +38,14 @@ export class Upgrades {
       return;
     }
     stream.on('error', () => stream.destroy());
-    this.#early.push(() => this.#door?.handle(request, stream, head));
+    this.#early.push({ request, stream, head });
   }
+}
+
+interface Knock {
+  readonly request: IncomingMessage;
+  readonly stream: Duplex;
+  readonly head: Buffer;
 }
 
 function isWebSocket({ method, headers }: IncomingMessage): boolean {
