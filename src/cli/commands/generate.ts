@@ -1,13 +1,9 @@
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import { CodegenError } from '../../codegen/codegen-error.ts';
-import { type Bindings, typescriptBindings } from '../../codegen/typescript.ts';
-import type { ModuleDefinition } from '../../schema/definition.ts';
-import { productVersion } from '../../service/version.ts';
-import { updateBindings } from '../bindings-folder.ts';
-import { type ImportExtension, importExtensionFor } from '../import-extension.ts';
+import type { BindingsRun } from '../generate-bindings.ts';
+import { importExtensionFor } from '../import-extension.ts';
 import { CliError, type Io } from '../io.ts';
-import { type DefinitionSource, readDefinition } from '../module-definition.ts';
+import type { DefinitionSource } from '../module-definition.ts';
 import { withServer, withYes } from '../program.ts';
 import type { GenerateEntry, Target } from '../project-config.ts';
 import { Session } from '../session.ts';
@@ -45,58 +41,20 @@ export function addGenerate(program: Command, io: Io): void {
     .option('--env <name>', 'overlay of the project configuration')
     .action(async (pattern: string | undefined, flags: GenerateFlags, command: Command) => {
       const session = new Session(io, command);
-      const read = definitionReader(session);
-      for (const run of runsOf(session, pattern, flags)) {
-        await generate(session, run, await read(run.source));
-      }
+      const runs = runsOf(session, pattern, flags);
+      // Loaded when needed: other commands have no use for definitions and their rules.
+      const { generateBindings } = await import('../generate-bindings.ts');
+      await generateBindings(session, runs);
       io.out('Generate finished successfully.');
     });
 }
 
-/** One folder of bindings. */
-interface Run {
-  readonly source: DefinitionSource;
-  readonly folder: string;
-  readonly includePrivate: boolean;
-  readonly extension: ImportExtension;
-}
-
-/** Builds a project once, however many bindings are made from it. */
-function definitionReader(session: Session) {
-  const known = new Map<string, Promise<ModuleDefinition>>();
-  return (source: DefinitionSource): Promise<ModuleDefinition> => {
-    const key = JSON.stringify(source);
-    const read = known.get(key) ?? readDefinition(source, session);
-    known.set(key, read);
-    return read;
-  };
-}
-
-async function generate(session: Session, run: Run, definition: ModuleDefinition): Promise<void> {
-  const { io } = session;
-  const { files, skippedTables, skippedSubmodules } = bindingsOf(definition, run);
-  if (skippedTables.length > 0) {
-    io.err(`Skipping private tables during codegen: ${skippedTables.join(', ')}.`);
-  }
-  if (skippedSubmodules.length > 0) {
-    io.err(`Skipping submodules during codegen: ${skippedSubmodules.join(', ')}.`);
-  }
-  await updateBindings(run.folder, files, { io, isYes: session.answersYes('all') });
-}
-
-function bindingsOf(definition: ModuleDefinition, run: Run): Bindings {
-  const { includePrivate, extension } = run;
-  const style = { extension, library: 'reducerdb/client' };
-  try {
-    return typescriptBindings(definition, { includePrivate, style, version: productVersion });
-  } catch (cause) {
-    if (cause instanceof CodegenError) throw new CliError(cause.message, 1, { cause });
-    throw cause;
-  }
-}
-
 /** What to write: what the flags say, or what the project says with the flags over it. */
-function runsOf(session: Session, pattern: string | undefined, flags: GenerateFlags): Run[] {
+function runsOf(
+  session: Session,
+  pattern: string | undefined,
+  flags: GenerateFlags,
+): BindingsRun[] {
   checkLanguage(flags.lang);
   const given = sourceOfFlags(flags, session.io);
   const targets = chosenTargets(session, pattern);
@@ -131,7 +89,7 @@ function runOf(
   flags: GenerateFlags,
   source: DefinitionSource,
   entry?: GenerateEntry,
-): Run {
+): BindingsRun {
   const fallback = entry?.outDir ?? path.join('src', 'module_bindings');
   const folder = path.resolve(io.cwd, flags.outDir ?? fallback);
   const endings = { none: '', js: '.js', ts: '.ts' } as const;
