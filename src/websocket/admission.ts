@@ -6,6 +6,7 @@ import type { HostTokens } from '../auth/host-tokens.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
+import { parseTarget } from '../host/names.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../protocol/versions.ts';
 import { ParameterError, type Parameters, readParameters, readToken } from './parameters.ts';
@@ -54,11 +55,14 @@ export async function admit(
       withoutToken: 'anonymous',
     });
     if (settled.kind === 'refused') return settled;
+    const name = decodeTarget(target);
+    // A name that is none is refused before the handshake is looked at, an unknown one after it.
+    if (parseTarget(name).kind === 'invalid') host.resolve(name);
     const parameters = readParameters(query);
     const fault = handshakeFault(headers);
     if (fault !== undefined) return refused(400, fault);
     if (parameters.connectionId === 0n) return refused(400, zeroText);
-    const database = host.database(decodeTarget(target));
+    const database = host.database(name);
     const offers = subprotocolOffers(headers['sec-websocket-protocol'] ?? '');
     const protocol = chooseSubprotocol(offers);
     if (protocol === undefined) return refused(400, 'no valid protocol selected');

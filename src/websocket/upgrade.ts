@@ -18,6 +18,8 @@ export class Upgrader {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: limits.socketMessageBytesMax,
+      // Text that is none is a message that does not decode, which the room answers itself.
+      skipUTF8Validation: true,
       WebSocket: StrictSocket,
       handleProtocols: (_offers, request) => this.#chosen.get(request)?.protocol ?? false,
     });

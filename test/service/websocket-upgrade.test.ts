@@ -95,6 +95,13 @@ describe('an upgrade', () => {
       400,
       'no valid protocol selected',
     ],
+    [
+      'a name that is none',
+      'No_name/subscribe',
+      { 'sec-websocket-version': undefined },
+      400,
+      'Invalid URL: invalid characters in database name',
+    ],
     ['an unknown name', 'inn/subscribe', {}, 404, '`inn` not found'],
     ['a strange identity', `${'ab'.repeat(32)}/subscribe`, {}, 404, 'No such database.'],
     [

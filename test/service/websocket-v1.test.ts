@@ -307,10 +307,11 @@ describe('the WebSocket door in version 1, text', () => {
   });
 
   it('[websocket 11] closes with 1011 on what is no message', async () => {
-    for (const message of ['{', '{"Nothing":{}}', '[]']) {
-      const one = await arrive(await freshTavern(), 'json');
+    const database = await freshTavern();
+    for (const message of ['{', '{"Nothing":{}}', '[]', Buffer.from([0x22, 0xff, 0x22])]) {
+      const one = await arrive(database, 'json');
       await expectText(one, 'IdentityToken');
-      one.send(message);
+      one.socket.send(message, { binary: false });
       expect((await one.ended).code).toBe(1011);
     }
   });
