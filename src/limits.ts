@@ -97,7 +97,7 @@ export const limits = {
   /** Values that one SQL statement may be given for its parameters. */
   sqlParametersMax: 1_024,
   /** Characters of a text that a function of SQL makes. */
-  sqlTextCharactersMax: 2 ** 23,
+  sqlTextCharactersMax: 2 ** 20,
   /** Work on one row, counted in rows: what cannot be interrupted ends there. */
   sqlRowWorkMax: 2 ** 20,
   /** Steps, at worst, of matching one text with `_`: the product of text and pattern. */

@@ -115,6 +115,8 @@ export type SqlError =
         | 'sql.parameter'
         | 'sql.noHistory'
         | 'sql.overBudget'
+        /** A bug of ours; nothing was changed. */
+        | 'sql.internal'
         | 'connection.refused';
     });
 

@@ -1,9 +1,8 @@
-import { SqlFailure } from '../sql/failure.ts';
-import { PinRevokedError } from '../store/table-pin.ts';
 import type { DatabaseCore } from './core.ts';
 import type { CommitOffset, SqlError, SqlOutcome, SqlRequest } from './outcome.ts';
 import type { ReadExecution } from './read-execution.ts';
 import { leave } from './run-call.ts';
+import { readErrorOf } from './statement-error.ts';
 
 /** Who asked for a statement, and when. */
 export interface AskedQuery {
@@ -44,7 +43,7 @@ export class PausedQuery {
       return step === 'paused' ? undefined : this.#finish();
     } catch (error) {
       this.#millis += clock.monotonicMillis() - startedAt;
-      return this.end(sqlErrorOf(error));
+      return this.end(readErrorOf(this.#core, error));
     }
   }
 
@@ -81,11 +80,4 @@ export class PausedQuery {
     const { query, acceptedMicros } = this.#asked;
     leave(this.#core, query.caller, query.connection, acceptedMicros);
   }
-}
-
-/** What a statement threw, for its caller. What is not the statement's fault is thrown again. */
-export function sqlErrorOf(error: unknown): SqlError {
-  if (error instanceof SqlFailure) return error.error;
-  if (error instanceof PinRevokedError) return { code: 'sql.overBudget', message: error.message };
-  throw error;
 }

@@ -10,10 +10,11 @@ import {
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlOutcome, SqlParameters, SqlRequest } from './outcome.ts';
-import { PausedQuery, sqlErrorOf } from './paused-query.ts';
+import { PausedQuery } from './paused-query.ts';
 import { budgetOf, type ReadExecution } from './read-execution.ts';
 import { enter, leave } from './run-call.ts';
 import { noBytes } from './run-reducer.ts';
+import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 import { CallerTables } from './views/caller-tables.ts';
 import { statementFailureText } from './views/view-failure.ts';
 
@@ -60,15 +61,20 @@ function begin(
   const { systemTables } = program;
   const now = () => clock.monotonicMillis();
   const tables = new CallerTables({ store, systemTables, views }, caller.identity, timestampMicros);
+  const request = { tables, caller, parameters, nowMicros: timestampMicros };
+  let write: Write;
   try {
     const statement = program.statements.get(query, tables);
-    const request = { tables, caller, parameters, nowMicros: timestampMicros };
-    if (isWrite(statement)) {
-      const write = { statement, request: { ...request, budget: budgetOf({ now, millisMax }) } };
-      return { kind: 'result', ...runWrite(core, query, write), offset: store.offset };
+    if (!isWrite(statement)) {
+      const times = { now, millisMax, sliceMillis: limits.readSliceMillisMax };
+      return core.startRead(statement, store, times, request);
     }
-    const times = { now, millisMax, sliceMillis: limits.readSliceMillisMax };
-    return core.startRead(statement, store, times, request);
+    write = { statement, request: { ...request, budget: budgetOf({ now, millisMax }) } };
+  } catch (error) {
+    return { kind: 'failed', error: readErrorOf(core, error) };
+  }
+  try {
+    return { kind: 'result', ...runWrite(core, query, write), offset: store.offset };
   } catch (error) {
     return { kind: 'failed', error: sqlErrorOf(error) };
   }

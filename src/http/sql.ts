@@ -97,6 +97,8 @@ function failure(error: SqlError): Reply {
     case 'sql.noHistory':
     case 'sql.overBudget':
       return text(400, message, headers);
+    case 'sql.internal':
+      return text(500, message);
     case 'connection.refused':
       return text(403, message);
     default:

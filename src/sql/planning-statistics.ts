@@ -26,7 +26,7 @@ export function planningStatistics(
 /** How large the tables of a plan were when it was made. */
 export type PlannedSizes = readonly { readonly id: number; readonly rowCount: number }[];
 
-/** Tables that the plan does not depend on are left out: when it is made anew could tell of them. */
+/** Without tables that the plan does not depend on: when it is made anew could tell of them. */
 export function sizesOf(
   specs: readonly TableSpec[],
   { schema, rights, tables }: SizeScope,

@@ -72,6 +72,14 @@ const regressions: readonly Regression[] = [
     ours: 'SELECT abs((SELECT MIN(b.id) FROM t0 AS b WHERE b.id < a.id)) AS x FROM t0 AS a',
     kinds: ['i64'],
   },
+  {
+    name: 'an operand beside null that does not fit its type',
+    tables: { 't1(c0 i8) []': [[-127n]] },
+    ours: 'SELECT CASE WHEN c0 > 0 THEN c0 END - (c0 * -2) AS x FROM t1',
+    postgres:
+      'SELECT CASE WHEN c0 > 0 THEN c0 END - CAST(c0 * -2 * 1000000 AS SMALLINT) AS x FROM t1',
+    kinds: ['i8'],
+  },
 ];
 
 describe('the same statements here and in PostgreSQL', () => {

@@ -17,7 +17,12 @@ import {
 } from '../../src/database/turn.ts';
 import { nextTurn } from '../../src/host/next-turn.ts';
 import { programHash } from '../../src/host/program-hash.ts';
-import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
+import type {
+  ModuleLogLine,
+  ModuleRunner,
+  ReducerCall,
+  RunOutcome,
+} from '../../src/module/runner.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
 import { encodeRawModuleV10 } from '../../src/schema/encode-raw-module.ts';
@@ -43,6 +48,8 @@ export class ItemDatabase {
   readonly turns: number[] = [];
   /** Results and commits for live queries, in the order in which the actor told them. */
   readonly entries: (TurnResult | LiveCommit)[] = [];
+  /** Lines of the module's log. */
+  readonly lines: ModuleLogLine[] = [];
   stopped: StopReason | undefined;
   readonly #waiting = new Map<number, (reply: DatabaseReply) => void>();
   readonly #schemaVersion: number;
@@ -66,7 +73,7 @@ export class ItemDatabase {
       entropy: { fill: (bytes: Uint8Array) => void bytes.fill(7) },
       statementMillisMax: 10_000,
       ...(startRead === undefined ? {} : { startRead }),
-      report: () => undefined,
+      report: (line: ModuleLogLine) => void items?.lines.push(line),
       warn: () => undefined,
       loader: (_: unknown, { store }: { store: Store }) =>
         Promise.resolve(new ItemRunner(store, rowCount)),

@@ -104,14 +104,14 @@ describe('text functions', () => {
   });
 
   it('texts that make a plain search slow take no time', () => {
-    const text = 'a'.repeat(4_000_000);
-    const part = `b${'a'.repeat(1_000_000)}`;
+    const text = 'a'.repeat(800_000);
+    const part = `b${'a'.repeat(200_000)}`;
     const begin = performance.now();
     expect(call('contains', text, part)).toBe(false);
-    expect(call('strpos', `${text}${part}`, part)).toBe(4_000_001n);
+    expect(call('strpos', `${text}${part}`, part)).toBe(800_001n);
     expect(call('replace', text, part, 'x')).toBe(text);
     expect(call('split_part', `${text}${part}c`, part, 2n)).toBe('c');
-    expect(performance.now() - begin).toBeLessThan(5_000);
+    expect(performance.now() - begin).toBeLessThan(1_000);
   });
 
   it('long texts are taken apart without cutting characters', () => {

@@ -41,11 +41,13 @@ function strictCall({ evaluate }: ScalarFunction, evaluators: readonly Evaluator
     };
   }
   return (frame) => {
+    let hasNull = false;
     for (let at = 0; at < evaluators.length; at++) {
       const value = (evaluators[at] as Evaluator)(frame);
-      if (value === null) return null;
+      if (value === null) hasNull = true;
       values[at] = value;
     }
+    if (hasNull) return null;
     const result = evaluate(values, frame.nowMicros);
     account(frame, values, result);
     return result;

@@ -112,8 +112,7 @@ function compareValues(
   const compare = comparatorOf(left.type, context.types);
   return (frame) => {
     const a = leftOf(frame);
-    if (a === null) return false;
     const b = rightOf(frame);
-    return b !== null && holds(operator, compare(a, b));
+    return a !== null && b !== null && holds(operator, compare(a, b));
   };
 }

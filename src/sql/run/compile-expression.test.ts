@@ -217,9 +217,9 @@ describe('expressions', () => {
     expect(evaluate(call('upper', slots.column(0, 1)))).toBe('SEVEN');
     expect(evaluate(call('now'))).toBe(nowMicros);
     expect(evaluate(call('now'))).toBe(callFunction('now'));
-    expect(evaluate(call('substring', slots.column(0, 1), constant(i64, null), raising))).toBe(
-      null,
-    );
+    expect(evaluate(call('substring', slots.column(0, 1), constant(i64, null)))).toBe(null);
+    const withRaising = call('substring', slots.column(0, 1), constant(i64, null), raising);
+    expect(() => evaluate(withRaising)).toThrow('Division by zero');
     const text = call('concat', constant(string, null), slots.column(0, 1));
     expect(evaluate(text)).toBe('seven');
   });
@@ -306,8 +306,8 @@ describe('work with long values', () => {
   });
 
   it('has an end within one row', () => {
-    const long = call('repeat', constant(string, 'x'), constant(i64, 8_000_000n));
-    const again = Array.from({ length: 80 }, () => compare(long, '=', constant(string, '')));
+    const long = call('repeat', constant(string, 'x'), constant(i64, 1_000_000n));
+    const again = Array.from({ length: 640 }, () => compare(long, '=', constant(string, '')));
     const frame = { ...slots.frame(rows), ticks: 1_000 };
     const condition = compileCondition(chain('or', ...again), slots.context);
     expect(() => condition(frame)).toThrow('One row takes more work');

@@ -201,11 +201,11 @@ function compileOperation(
       return value === null ? null : operate(value, constant);
     };
   }
+  // Both are asked, whatever the first is: an error in the second does not depend on it.
   return (frame) => {
     const a = leftOf(frame);
-    if (a === null) return null;
     const b = rightOf(frame);
-    return b === null ? null : operate(a, b);
+    return a === null || b === null ? null : operate(a, b);
   };
 }
 
