@@ -13,6 +13,8 @@ export interface ConnectionOwner {
   /** It has messages to write; `flush` is called before the process waits for anything else. */
   hasMessages(connection: Connection): void;
   gone(connection: Connection): void;
+  /** An error that nobody expected; only this connection ends. */
+  failed(error: unknown): void;
   /** So much waits for all connections together that one of them has to be given up. */
   relieve(): void;
   readonly backlog: Backlog;
@@ -97,8 +99,8 @@ export class Connection implements LiveSink, SocketEvents {
         live.send(request);
       }
     } catch (error) {
-      if (!(error instanceof DecodeError)) throw error;
-      this.#closeWith(1011, error.message);
+      if (error instanceof DecodeError) this.#closeWith(1011, error.message);
+      else this.#fail(error);
       return;
     }
     traffic.messagesIn += count;
@@ -116,22 +118,11 @@ export class Connection implements LiveSink, SocketEvents {
 
   deliver(events: readonly LiveEvent[]): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
-    const { live, dialect, queue, owner } = this.#parts;
-    for (const event of events) {
-      const { messages, requests } = dialect.told(event);
-      for (const request of requests) live.send(request);
-      for (const message of messages) {
-        owner.traffic.messagesOut += 1;
-        owner.traffic.bytesOut += message.byteCount;
-        if (queue.push(message)) continue;
-        this.giveUp();
-        return;
-      }
+    try {
+      this.#tell(events);
+    } catch (error) {
+      this.#fail(error);
     }
-    if (owner.backlog.isOver) owner.relieve();
-    this.#intake.settle(live.unanswered);
-    this.#regulate();
-    owner.hasMessages(this);
   }
 
   ended(reason: LiveEnd): void {
@@ -192,6 +183,25 @@ export class Connection implements LiveSink, SocketEvents {
     }
   }
 
+  #tell(events: readonly LiveEvent[]): void {
+    const { live, dialect, queue, owner } = this.#parts;
+    for (const event of events) {
+      const { messages, requests } = dialect.told(event);
+      for (const request of requests) live.send(request);
+      for (const message of messages) {
+        owner.traffic.messagesOut += 1;
+        owner.traffic.bytesOut += message.byteCount;
+        if (queue.push(message)) continue;
+        this.giveUp();
+        return;
+      }
+    }
+    if (owner.backlog.isOver) owner.relieve();
+    this.#intake.settle(live.unanswered);
+    this.#regulate();
+    owner.hasMessages(this);
+  }
+
   #listen(nowMillis: number): void {
     const { socket, limits } = this.#parts;
     const { bytesRead } = socket;
@@ -230,9 +240,16 @@ export class Connection implements LiveSink, SocketEvents {
     queue.flush();
     const deadlineMillis = performance.now() + limits.closeMillis;
     this.#state = { kind: 'closing', deadlineMillis };
+    // What is still being compressed must not follow the close.
+    queue.abandon();
     if (this.#isPaused) socket.resume();
     socket.close(code, closeReason(reason));
     live.close();
+  }
+
+  #fail(error: unknown): void {
+    this.#parts.owner.failed(error);
+    this.#drop();
   }
 
   #drop(): void {

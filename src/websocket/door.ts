@@ -66,6 +66,7 @@ export class WebSocketDoor {
       traffic: this.#traffic,
       backlog: this.#backlog,
       relieve: () => this.#relieve(),
+      failed: (error) => this.#options.onError(error, 'serving a WebSocket'),
       hasMessages: (connection) => this.#flushSoon(connection),
       gone: (connection) => {
         this.#connections.delete(connection);
