@@ -56,10 +56,13 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
   }
 }
 
-/** The text of the HTTP door, and behind it the place and what to try instead. */
+/**
+ * The text of the HTTP door, and behind it the place and what to try instead. A table that is not
+ * there has a short text of its own, and nothing behind it.
+ */
 function failureOf(error: SqlError): ToolFailure {
-  const message = error.code === 'sql.noTable' ? `no such table: ${error.table}` : error.message;
-  const { place, hint } = error;
+  if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);
+  const { message, place, hint } = error;
   const where = place === undefined ? [] : [`At line ${place.line}, column ${place.column}.`];
   const advice = [...where, ...(hint === undefined ? [] : [hint])].join(' ');
   return new ToolFailure(message, advice === '' ? undefined : advice);
