@@ -44,6 +44,11 @@ export class QueryBudget {
     this.#stallStart = undefined;
   }
 
+  /** Something begins that cannot pause. */
+  startStretch(): void {
+    this.#stallStart = undefined;
+  }
+
   endSlice(): void {
     this.#ranBefore += this.#options.now() - this.#sliceStart;
   }

@@ -26,6 +26,8 @@ export class ExecutionState implements Frame {
   readonly #isPausable: boolean;
   readonly #rowsPerCheck: number;
   #unpausable = 0;
+  /** A slice ended within what cannot pause. */
+  #isOverdue = false;
 
   constructor(options: {
     readonly slotCount: number;
@@ -63,6 +65,7 @@ export class ExecutionState implements Frame {
     this.ticks = this.#rowsPerCheck;
     if (!this.budget.check() || !this.#isPausable) return false;
     if (this.#unpausable === 0) return true;
+    this.#isOverdue = true;
     this.budget.stall();
     return false;
   }
@@ -72,13 +75,21 @@ export class ExecutionState implements Frame {
     this.ticks = this.#rowsPerCheck + 1;
   }
 
-  /** Runs what cannot pause: a subquery in the middle of an expression. */
+  /**
+   * Runs what cannot pause: a subquery in the middle of an expression. When a slice has ended in it,
+   * whoever asked pauses before the next row.
+   */
   withoutPause<Result>(run: () => Result): Result {
+    if (this.#unpausable === 0) {
+      this.#isOverdue = false;
+      this.budget.startStretch();
+    }
     this.#unpausable++;
     try {
       return run();
     } finally {
       this.#unpausable--;
+      if (this.#unpausable === 0 && this.#isOverdue) this.ticks = 1;
     }
   }
 }

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { QueryLab } from '../../../test/sql/query-lab.ts';
 import { SqlFailure } from '../failure.ts';
+import { QueryBudget } from './budget.ts';
+import { compileRead, ReadExecution } from './execution.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
@@ -158,5 +160,31 @@ describe('subqueries that are asked again', () => {
     const plain = texts(lab.rows(sql, { optimise: false, useIndexes: false })).toString();
     expect(texts(lab.rows(sql)).toString()).toBe(plain);
     expect(lab.rows(sql).length).toBeGreaterThan(1);
+  });
+
+  it('let the read around them pause between its rows, and stop at none that is quick', () => {
+    const lab = makeLab();
+    const sql =
+      'SELECT id FROM a WHERE NOT EXISTS (SELECT b.id FROM b WHERE b.k + 1 > a.k AND b.id > a.id)';
+    const compiled = compileRead(lab.plan(sql, { optimise: false }), { types: lab.schema.types });
+    let millis = 0;
+    const budget = new QueryBudget({
+      now: () => ++millis,
+      sliceMillis: 5,
+      stallMillisMax: 60,
+      rowsPerCheck: 4,
+    });
+    const { tables } = lab;
+    const execution = new ReadExecution(compiled, {
+      tables,
+      parameters: [],
+      budget,
+      nowMicros: 0n,
+    });
+    let pauses = 0;
+    while (execution.run() === 'paused') pauses++;
+    expect(pauses).toBeGreaterThan(20);
+    expect(execution.result().rowCount).toBe(lab.rows(sql).length);
+    execution.dispose();
   });
 });
