@@ -32,7 +32,9 @@ class Tavern {
     });
     this.#sockets = new WebSocketServer({ server: this.#http, handleProtocols: () => protocol });
     this.#sockets.on('connection', (socket, request) => {
-      this.requests.push(`${request.url} ${request.headers['sec-websocket-protocol']}`);
+      // Sockets differ in whether a blank follows a comma.
+      const offers = request.headers['sec-websocket-protocol']?.split(/,\s*/).join();
+      this.requests.push(`${request.url} ${offers}`);
       this.sockets.push(socket);
       const token = 'issued';
       socket.send(frame({ kind: 'initialConnection', identity: 7n, connectionId: 9n, token }));
