@@ -76,8 +76,8 @@ export class ExecutionState implements Frame {
   }
 
   /**
-   * Runs what cannot pause: a subquery in the middle of an expression. When a slice has ended in it,
-   * whoever asked pauses before the next row.
+   * Runs what cannot pause: a subquery in the middle of an expression. When a slice has ended in
+   * it, whoever asked pauses before the next row.
    */
   withoutPause<Result>(run: () => Result): Result {
     if (this.#unpausable === 0) {
