@@ -7,9 +7,9 @@ import type {
   TypedQuery,
   TypedStatement,
 } from '../../src/sql/check/typed.ts';
+import { operandsOf } from '../../src/sql/check/typed-expression.ts';
 import { arithmeticTypes, negatedType } from '../../src/sql/functions/arithmetic.ts';
 import { conversionOf, optionInnerType } from '../../src/sql/functions/convert.ts';
-import { operandsOf } from '../../src/sql/plan/expression.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
 import { typesEqual, typeText } from '../../src/values/typespace.ts';
 

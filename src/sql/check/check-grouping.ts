@@ -1,10 +1,10 @@
-import { mapExpression, visitExpression } from '../plan/expression.ts';
 import type { Expression, Select, Span } from '../syntax/ast.ts';
 import type { TypedItem } from './check-select.ts';
 import { requireResolved } from './coerce-query.ts';
 import { type Aggregates, type Environment, refuse } from './context.ts';
 import { typeAlone } from './type-expression.ts';
 import type { OrderKey, TypedAggregate, TypedExpression, TypedGrouping } from './typed.ts';
+import { mapExpression, visitExpression } from './typed-expression.ts';
 
 export function isGrouped(
   { groupBy, having }: Pick<Select, 'groupBy' | 'having'>,

@@ -3,7 +3,6 @@ import type { AlgebraicType } from '../../values/type.ts';
 import { promotedType } from '../functions/arithmetic.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { isIntegerType, isNumericType } from '../functions/value-kind.ts';
-import { outerNeedsOf } from '../plan/expression.ts';
 import type { Expression, Query, QueryBody, SetOperation } from '../syntax/ast.ts';
 import { checkOutputOrder } from './check-order.ts';
 import { checkSelect } from './check-select.ts';
@@ -22,6 +21,7 @@ import { columnsOfQuery, emptyScope, requireDistinct } from './scope.ts';
 import { typeAlone, typeAs } from './type-expression.ts';
 import { isOpen } from './type-literal.ts';
 import type { TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
+import { outerNeedsOf } from './typed-expression.ts';
 import { converted } from './unify.ts';
 
 /** Checks a query; `environment.scope` is what surrounds it, empty for that of a statement. */

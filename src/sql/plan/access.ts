@@ -2,9 +2,10 @@ import { unreachable } from '../../assert.ts';
 import type { IndexSpec, TableSpec } from '../../schema/catalog.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { Typespace } from '../../values/type.ts';
+import { canRaise } from '../check/can-raise.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { isFree, isRequestValue, needsOf, outerNeedsOf } from '../check/typed-expression.ts';
 import { type Bound, boundOf } from './conjuncts.ts';
-import { canRaise, isFree, isRequestValue, needsOf, outerNeedsOf } from './expression.ts';
 import type { Access, AccessBound } from './plan.ts';
 import type { Statistics } from './statistics.ts';
 

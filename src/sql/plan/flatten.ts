@@ -1,4 +1,5 @@
 import { assert, present } from '../../assert.ts';
+import { canRaise } from '../check/can-raise.ts';
 import type {
   OrderKey,
   TypedBlock,
@@ -8,8 +9,8 @@ import type {
   TypedQuery,
   TypedRelation,
 } from '../check/typed.ts';
+import { mapExpression, needsOf, visitExpression } from '../check/typed-expression.ts';
 import { conjunctsOf, rejectsNull } from './conjuncts.ts';
-import { canRaise, mapExpression, needsOf, visitExpression } from './expression.ts';
 import type { Secrecy } from './plan.ts';
 import { pruneColumns, pushInto } from './pushdown.ts';
 import { sizeOfExpression } from './size.ts';

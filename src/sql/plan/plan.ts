@@ -8,7 +8,7 @@ import type {
   TypedReturning,
   TypedUpdate,
 } from '../check/typed.ts';
-import type { TypedSubquery } from './expression.ts';
+import type { TypedSubquery } from '../check/typed-expression.ts';
 
 /**
  * How a statement runs, as plain data. Two kinds of steps: *tuples* fill slots of the frame, one

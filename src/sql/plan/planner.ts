@@ -9,8 +9,8 @@ import type {
   TypedQuery,
   TypedRelation,
 } from '../check/typed.ts';
+import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from '../check/typed-expression.ts';
 import { optionInnerType } from '../functions/convert.ts';
-import { isFree, outerNeedsOf, type TypedSubquery, visitQuery } from './expression.ts';
 import { type FlatBlock, type FlatRelation, flattenBlock } from './flatten.ts';
 import { filtered, joinRelations } from './join-order.ts';
 import { extremeByIndex, orderedByIndex } from './order-by-index.ts';

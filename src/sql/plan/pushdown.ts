@@ -1,7 +1,8 @@
 import { present } from '../../assert.ts';
+import { canRaise } from '../check/can-raise.ts';
 import type { OutputColumn, TypedBlock, TypedExpression, TypedQuery } from '../check/typed.ts';
+import { hasSubquery, mapExpression } from '../check/typed-expression.ts';
 import { conjunction } from './conjuncts.ts';
-import { canRaise, hasSubquery, mapExpression } from './expression.ts';
 import { sizeOfExpression } from './size.ts';
 
 /**

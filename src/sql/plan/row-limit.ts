@@ -1,6 +1,6 @@
 import { unreachable } from '../../assert.ts';
 import type { TypedExpression } from '../check/typed.ts';
-import { type TypedSubquery, visitExpression } from './expression.ts';
+import { type TypedSubquery, visitExpression } from '../check/typed-expression.ts';
 import type { HashPlan, ReadPlan, RowsPlan, SourcePlan, TuplesPlan } from './plan.ts';
 import { countOf } from './planner.ts';
 import type { Statistics } from './statistics.ts';

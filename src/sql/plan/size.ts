@@ -5,7 +5,7 @@ import type {
   TypedRead,
   TypedWrite,
 } from '../check/typed.ts';
-import { operandsOf } from './expression.ts';
+import { operandsOf } from '../check/typed-expression.ts';
 
 /**
  * How large something is when what it shares is counted wherever it stands: a common table at each

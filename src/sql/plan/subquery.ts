@@ -1,16 +1,16 @@
 import { present } from '../../assert.ts';
+import { canRaise } from '../check/can-raise.ts';
 import type { OutputColumn, TypedExpression, TypedQuery } from '../check/typed.ts';
-import { equalityOf } from './conjuncts.ts';
 import {
   addOwn,
-  canRaise,
   isFree,
   mapExpression,
   needsOf,
   outerNeedsOf,
   type TypedSubquery,
   visitExpression,
-} from './expression.ts';
+} from '../check/typed-expression.ts';
+import { equalityOf } from './conjuncts.ts';
 import type { FlatBlock } from './flatten.ts';
 import type { RowsPlan, SourcePlan, SubqueryPlan, TuplesPlan } from './plan.ts';
 import type { Planner } from './planner.ts';

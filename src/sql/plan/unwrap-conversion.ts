@@ -1,10 +1,10 @@
 import { integerRange, isIntegerKind } from '../../values/integer-range.ts';
 import type { Typespace } from '../../values/type.ts';
+import { canRaise } from '../check/can-raise.ts';
 import type { TypedConstant, TypedExpression } from '../check/typed.ts';
 import { decodeQueryValue, encodeQueryValue } from '../run/value-codec.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
 import { swappedOperator } from './conjuncts.ts';
-import { canRaise } from './expression.ts';
 
 /**
  * `CAST(column AS wider) = 5` as `column = 5`: the column as it is can be looked up in an index,

@@ -11,7 +11,7 @@ import type { PinnedRange } from '../../store/table-pin.ts';
 import { BinaryWriter } from '../../values/binary-writer.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { TypedExpression } from '../check/typed.ts';
-import type { TypedSubquery } from '../plan/expression.ts';
+import type { TypedSubquery } from '../check/typed-expression.ts';
 import type { Access, AccessBound } from '../plan/plan.ts';
 import type { CompileContext } from './compile-context.ts';
 import { compileKey, type KeyWriter } from './compile-key.ts';

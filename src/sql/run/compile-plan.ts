@@ -4,8 +4,8 @@ import { RowShape } from '../../store/row-shape.ts';
 import { optionType } from '../../values/special-types.ts';
 import type { Typespace } from '../../values/type.ts';
 import type { OutputColumn, TypedExpression } from '../check/typed.ts';
+import { needsOf } from '../check/typed-expression.ts';
 import { invalid } from '../failure.ts';
-import { needsOf } from '../plan/expression.ts';
 import type {
   HashPlan,
   LimitPlan,

@@ -1,7 +1,8 @@
 import type { RowShape } from '../../store/row-shape.ts';
+import { canRaise } from '../check/can-raise.ts';
 import type { TypedExpression } from '../check/typed.ts';
+import { isRequestValue } from '../check/typed-expression.ts';
 import { swappedOperator } from '../plan/conjuncts.ts';
-import { canRaise, isRequestValue } from '../plan/expression.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
 import { compileCondition } from './compile-condition.ts';
 import type { CompileContext } from './compile-context.ts';

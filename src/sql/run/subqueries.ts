@@ -1,8 +1,8 @@
 import { assert, present, unreachable } from '../../assert.ts';
 import type { OutputColumn } from '../check/typed.ts';
+import type { TypedSubquery } from '../check/typed-expression.ts';
 import { invalid, type SqlFailure } from '../failure.ts';
 import type { QueryValue } from '../functions/function.ts';
-import type { TypedSubquery } from '../plan/expression.ts';
 import type { RowsPlan, SubqueryPlan } from '../plan/plan.ts';
 import { ByteSink } from './byte-sink.ts';
 import type { Evaluator } from './compile-context.ts';

@@ -1,6 +1,5 @@
 import { unreachable } from '../../assert.ts';
-import type { TypedBlock, TypedExpression, TypedQuery, TypedRelation } from '../check/typed.ts';
-import { canRaise as findRaising } from '../run/expression-facts.ts';
+import type { TypedBlock, TypedExpression, TypedQuery, TypedRelation } from './typed.ts';
 
 /** Walking, rewriting and judging typed expressions. Nothing here knows how they are evaluated. */
 export type TypedSubquery = Extract<TypedExpression, { readonly kind: 'subquery' }>;
@@ -309,17 +308,6 @@ export function addOwn(query: TypedQuery, slots: Set<number>, values: Set<number
 
 export function isFree({ slots, values }: Needs): boolean {
   return slots.size === 0 && values.size === 0;
-}
-
-const knownRaising = new WeakMap<TypedExpression, boolean>();
-
-/** Whether evaluating it on some row can end in an error. */
-export function canRaise(expression: TypedExpression): boolean {
-  const known = knownRaising.get(expression);
-  if (known !== undefined) return known;
-  const raises = findRaising(expression);
-  knownRaising.set(expression, raises);
-  return raises;
 }
 
 export function hasSubquery(expression: TypedExpression): boolean {

@@ -13,11 +13,12 @@ import {
 import { present } from '../../assert.ts';
 import { optionType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
-import type { TypedExpression, TypedQuery } from '../check/typed.ts';
 import { findAggregate } from '../functions/aggregates.ts';
 import { findFunction } from '../functions/library.ts';
 import { scalarTypes } from '../functions/value-kind.ts';
-import { canRaise, dependsOnRows, hasSubquery, slotsOf } from './expression-facts.ts';
+import { canRaise } from './can-raise.ts';
+import type { TypedExpression, TypedQuery } from './typed.ts';
+import { hasSubquery, isFree, needsOf } from './typed-expression.ts';
 
 const { u8, u32, i64, f64, string, bool } = scalarTypes;
 const slots = new Slots([[{ type: u8 }, { type: string }], [{ type: optionType(u8) }]]);
@@ -42,7 +43,7 @@ function call(name: string, ...args: readonly TypedExpression[]): TypedExpressio
   return { kind: 'call', function: called, arguments: args, ...result };
 }
 
-function query(items: readonly TypedExpression[], outerSlots: readonly number[] = []): TypedQuery {
+function query(items: readonly TypedExpression[]): TypedQuery {
   return {
     body: {
       kind: 'block',
@@ -58,7 +59,7 @@ function query(items: readonly TypedExpression[], outerSlots: readonly number[] 
     limit: undefined,
     offset: undefined,
     columns: items.map(({ type, isNullable }) => ({ name: 'c', type, isNullable })),
-    outerSlots,
+    outerSlots: [],
   };
 }
 
@@ -134,16 +135,16 @@ describe('what can raise', () => {
 describe('what an expression reads', () => {
   it('slots, outer ones of subqueries included', () => {
     const option = variant(slots.column(1, 0), 0, u8);
-    expect([...slotsOf(compare(number, '=', option))]).toEqual([0, 1]);
-    expect([...slotsOf(subquery('exists', query([number], [5])))]).toEqual([5]);
-    expect(slotsOf(constant(u8, 1)).size).toBe(0);
+    expect([...needsOf(compare(number, '=', option)).slots]).toEqual([0, 1]);
+    expect([...needsOf(subquery('exists', query([number, option]))).slots]).toEqual([0, 1]);
+    expect(needsOf(constant(u8, 1)).slots.size).toBe(0);
   });
 
   it('rows, groups or neither', () => {
-    expect(dependsOnRows(number)).toBe(true);
-    expect(dependsOnRows({ kind: 'value', value: 0, type: u8, isNullable: false })).toBe(true);
-    expect(dependsOnRows(call('now'))).toBe(false);
-    expect(dependsOnRows(parameter(u8, 0))).toBe(false);
+    expect(isFree(needsOf(number))).toBe(false);
+    expect(isFree(needsOf({ kind: 'value', value: 0, type: u8, isNullable: false }))).toBe(false);
+    expect(isFree(needsOf(call('now')))).toBe(true);
+    expect(isFree(needsOf(parameter(u8, 0)))).toBe(true);
     expect(hasSubquery(not(subquery('exists', query([]))))).toBe(true);
     expect(hasSubquery(number)).toBe(false);
   });

@@ -1,0 +1,82 @@
+import type { AlgebraicType } from '../../values/type.ts';
+import { arithmeticCanRaise, negationCanRaise } from '../functions/arithmetic.ts';
+import { hasRefs } from '../functions/canonical.ts';
+import { conversionOf } from '../functions/convert.ts';
+import { decodeQueryValue } from '../run/value-codec.ts';
+import type { TypedBlock, TypedExpression, TypedQuery } from './typed.ts';
+import { operandsOf } from './typed-expression.ts';
+
+const known = new WeakMap<TypedExpression, boolean>();
+
+/**
+ * Whether evaluating the expression can throw `SqlFailure` for some rows: overflow, division by
+ * zero, a conversion without result, a subquery with two rows.
+ */
+export function canRaise(expression: TypedExpression): boolean {
+  const before = known.get(expression);
+  if (before !== undefined) return before;
+  const raises = raisesItself(expression) || operandsOf(expression).some(canRaise);
+  known.set(expression, raises);
+  return raises;
+}
+
+function raisesItself(expression: TypedExpression): boolean {
+  switch (expression.kind) {
+    case 'arithmetic':
+      return arithmeticCanRaise(expression.operator, expression.right.type);
+    case 'negate':
+      return negationCanRaise(expression.type);
+    case 'convert':
+      return convertCanRaise(expression.operand.type, expression.type);
+    case 'call':
+      return expression.function.canRaise;
+    case 'like':
+      return likeCanRaise(expression);
+    case 'subquery':
+      return expression.mode === 'scalar' || queryCanRaise(expression.query);
+    default:
+      return false;
+  }
+}
+
+/** A pattern that is not known yet may end in its escape; `_` can take too long. */
+function likeCanRaise({ pattern }: Extract<TypedExpression, { kind: 'like' }>): boolean {
+  if (pattern.kind !== 'constant') return true;
+  const text = decodeQueryValue(pattern.type, pattern.bytes);
+  return typeof text === 'string' && text.includes('_');
+}
+
+/** Recursive types become a text or an Option, which always works. */
+function convertCanRaise(from: AlgebraicType, to: AlgebraicType): boolean {
+  if (hasRefs(from) || hasRefs(to)) return false;
+  return conversionOf(from, to)?.canRaise === true;
+}
+
+/** Errors inside a correlated subquery say something about the outer row, too. */
+function queryCanRaise({ body, order, limit, offset }: TypedQuery): boolean {
+  if (limit !== undefined || offset !== undefined) return true;
+  const raisesInOrder = order.some(
+    ({ key }) => key.kind === 'expression' && canRaise(key.expression),
+  );
+  if (raisesInOrder) return true;
+  if (body.kind === 'setOperation') return queryCanRaise(body.left) || queryCanRaise(body.right);
+  return blockCanRaise(body);
+}
+
+function blockCanRaise(block: TypedBlock): boolean {
+  // Sums overflow.
+  if (block.grouping?.aggregates.some(({ function: { name } }) => name === 'sum')) return true;
+  const sources = block.relations.some(({ source, security }) => {
+    if (security !== undefined && canRaise(security)) return true;
+    return source.kind === 'query' && queryCanRaise(source.query);
+  });
+  return sources || expressionsOf(block).some(canRaise);
+}
+
+function expressionsOf(block: TypedBlock): readonly TypedExpression[] {
+  const { joins, where, grouping, having, items } = block;
+  const inGroups = grouping?.aggregates.map(({ argument }) => argument) ?? [];
+  const conditions = joins.map(({ condition }) => condition);
+  const all = [...conditions, where, ...(grouping?.keys ?? []), ...inGroups, having, ...items];
+  return all.filter((expression) => expression !== undefined);
+}
