@@ -1,5 +1,5 @@
-import { unreachable } from '../assert.ts';
-import { Refusal, type RefusalBody } from '../database/outcome.ts';
+import { Refusal } from '../database/outcome.ts';
+import { statusOf } from '../host/refusal-status.ts';
 import { HttpError, type Reply, text } from './exchange.ts';
 
 /** The answer to an error that a door expects; `undefined` for a bug. */
@@ -7,39 +7,4 @@ export function replyOfError(error: unknown): Reply | undefined {
   if (error instanceof HttpError) return error.reply;
   if (error instanceof Refusal) return text(statusOf(error.body.code), error.body.message);
   return undefined;
-}
-
-/** The status of each refusal; a new code breaks the build here. */
-export function statusOf(code: RefusalBody['code']): number {
-  switch (code) {
-    case 'name.invalid':
-    case 'name.taken':
-    case 'publish.request':
-    case 'migration.refused':
-    case 'migration.breaksClients':
-    case 'migration.token':
-    case 'migration.failed':
-      return 400;
-    case 'name.notYours':
-    case 'creation.forbidden':
-      return 401;
-    case 'notOwner':
-    case 'database.locked':
-      return 403;
-    case 'name.unknown':
-    case 'database.unknown':
-      return 404;
-    case 'program.invalid':
-    case 'init.failed':
-    case 'database.broken':
-      return 500;
-    case 'database.overloaded':
-    case 'database.stopped':
-    case 'database.lost':
-      return 503;
-    case 'durability.timeout':
-      return 504;
-    default:
-      return unreachable(code);
-  }
 }

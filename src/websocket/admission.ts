@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { unreachable } from '../assert.ts';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
-import { Refusal, type RefusalBody } from '../database/outcome.ts';
+import { Refusal } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
 import { parseTarget } from '../host/names.ts';
+import { statusOf } from '../host/refusal-status.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../protocol/versions.ts';
 import { ParameterError, type Parameters, readParameters, readToken } from './parameters.ts';
@@ -130,39 +130,4 @@ function randomConnectionId(): bigint {
 
 function refused(status: number, text: string): Refused {
   return { kind: 'refused', status, text };
-}
-
-/** The status of a refusal before the connection is made; a new code breaks the build here. */
-export function statusOf(code: RefusalBody['code']): number {
-  switch (code) {
-    case 'name.invalid':
-    case 'name.taken':
-    case 'publish.request':
-    case 'migration.refused':
-    case 'migration.breaksClients':
-    case 'migration.token':
-    case 'migration.failed':
-      return 400;
-    case 'name.notYours':
-    case 'creation.forbidden':
-      return 401;
-    case 'notOwner':
-    case 'database.locked':
-      return 403;
-    case 'name.unknown':
-    case 'database.unknown':
-      return 404;
-    case 'program.invalid':
-    case 'init.failed':
-    case 'database.broken':
-      return 500;
-    case 'database.overloaded':
-    case 'database.stopped':
-    case 'database.lost':
-      return 503;
-    case 'durability.timeout':
-      return 504;
-    default:
-      return unreachable(code);
-  }
 }

@@ -1,0 +1,40 @@
+import { unreachable } from '../assert.ts';
+import type { RefusalBody } from '../database/outcome.ts';
+
+/**
+ * The status by which HTTP tells of each refusal, also when a connection is refused before it is
+ * upgraded. A new code breaks the build here.
+ */
+export function statusOf(code: RefusalBody['code']): number {
+  switch (code) {
+    case 'name.invalid':
+    case 'name.taken':
+    case 'publish.request':
+    case 'migration.refused':
+    case 'migration.breaksClients':
+    case 'migration.token':
+    case 'migration.failed':
+      return 400;
+    case 'name.notYours':
+    case 'creation.forbidden':
+      return 401;
+    case 'notOwner':
+    case 'database.locked':
+      return 403;
+    case 'name.unknown':
+    case 'database.unknown':
+      return 404;
+    case 'program.invalid':
+    case 'init.failed':
+    case 'database.broken':
+      return 500;
+    case 'database.overloaded':
+    case 'database.stopped':
+    case 'database.lost':
+      return 503;
+    case 'durability.timeout':
+      return 504;
+    default:
+      return unreachable(code);
+  }
+}
