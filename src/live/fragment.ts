@@ -1,9 +1,9 @@
 import { AssertionError, assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import type { TypedColumn, TypedExpression, TypedRead } from '../sql/check/typed.ts';
+import { needsOf, visitExpression } from '../sql/check/typed-expression.ts';
 import { hasFloats } from '../sql/functions/canonical.ts';
 import { boundOf, conjunctsOf } from '../sql/plan/conjuncts.ts';
-import { needsOf, visitExpression } from '../sql/check/typed-expression.ts';
 import type { CompileContext, Test } from '../sql/run/compile-context.ts';
 import { compileConditions } from '../sql/run/compile-sieve.ts';
 import type { Frame } from '../sql/run/frame.ts';
