@@ -18,14 +18,14 @@ import type {
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
-import { keyOf, rootsOf, sqlOf } from './query-roots.ts';
-import type { QuerySet } from './query-set.ts';
+import { rootsOf, sqlOf } from './query-roots.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
 import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
 import { schemaLoader } from './schema-loader.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
 import { type LiveHandle, liveHandle } from './table-handle.ts';
-import { Watch, type WatchedRows } from './watch.ts';
+import type { WatchedRows } from './watch.ts';
+import { Watches } from './watches.ts';
 
 /**
  * How to connect. Only `uri` and `database` are required.
@@ -169,7 +169,7 @@ class ModuleClient implements Face {
   readonly #core: Core;
   readonly #platform: Platform;
   readonly #handles = new Map<string, LiveHandle>();
-  readonly #watches = new Map<string, { watch: Watch; set: QuerySet | undefined }>();
+  readonly #watches: Watches;
   readonly db: object;
   readonly reducers: object;
   readonly procedures: object;
@@ -177,6 +177,7 @@ class ModuleClient implements Face {
   constructor(options: ConnectOptions, on: Platform, openSocket: OpenSocket) {
     this.#platform = on;
     this.#core = new Core(coreOptions(options, on, openSocket), this);
+    this.#watches = new Watches(this.#core);
     this.db = lateTables({
       schema: () => this.#core.schema,
       live: (path) => this.#live(path),
@@ -214,10 +215,6 @@ class ModuleClient implements Face {
   }
 
   subscribe(queries: unknown, listener: SubscriptionListener = {}): Subscription {
-    return this.#subscribe(queries, listener).subscription;
-  }
-
-  #subscribe(queries: unknown, listener: SubscriptionListener) {
     let settle = { resolve: () => {}, reject: (_error: Error) => {} };
     const applied = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
@@ -242,7 +239,7 @@ class ModuleClient implements Face {
         closed: (error) => settle.reject(error),
       },
     );
-    const subscription: Subscription = {
+    return {
       get isActive() {
         return set.wasApplied && set.status !== 'ended';
       },
@@ -252,7 +249,6 @@ class ModuleClient implements Face {
       applied,
       unsubscribe: () => this.#core.unsubscribe(set),
     };
-    return { subscription, set };
   }
 
   async query(query: unknown, options: CallOptions = {}): Promise<unknown[]> {
@@ -270,28 +266,8 @@ class ModuleClient implements Face {
     );
   }
 
-  watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
-    const key = keyOf(query);
-    const known = this.#watches.get(key);
-    if (known !== undefined) return known.watch;
-    const entry: { watch: Watch; set: QuerySet | undefined } = {
-      set: undefined,
-      watch: new Watch({
-        subscribe: ({ applied, failed }) => {
-          const { set } = this.#subscribe(query, { onApplied: applied, onError: failed });
-          entry.set = set;
-          return {
-            rows: () => this.#core.contents?.rowsOf(set.id) ?? [],
-            leave: () => this.#core.unsubscribe(set),
-          };
-        },
-        after: (run) => this.#platform.after(keepMillis, run),
-        gone: () => this.#watches.delete(key),
-        report: this.#platform.report,
-      }),
-    };
-    this.#watches.set(key, entry);
-    return entry.watch;
+  watch(query: unknown, options?: { keepMillis?: number }): Readable<WatchedRows<Row>> {
+    return this.#watches.watch(query, options);
   }
 
   retryNow(): void {
@@ -304,23 +280,18 @@ class ModuleClient implements Face {
 
   described(): void {}
 
-  changed({ tables, sets }: Difference, event: Event): void {
+  changed({ tables }: Difference, event: Event): void {
     const ctx = this.#context(event);
     for (const { table, changes } of tables) {
       const live = this.#handles.get(table.parts.accessor);
       if (live === undefined) continue;
       for (const change of changes) live.tell(change, ctx, this.#platform.report);
     }
-    for (const { watch, set } of this.#watches.values()) {
-      if (set?.wasApplied === true && sets.has(set.id)) watch.refresh(false);
-    }
   }
 
   welcomed(): void {}
 
-  lost(): void {
-    for (const { watch } of this.#watches.values()) watch.setStale(true);
-  }
+  lost(): void {}
 
   closed(): void {}
 

@@ -10,7 +10,6 @@
  * 4. A callback that throws is reported and stops nothing.
  */
 
-import { limits } from '../limits.ts';
 import { emptyRowList, forEachRow } from '../protocol/row-list.ts';
 import type { ClientMessage } from '../protocol/v2/client-message.ts';
 import { encodeClientMessage } from '../protocol/v2/client-message.ts';
@@ -20,6 +19,7 @@ import type {
   ServerMessage,
   TableRows,
 } from '../protocol/v2/server-message.ts';
+import { clientRequestsMax, ts } from '../shared-ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
@@ -34,6 +34,7 @@ import {
 } from './errors.ts';
 import type { Event, EventParts } from './events.ts';
 import { Link, type LinkOptions } from './link.ts';
+import type { Platform } from './platform.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
 import { type CallOptions, type Request, Requests, type Tracked } from './requests.ts';
 
@@ -55,6 +56,12 @@ export interface Face {
   closed(error: Error | undefined): void;
 }
 
+/** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
+export interface Watcher {
+  changed(difference: Difference): void;
+  lost(): void;
+}
+
 /** Something to be sent, in the order in which the program asked for it. */
 type Outgoing =
   | { readonly kind: 'request'; readonly tracked: Tracked }
@@ -73,6 +80,7 @@ interface Return {
 export class Core {
   readonly link: Link;
   readonly requests: Requests;
+  watcher: Watcher | undefined;
   readonly #options: CoreOptions;
   readonly #face: Face;
   readonly #sets = new Map<number, QuerySet>();
@@ -116,6 +124,10 @@ export class Core {
     this.link.start();
   }
 
+  get platform(): Platform {
+    return this.#options.platform;
+  }
+
   get schema(): ClientSchema | undefined {
     return this.#schema;
   }
@@ -133,7 +145,7 @@ export class Core {
   call<Result>(request: Omit<Request, 'resolve' | 'reject'>, options: CallOptions = {}) {
     return new Promise<Result>((resolve, reject) => {
       const { count } = this.requests;
-      if (count >= limits.clientRequestsMax) throw new OverloadedError(count);
+      if (count >= clientRequestsMax) throw new OverloadedError(count);
       const whole: Request = { ...request, resolve: resolve as Request['resolve'], reject };
       const tracked = this.requests.add(whole, options, this.#canSend);
       if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));
@@ -437,6 +449,7 @@ export class Core {
     const event = { id: String(this.#eventId), ...parts } as Event;
     this.#eventId += 1;
     this.#guard(() => this.#face.changed(difference, event));
+    this.watcher?.changed(difference);
   }
 
   #lost(wasOpen: boolean, error: Error | undefined): void {
@@ -453,6 +466,7 @@ export class Core {
       else set.status = 'asked';
     }
     this.#guard(() => this.#face.lost(wasOpen, error));
+    this.watcher?.lost();
   }
 
   #closed(error: Error | undefined): void {

@@ -28,6 +28,8 @@ export interface WatchedSet {
 interface WatchListener {
   applied(): void;
   failed(error: Error): void;
+  /** The connection is over for good. */
+  closed(error: Error): void;
 }
 
 /** What a watched query needs of its client. */
@@ -69,6 +71,11 @@ export class Watch implements Readable<WatchedRows<Row>> {
       failed: (error) => {
         this.#set = undefined;
         this.#value.set({ ...this.get(), rows: [], isStale: false, error });
+      },
+      closed: (error) => {
+        // Rows that were there stay readable; whoever waits for the first ones waits in vain.
+        if (this.get().isReady) this.setStale(true);
+        else this.#value.set({ ...this.get(), error });
       },
     });
     return () => {
