@@ -19,7 +19,7 @@ import type {
   ServerMessage,
   TableRows,
 } from '../protocol/v2/server-message.ts';
-import { clientRequestsMax, ts } from '../shared-ts';
+import { clientRequestsMax } from '../shared-limits.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';

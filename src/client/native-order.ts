@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts';
+import { nestingDepthMax } from '../shared-limits.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
@@ -8,7 +8,7 @@ type Compare = (a: any, b: any) => number;
 /** The order of the database over values as programs hold them. */
 export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth = 0): Compare {
   // A type that contains itself is no key of an index; its order is of no use to anybody.
-  if (depth > limits.nestingDepthMax) return () => 0;
+  if (depth > nestingDepthMax) return () => 0;
   const inner = (part: AlgebraicType) => nativeOrderOf(part, typespace, depth + 1);
   const special = specialKindOf(type);
   switch (type.kind) {

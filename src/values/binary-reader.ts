@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts';
+import { emptyElementCountMax, nestingDepthMax } from '../shared-limits.ts';
 import { readUtf8 } from './utf8.ts';
 
 /**
@@ -200,7 +200,7 @@ export class BinaryReader {
     const count = this.u32();
     if (isEmpty) {
       this.#emptyElements += count;
-      if (this.#emptyElements > limits.emptyElementCountMax) throw tooManyElements(count);
+      if (this.#emptyElements > emptyElementCountMax) throw tooManyElements(count);
     } else if (count > this.#end - this.#offset) {
       throw tooManyElements(count);
     }
@@ -246,7 +246,7 @@ export function tooManyElements(count: number): DecodeError {
 }
 
 export function tooDeep(): DecodeError {
-  return new DecodeError(`value is nested deeper than ${limits.nestingDepthMax} levels`);
+  return new DecodeError(`value is nested deeper than ${nestingDepthMax} levels`);
 }
 
 const ByteArray = Uint8Array;

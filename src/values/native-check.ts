@@ -2,7 +2,7 @@
  * What both implementations of the native codecs share: the checks of written values and the errors
  * that name the path to what did not fit.
  */
-import { limits } from '../limits.ts';
+import { emptyElementCountMax, nestingDepthMax } from '../shared-limits.ts';
 import { integerRange } from './integer-range.ts';
 import type { SpecialProductKind } from './special-types.ts';
 import type { NamedType, ScalarKind } from './type.ts';
@@ -41,12 +41,12 @@ export function failTag(path: string, names: readonly string[], tag: unknown): n
 }
 
 export function failDepth(path: string): never {
-  throw new Misfit(path, `nested deeper than ${limits.nestingDepthMax} levels`);
+  throw new Misfit(path, `nested deeper than ${nestingDepthMax} levels`);
 }
 
 /** Throws when an array has more elements without bytes than a reader would take back. */
 export function checkEmptyElements(path: string, count: number): void {
-  if (count <= limits.emptyElementCountMax) return;
+  if (count <= emptyElementCountMax) return;
   throw new Misfit(path, `${count} elements without content are too many`);
 }
 

@@ -2,7 +2,7 @@
  * The native codecs as closures, for realms that forbid code generation. They behave like those of
  * `native-generated.ts` and are several times slower.
  */
-import { limits } from '../limits.ts';
+import { nestingDepthMax } from '../shared-limits.ts';
 import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
 import { type IntegerKind, integerRange } from './integer-range.ts';
@@ -105,7 +105,7 @@ function productWriter(
     write: writerOf(element.type, typespace),
   }));
   return (writer, value, depth) => {
-    if (depth >= limits.nestingDepthMax) failDepth('');
+    if (depth >= nestingDepthMax) failDepth('');
     if (typeof value !== 'object' || value === null) fail('', 'product', value);
     for (const { name, step, write } of fields) {
       within(step, () => write(writer, propertyOf(value, name), depth + 1));
@@ -117,7 +117,7 @@ function sumWriter(type: Extract<AlgebraicType, { kind: 'sum' }>, typespace: Typ
   const writes = type.variants.map((variant) => writerOf(variant.type, typespace));
   const choose = variantChooser(type);
   return (writer, value, depth) => {
-    if (depth >= limits.nestingDepthMax) failDepth('');
+    if (depth >= nestingDepthMax) failDepth('');
     const { tag, payload, step } = choose(value);
     writer.u8(tag);
     const write = writes[tag];
@@ -165,7 +165,7 @@ function arrayWriter(element: AlgebraicType, typespace: Typespace): Write {
   const write = writerOf(element, typespace);
   const isEmpty = fixedSizeOf(element, typespace) === 0;
   return (writer, value, depth) => {
-    if (depth >= limits.nestingDepthMax) failDepth('');
+    if (depth >= nestingDepthMax) failDepth('');
     if (!Array.isArray(value)) fail('', 'array', value);
     const count = value.length;
     if (isEmpty) checkEmptyElements('', count);
@@ -267,7 +267,7 @@ function productReader(
   // Setting this one property is not what it looks like.
   const isPlain = fields.every(({ name }) => name !== '__proto__');
   return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= nestingDepthMax) throw tooDeep();
     if (!isPlain) {
       return Object.fromEntries(fields.map(({ name, read }) => [name, read(reader, depth + 1)]));
     }
@@ -281,7 +281,7 @@ function sumReader(type: Extract<AlgebraicType, { kind: 'sum' }>, typespace: Typ
   const reads = type.variants.map((variant) => readerOf(variant.type, typespace));
   const build = variantBuilder(type.variants, specialKindOf(type));
   return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= nestingDepthMax) throw tooDeep();
     const tag = reader.u8();
     const read = reads[tag];
     if (read === undefined) throw unknownTag(tag);
@@ -310,7 +310,7 @@ function arrayReader(element: AlgebraicType, typespace: Typespace): Read {
   const read = readerOf(element, typespace);
   const isEmpty = fixedSizeOf(element, typespace) === 0;
   return (reader, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= nestingDepthMax) throw tooDeep();
     const values: unknown[] = [];
     for (let left = reader.count(isEmpty); left > 0; left -= 1) {
       values.push(read(reader, depth + 1));

@@ -2,7 +2,7 @@
  * Shapes with a meaning of their own. Nothing marks them but their structure: the number and names
  * of the elements and the kinds inside must match exactly, else the type is an ordinary one.
  */
-import { limits } from '../limits.ts';
+import { nestingDepthMax } from '../shared-limits.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType } from './type.ts';
 
 /**
@@ -210,7 +210,7 @@ export function specialProductKindOf(type: AlgebraicType): SpecialProductKind | 
  */
 export function productDepthMax(elements: readonly NamedType[]): number {
   const isLeaf = specialProductKindOf({ kind: 'product', elements }) !== undefined;
-  return isLeaf || elements.length === 0 ? Infinity : limits.nestingDepthMax;
+  return isLeaf || elements.length === 0 ? Infinity : nestingDepthMax;
 }
 
 function specialSumKindOf(type: SumType): SpecialKind | undefined {
