@@ -1,15 +1,16 @@
 import type { QueryRows } from '../live/live-update.ts';
 import type { RowSet } from '../live/row-set.ts';
+import type { Rights } from '../sql/rights.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
 
-export type { CommitOffset };
+export type { CommitOffset, Rights };
 
 /** Who asks. Fixed at the door; nothing behind it looks at a token again. */
 export interface Caller {
   readonly identity: bigint;
-  /** True for the identity that owns this database: reads private tables, may run DML. */
-  readonly isOwner: boolean;
+  /** What it may do in this database. */
+  readonly rights: Rights;
   /** Payload of the caller's token as JSON text, for the module's auth context; empty = none. */
   readonly jwtPayload: string;
 }

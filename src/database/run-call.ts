@@ -89,12 +89,17 @@ function findReducer(core: DatabaseCore, { reducer: name, caller }: CallRequest)
   if (reducer?.lifecycle !== undefined) {
     return { code: 'reducer.lifecycle', lifecycle: reducer.lifecycle } satisfies CallError;
   }
-  if (reducer === undefined || (reducer.visibility === 'private' && !caller.isOwner)) {
+  if (reducer === undefined || !mayCall(caller, reducer)) {
     const text = `External attempt to call nonexistent reducer "${name}" failed.`;
     core.report(hostLine('error', `${text} Does the caller know the current module?`));
     return { code: 'reducer.unknown', reducer: name } satisfies CallError;
   }
   return reducer;
+}
+
+function mayCall({ rights }: Caller, { name, visibility }: ProgramReducer): boolean {
+  if (rights.reducers?.has(name) === false) return false;
+  return visibility !== 'private' || rights.callsPrivateReducers;
 }
 
 function checkedArguments(core: DatabaseCore, reducer: ProgramReducer, args: CallRequest['args']) {
