@@ -82,7 +82,7 @@ function powerOf2(exponent: number): number {
   return powersOf2[exponent + 1023] as number;
 }
 
-const powersOf2: readonly number[] = Array.from({ length: 2047 }, (_, index) =>
+const powersOf2: readonly number[] = /* @__PURE__ */ Array.from({ length: 2047 }, (_, index) =>
   // Each half is exact; 2^-1023 is below the normal numbers.
   index < 1023 ? 1 / 2 ** (1023 - index) : 2 ** (index - 1023),
 );
