@@ -1,15 +1,17 @@
-import type { Row } from './client-schema.ts';
+import type { ClientSchema, Row } from './client-schema.ts';
 import type { Difference } from './contents.ts';
 import type { Core, Watcher } from './core.ts';
 import type { Readable } from './observable.ts';
 import { keyOf, rootsOf, sqlOf } from './query-roots.ts';
-import type { QuerySet } from './query-set.ts';
 import { Watch, type WatchedRows } from './watch.ts';
 
 /** The watched queries of a connection. Equal queries share one set, whoever asks for them. */
 export class Watches implements Watcher {
   readonly #core: Core;
-  readonly #watches = new Map<string, { watch: Watch; set: QuerySet | undefined }>();
+  /** To be handed out, by the text of the query. */
+  readonly #known = new Map<string, Watch>();
+  /** Those that have a query set, by its number. */
+  readonly #open = new Map<number, Watch>();
 
   constructor(core: Core) {
     this.#core = core;
@@ -18,42 +20,42 @@ export class Watches implements Watcher {
 
   watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
     const key = keyOf(query);
-    const known = this.#watches.get(key);
-    if (known !== undefined) return known.watch;
-    const entry: { watch: Watch; set: QuerySet | undefined } = {
-      set: undefined,
-      watch: new Watch({
-        subscribe: ({ applied, failed, closed }) => {
-          const set = this.#core.subscribe((schema) => sqlOf(query, rootsOf(schema)), {
-            applied,
-            failed,
-            left: () => {},
-            closed,
-          });
-          entry.set = set;
-          return {
-            rows: () => this.#core.contents?.rowsOf(set.id) ?? [],
-            leave: () => this.#core.unsubscribe(set),
-          };
-        },
-        after: (run) => this.#core.platform.after(keepMillis, run),
-        gone: () => this.#watches.delete(key),
-        report: this.#core.platform.report,
-      }),
-    };
-    this.#watches.set(key, entry);
-    return entry.watch;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const core = this.#core;
+    const watch: Watch = new Watch({
+      subscribe: (listener) => {
+        const queries = (schema: ClientSchema) => sqlOf(query, rootsOf(schema));
+        const set = core.subscribe(queries, {
+          ...listener,
+          failed: (error) => {
+            this.#open.delete(set.id);
+            listener.failed(error);
+          },
+          left: () => {},
+        });
+        this.#open.set(set.id, watch);
+        return {
+          rows: () => core.contents?.rowsOf(set.id) ?? [],
+          leave: () => {
+            this.#open.delete(set.id);
+            core.unsubscribe(set);
+          },
+        };
+      },
+      after: (run) => core.platform.after(keepMillis, run),
+      gone: () => this.#known.delete(key),
+      report: core.platform.report,
+    });
+    this.#known.set(key, watch);
+    return watch;
   }
 
-  /** Something about these sets is not what it was. */
   changed({ sets }: Difference): void {
-    for (const { watch, set } of this.#watches.values()) {
-      if (set?.wasApplied === true && sets.has(set.id)) watch.refresh(false);
-    }
+    for (const id of sets) this.#open.get(id)?.changed();
   }
 
-  /** The connection went away. */
   lost(): void {
-    for (const { watch } of this.#watches.values()) watch.setStale(true);
+    for (const watch of this.#open.values()) watch.setStale(true);
   }
 }
