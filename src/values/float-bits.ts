@@ -59,22 +59,9 @@ function writeWords(view: DataView, at: number, upper: number, lower: number): v
 
 /** The `e` with 2^e <= magnitude < 2^(e+1), for normal numbers. */
 function exponentOf(magnitude: number): number {
-  let rest = magnitude;
-  let exponent = 0;
-  if (rest >= 2) {
-    for (let step = 512; step >= 1; step /= 2) {
-      if (rest < powerOf2(step)) continue;
-      rest *= powerOf2(-step);
-      exponent += step;
-    }
-  } else if (rest < 1) {
-    for (let step = 512; step >= 1; step /= 2) {
-      if (rest >= powerOf2(1 - step)) continue;
-      rest *= powerOf2(step);
-      exponent -= step;
-    }
-  }
-  return exponent;
+  // The logarithm is rounded, perhaps up to the next power.
+  const exponent = min(floor(log2(magnitude)), 1023);
+  return powerOf2(exponent) > magnitude ? exponent - 1 : exponent;
 }
 
 /** Exact powers of two, for exponents from -1023 to 1023. */
@@ -87,5 +74,5 @@ const powersOf2: readonly number[] = /* @__PURE__ */ Array.from({ length: 2047 }
   index < 1023 ? 1 / 2 ** (1023 - index) : 2 ** (index - 1023),
 );
 
-const { abs, floor, fround } = Math;
+const { abs, floor, fround, log2, min } = Math;
 const isNotANumber = Number.isNaN;
