@@ -56,6 +56,7 @@ export class ClientTable {
   readonly parts: TableParts;
   readonly #decoders: readonly ((reader: BinaryReader) => unknown)[];
   readonly #keyOf: (value: unknown) => RowKey;
+  #wholeKey: ((row: unknown) => RowKey) | undefined;
   readonly #reader = new BinaryReader(new Uint8Array(0));
 
   constructor(parts: TableParts) {
@@ -88,6 +89,18 @@ export class ClientTable {
       this.#decoders[position]?.(reader);
     }
     return this.#keyOf(this.#decoders[primaryKey]?.(reader));
+  }
+
+  /** The key of a row that the program holds. */
+  keyOfRow(row: Row): RowKey {
+    const { columns, primaryKey, typespace } = this.parts;
+    const key = columns[primaryKey ?? -1]?.key;
+    if (key !== undefined) return this.#keyOf(row[key]);
+    this.#wholeKey ??= keyReader(
+      { kind: 'product', elements: columns.map(({ key: name, type }) => ({ name, type })) },
+      typespace,
+    );
+    return this.#wholeKey(row);
   }
 
   /** The key of a row with this value of the primary key. */

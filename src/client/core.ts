@@ -23,8 +23,8 @@ import { clientRequestsMax } from '../shared-limits.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
-import type { ClientSchema, Row } from './client-schema.ts';
-import { Contents, type Difference, type SetChange } from './contents.ts';
+import type { ClientSchema, ClientTable, Row } from './client-schema.ts';
+import { type ComputedTable, Contents, type Difference, type SetChange } from './contents.ts';
 import {
   ConnectionLostError,
   InternalError,
@@ -41,6 +41,8 @@ import { type CallOptions, type Request, Requests, type Tracked } from './reques
 export interface CoreOptions extends LinkOptions {
   /** Asked for every connection; the same object as long as the database stays the same. */
   readonly loadSchema: () => ClientSchema | Promise<ClientSchema>;
+  /** Reads the types of computed rows; without it there are none. */
+  readonly computedTable?: ComputedTable;
   /** How long a call waits to be sent. */
   readonly queueMillis: number;
 }
@@ -268,8 +270,12 @@ export class Core {
   #describe(schema: ClientSchema): void {
     if (schema === this.#schema) return;
     this.#schema = schema;
-    this.#shown ??= new Contents(schema);
+    this.#shown ??= this.#newContents(schema);
     this.#guard(() => this.#face.described(schema));
+  }
+
+  #newContents(schema: ClientSchema): Contents {
+    return new Contents(schema, this.#options.computedTable);
   }
 
   #begin(schema: ClientSchema): void {
@@ -277,11 +283,11 @@ export class Core {
     this.#canSend = true;
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {
-      const contents = new Contents(schema);
+      const contents = this.#newContents(schema);
       this.#return = { contents, awaited: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
-      this.#shown = new Contents(schema);
+      this.#shown = this.#newContents(schema);
     }
     // The sets of before, in their old order, and what waits behind them: one frame if it fits.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
@@ -334,12 +340,29 @@ export class Core {
         const tracked = this.requests.answered(requestId);
         if (tracked === undefined) break;
         if (result.kind === 'err') this.requests.reject(tracked, new QueryError(result.error));
-        else this.#settle(tracked, () => rowsOf(this.#schema, result.tables));
+        else this.#settle(tracked, () => this.#rowsOf(result.tables));
         break;
       }
       case 'initialConnection':
         break;
     }
+  }
+
+  /** Rows of a one-off query, decoded by the tables that they are of. */
+  #rowsOf(tables: readonly TableRows[]): Row[] {
+    return tables.flatMap(({ table, rows }) => {
+      const known = this.#tableNamed(table);
+      if (known === undefined) throw new QueryError(`rows of an unknown table ${table}`);
+      const found: Row[] = [];
+      forEachRow(rows, (start, end) => found.push(known.decode(rows.data, start, end)));
+      return found;
+    });
+  }
+
+  #tableNamed(name: string): ClientTable | undefined {
+    const { computedTable } = this.#options;
+    if (computedTable !== undefined && name.startsWith('{')) return computedTable(name);
+    return this.#schema?.tablesByName.get(name);
   }
 
   #applied(querySetId: number, tables: readonly TableRows[]): void {
@@ -518,15 +541,4 @@ function errorOf(outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError
   } catch (cause) {
     return new InternalError('the reducer failed, and its text cannot be read', { cause });
   }
-}
-
-/** Rows of a one-off query, decoded by the tables that they are of. */
-function rowsOf(schema: ClientSchema | undefined, tables: readonly TableRows[]): Row[] {
-  return tables.flatMap(({ table, rows }) => {
-    const known = schema?.tablesByName.get(table);
-    if (known === undefined) throw new QueryError(`rows of an unknown table ${table}`);
-    const found: Row[] = [];
-    forEachRow(rows, (start, end) => found.push(known.decode(rows.data, start, end)));
-    return found;
-  });
 }

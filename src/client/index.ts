@@ -58,10 +58,12 @@ export {
   type Client,
   type ConnectOptions,
   connect,
+  type QueryOptions,
   type Subscription,
   type SubscriptionListener,
 } from './client.ts';
 export type { ConnectionState, ReconnectOptions } from './connection-state.ts';
+export type { RowChange } from './contents.ts';
 export type {
   ErrorContextInterface,
   EventContextInterface,
@@ -103,6 +105,7 @@ export type { StopSignal, WebSocketClass } from './platform.ts';
 export type { CallOptions, PendingCall } from './requests.ts';
 export type { RawSchema } from './schema-from-json.ts';
 export type { CompressionChoice } from './socket.ts';
+export type { SqlParameter, SqlParameters } from './sql-parameters.ts';
 export { SubscriptionBuilderImpl, SubscriptionHandleImpl } from './subscription-builder.ts';
 export type { RowsAccessor, TableHandle, TableMethods, UniqueAccessor } from './table-handle.ts';
-export type { WatchedRows } from './watch.ts';
+export type { WatchedQuery, WatchedRows, WatchOptions } from './watch.ts';

@@ -11,6 +11,11 @@ export class TableRows {
     this.table = table;
   }
 
+  /** Its rows are no table's own: the result of a query says what they are. */
+  get isComputed(): boolean {
+    return this.table.parts.name.startsWith('{');
+  }
+
   /** The entry of a row that is not there yet. */
   add(key: RowKey, row: Row): Entry {
     const entry: Entry = { key, row, count: 0 };

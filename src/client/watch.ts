@@ -73,7 +73,6 @@ export interface WatchedSet {
   at(key: RowKey): Row | undefined;
   /** How often the row stands in the result; more than once only where rows are computed. */
   copies(key: RowKey): number;
-  keyOf(row: Row): RowKey;
   leave(): void;
 }
 
@@ -87,7 +86,7 @@ interface WatchListener {
 export interface WatchOwner {
   subscribe(listener: WatchListener): WatchedSet;
   /** Runs something when the query has been kept long enough without a listener. */
-  after(run: () => void): () => void;
+  after(millis: number, run: () => void): () => void;
   /** Nobody listens any more. */
   gone(): void;
   report(error: unknown): void;
@@ -102,16 +101,23 @@ export class Watch implements WatchedQuery<Row> {
   #shown = new Map<RowKey, Row>();
   /** Of the shown rows those that stand there more than once. */
   readonly #copies = new Map<RowKey, number>();
+  #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
 
-  constructor(owner: WatchOwner) {
+  constructor(owner: WatchOwner, keepMillis: number) {
     this.#owner = owner;
+    this.#keepMillis = keepMillis;
     this.#value = new Observable<WatchedRows<Row>>(nothing, owner.report);
     this.get = this.get.bind(this);
     this.subscribe = this.subscribe.bind(this);
     // Whoever asks for a query may never come to listen.
-    this.#cancelLeaving = owner.after(() => this.#leave());
+    this.#leaveLater();
+  }
+
+  /** The longest that anybody asks for counts. */
+  keepFor(millis: number): void {
+    this.#keepMillis = Math.max(this.#keepMillis, millis);
   }
 
   get(): WatchedRows<Row> {
@@ -132,7 +138,7 @@ export class Watch implements WatchedQuery<Row> {
     return () => {
       stop();
       if (this.#value.listenerCount > 0 || this.#cancelLeaving !== undefined) return;
-      this.#cancelLeaving = this.#owner.after(() => this.#leave());
+      this.#leaveLater();
     };
   }
 
@@ -144,17 +150,18 @@ export class Watch implements WatchedQuery<Row> {
 
   ready(): Promise<void> {
     return new Promise((resolve, reject) => {
+      let isOver = this.get().isReady;
       let stop = () => {};
-      const look = () => {
+      if (isOver) resolve();
+      stop = this.subscribe(() => {
         const { isReady, error } = this.get();
-        if (!isReady && error === undefined) return;
+        if (error !== undefined) reject(error);
+        else if (isReady) resolve();
+        else return;
+        isOver = true;
         stop();
-        if (error === undefined) resolve();
-        else reject(error);
-      };
-      // An error of before is tried again by the new listener.
-      stop = this.subscribe(look);
-      if (this.get().isReady) look();
+      });
+      if (isOver) stop();
     });
   }
 
@@ -225,6 +232,10 @@ export class Watch implements WatchedQuery<Row> {
     this.#set = undefined;
     this.#forget();
     this.#value.set({ ...this.get(), rows: [], isStale: false, error });
+  }
+
+  #leaveLater(): void {
+    this.#cancelLeaving = this.#owner.after(this.#keepMillis, () => this.#leave());
   }
 
   #leave(): void {

@@ -1,9 +1,16 @@
-import type { ClientSchema, Row } from './client-schema.ts';
-import type { Difference } from './contents.ts';
+import type { ClientSchema, Row, RowKey } from './client-schema.ts';
+import type { Difference, Membership } from './contents.ts';
 import type { Core, Watcher } from './core.ts';
-import type { Readable } from './observable.ts';
-import { keyOf, rootsOf, sqlOf } from './query-roots.ts';
-import { Watch, type WatchedRows } from './watch.ts';
+import { keyOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
+import type { QuerySet } from './query-set.ts';
+import {
+  Watch,
+  type WatchedQuery,
+  type WatchedSet,
+  type WatchOptions,
+  type WatchOwner,
+} from './watch.ts';
+import { shaped } from './watch-shape.ts';
 
 /** The watched queries of a connection. Equal queries share one set, whoever asks for them. */
 export class Watches implements Watcher {
@@ -18,44 +25,79 @@ export class Watches implements Watcher {
     core.watcher = this;
   }
 
-  watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
-    const key = keyOf(query);
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+  /** The same object for equal queries, unless they are shown in a way of their own. */
+  watch<R, Out>(query: unknown, options: WatchOptions<R, Out> = {}): WatchedQuery<Out, R> {
+    const { params, keepMillis = 5_000, sort, limit, select } = options;
+    const given = withValues(query, params);
+    const key = keyOf(given);
+    const known = this.#known.get(key) ?? this.#add(key, given, keepMillis);
+    known.keepFor(keepMillis);
+    // Rows have the types that the program gives them.
+    const watch = known as unknown as WatchedQuery<R>;
+    const isPlain = sort === undefined && limit === undefined && select === undefined;
+    return isPlain ? (watch as unknown as WatchedQuery<Out, R>) : shaped(watch, options);
+  }
+
+  changed({ sets }: Difference): void {
+    for (const [id, keys] of sets) this.#open.get(id)?.refresh(keys);
+  }
+
+  lost(): void {
+    for (const watch of this.#open.values()) watch.setStale();
+  }
+
+  #add(key: string, query: unknown, keepMillis: number): Watch {
     const core = this.#core;
-    const watch: Watch = new Watch({
-      subscribe: (listener) => {
-        const queries = (schema: ClientSchema) => sqlOf(query, rootsOf(schema));
-        const set = core.subscribe(queries, {
-          ...listener,
-          failed: (error) => {
-            this.#open.delete(set.id);
-            listener.failed(error);
-          },
-          left: () => {},
-        });
-        this.#open.set(set.id, watch);
-        return {
-          rows: () => core.contents?.rowsOf(set.id) ?? [],
-          leave: () => {
-            this.#open.delete(set.id);
-            core.unsubscribe(set);
-          },
-        };
-      },
-      after: (run) => core.platform.after(keepMillis, run),
-      gone: () => this.#known.delete(key),
-      report: core.platform.report,
-    });
+    const subscribe: WatchOwner['subscribe'] = (listener) => {
+      const queries = (schema: ClientSchema) => sqlOf(query, rootsOf(schema));
+      const set = core.subscribe(queries, {
+        ...listener,
+        applied: () => {},
+        failed: (error) => {
+          this.#open.delete(set.id);
+          listener.failed(error);
+        },
+        left: () => {},
+      });
+      this.#open.set(set.id, watch);
+      return this.#rowsOf(set);
+    };
+    const { after, report } = core.platform;
+    const gone = () => this.#known.delete(key);
+    const watch: Watch = new Watch({ subscribe, after, gone, report }, keepMillis);
     this.#known.set(key, watch);
     return watch;
   }
 
-  changed({ sets }: Difference): void {
-    for (const id of sets) this.#open.get(id)?.changed();
-  }
-
-  lost(): void {
-    for (const watch of this.#open.values()) watch.setStale(true);
+  /** The rows of a set as the server says which they are. One query gives rows of one table. */
+  #rowsOf(set: QuerySet): WatchedSet {
+    const core = this.#core;
+    const find = (key: RowKey) => {
+      for (const [rows, counts] of core.contents?.membership(set.id) ?? none) {
+        const entry = rows.entries.get(key);
+        const count = entry && counts.get(entry);
+        if (entry !== undefined && count !== undefined) return { rows, entry, count };
+      }
+      return undefined;
+    };
+    return {
+      *keys() {
+        for (const counts of (core.contents?.membership(set.id) ?? none).values()) {
+          for (const entry of counts.keys()) yield entry.key;
+        }
+      },
+      at: (key): Row | undefined => find(key)?.entry.row,
+      copies: (key) => {
+        const found = find(key);
+        // A row of a table is shown once, however often a join finds it.
+        return found?.rows.isComputed === true ? found.count : 1;
+      },
+      leave: () => {
+        this.#open.delete(set.id);
+        core.unsubscribe(set);
+      },
+    };
   }
 }
+
+const none: Membership = new Map();
