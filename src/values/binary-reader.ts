@@ -84,20 +84,6 @@ export class BinaryReader {
     return at;
   }
 
-  /**
-   * Takes `byteCount` bytes that hold `run`, values of these kinds and widths one after another,
-   * and returns the offset of the first. The error names the one that is cut off.
-   */
-  claimRun(byteCount: number, run: readonly (readonly [kind: string, bytes: number])[]): number {
-    const at = this.#offset;
-    const next = at + byteCount;
-    if (next > this.#end) {
-      for (const [kind, bytes] of run) this.claim(bytes, kind);
-    }
-    this.#offset = next;
-    return at;
-  }
-
   bool(): boolean {
     const at = this.claim(1, 'bool');
     const byte = this.#view.getUint8(at);
@@ -206,6 +192,21 @@ export class BinaryReader {
     }
     return count;
   }
+}
+
+/**
+ * Takes `byteCount` bytes that hold `run`, values of these kinds and widths one after another, and
+ * returns the offset of the first. The error names the one that is cut off.
+ */
+export function claimRun(
+  reader: BinaryReader,
+  byteCount: number,
+  run: readonly (readonly [kind: string, bytes: number])[],
+): number {
+  if (byteCount > reader.remaining) {
+    for (const [kind, bytes] of run) reader.claim(bytes, kind);
+  }
+  return reader.claim(byteCount, '');
 }
 
 export function readU128(view: DataView, at: number): bigint {

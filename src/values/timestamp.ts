@@ -119,10 +119,8 @@ export function timestampFromText(text: string): bigint | undefined {
 
 type Six = [number, number, number, number, number, number];
 
-const date = /(\d{4})-(\d{2})-(\d{2})/.source;
-const timeOfDay = /(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?/.source;
-const zone = /(?:[Zz]|([+-])(\d{2}):(\d{2}))/.source;
-const rfc3339 = /* @__PURE__ */ new RegExp(`^${date}[Tt ]${timeOfDay}${zone}$`);
+const rfc3339 =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 const secondsPerDay = 86_400;
 
