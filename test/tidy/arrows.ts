@@ -35,6 +35,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
+  react: ['values', 'declare', 'client'],
   codegen: ['values', 'schema', 'declare'],
   testing: [
     'values',
@@ -70,8 +71,11 @@ export const engineRooms = [
 /** Rooms that run inside modules or browsers; they have no dependencies either. */
 export const guestRooms = ['declare', 'server', 'client'];
 
+/** Rooms that stand upon a package which the program that uses them brings along. */
+export const peerPackages: Readonly<Record<string, readonly string[]>> = { react: ['react'] };
+
 /** Rooms with a published `index.ts`, and the entry's name. */
-export const publishedRooms = ['service', 'server', 'client', 'values', 'testing'];
+export const publishedRooms = ['service', 'server', 'client', 'react', 'values', 'testing'];
 
 /** Files that something other than an import statement starts. */
 export const startedFiles = [
