@@ -354,6 +354,7 @@ class ModuleClient implements Face {
         },
         info: () => found && { name: found.parts.name, args },
         result: (bytes) => found?.decode(bytes),
+        refusal: (bytes) => found?.refusal(bytes),
       },
       options,
     );

@@ -437,7 +437,7 @@ export class Core {
     const settle = () => {
       if (outcome.kind === 'ok') this.#answer(tracked, outcome.returned);
       else if (outcome.kind === 'okEmpty') this.requests.resolve(tracked, undefined);
-      else this.requests.reject(tracked, errorOf(outcome));
+      else this.requests.reject(tracked, errorOf(outcome, tracked.request));
     };
     if (this.#return === undefined) settle();
     else this.#return.after.push(settle);
@@ -533,11 +533,15 @@ function insertsOf({ table, rows }: TableRows): SetChange['tables'][number] {
   return { table, changes: [{ kind: 'persistent', inserts: rows, deletes: emptyRowList }] };
 }
 
-/** What a module threw is an encoded string. */
-function errorOf(outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>): Error {
+/** What a module threw is an encoded string, unless the reducer says otherwise. */
+function errorOf(
+  outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>,
+  request: Request,
+): Error {
   if (outcome.kind === 'internalError') return new InternalError(outcome.message);
   try {
-    return new SenderError(new BinaryReader(outcome.error).string());
+    const { error } = outcome;
+    return request.refusal?.(error) ?? new SenderError(new BinaryReader(error).string());
   } catch (cause) {
     return new InternalError('the reducer failed, and its text cannot be read', { cause });
   }

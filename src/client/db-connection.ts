@@ -15,6 +15,7 @@ import type { ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
 import type { ContextInterface, ErrorContextInterface, EventContextInterface } from './contexts.ts';
 import { Core } from './core.ts';
+import { reducerName } from './errors.ts';
 import type { Event } from './events.ts';
 import type { Platform } from './platform.ts';
 import { nested } from './query-roots.ts';
@@ -205,7 +206,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     const items = [...functions].map(([accessor, called]) => {
       const call = (args?: unknown, options: CallOptions = {}) =>
         this.#call(kind, called, args, options);
-      return [accessor, call] as const;
+      return [accessor, Object.assign(call, { [reducerName]: accessor })] as const;
     });
     return nested(items);
   }
@@ -230,6 +231,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
         },
         info: () => ({ name, args }),
         result: (bytes) => called.decode(bytes),
+        refusal: (bytes) => called.refusal(bytes),
       },
       options,
     );

@@ -74,16 +74,19 @@ export type { SocketAdapter, SocketFactory, SocketFactoryArgs } from './custom-s
 export { type DbConnectionConfig, DbConnectionImpl } from './db-connection.ts';
 export { DbConnectionBuilder } from './db-connection-builder.ts';
 export {
+  CallError,
   ConnectionLostError,
   ConnectionRefusedError,
   type ErrorCode,
   IdentityChangedError,
   InternalError,
+  isCallError,
   OverloadedError,
   QueryError,
   ReducerDbError,
   SchemaMismatchError,
   SenderError,
+  type Throwing,
   TimeoutError,
 } from './errors.ts';
 export type { Event, ReducerEvent } from './events.ts';

@@ -54,6 +54,8 @@ export interface Request {
   info?(): ReducerInfo | undefined;
   /** What the promise gives for the bytes of the answer. */
   result?(returned: Uint8Array): unknown;
+  /** The error for what the module threw, unless it is a text. */
+  refusal?(thrown: Uint8Array): Error | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }

@@ -19,6 +19,7 @@ import type {
   ProcedureExport,
   Reducer,
   ReducerExport,
+  ReducerOptions,
   ScheduledParams,
   ScheduleOption,
   View,
@@ -92,11 +93,11 @@ export interface Schema<Tables> {
     options: NameOption,
     body: Reducer<Tables, Record<never, never>>,
   ): ReducerExport<Tables, Record<never, never>>;
-  reducer<P extends Params>(
-    options: NameOption,
+  reducer<P extends Params, R extends AnyType = never, E extends AnyType = never>(
+    options: ReducerOptions<R, E>,
     params: P,
-    body: Reducer<Tables, P>,
-  ): ReducerExport<Tables, P>;
+    body: Reducer<Tables, P, R>,
+  ): ReducerExport<Tables, P, false, R, E>;
   /** Declares a reducer that the rows of a table schedule. */
   reducer<Table extends AnyTable, P extends ScheduledParams<Table>>(
     options: ScheduleOption<Table>,
