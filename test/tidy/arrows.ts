@@ -31,10 +31,10 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   http: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
   websocket: ['values', 'schema', 'protocol', 'auth', 'live', 'database', 'host'],
   mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
-  service: ['values', 'auth', 'host', 'http', 'websocket', 'mcp', 'node'],
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
+  service: ['values', 'auth', 'host', 'http', 'websocket', 'mcp', 'node', 'client'],
   react: ['values', 'declare', 'client'],
   codegen: ['values', 'schema', 'declare'],
   testing: [
