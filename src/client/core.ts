@@ -24,8 +24,15 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
 import type { ClientSchema, ClientTable, Row } from './client-schema.ts';
-import { type ComputedTable, Contents, type Difference, type SetChange } from './contents.ts';
 import {
+  type ComputedTable,
+  Contents,
+  type Difference,
+  noDifference,
+  type SetChange,
+} from './contents.ts';
+import {
+  asError,
   ConnectionLostError,
   InternalError,
   OverloadedError,
@@ -34,6 +41,7 @@ import {
 } from './errors.ts';
 import type { Event, EventParts } from './events.ts';
 import { Link, type LinkOptions } from './link.ts';
+import type { Optimistic } from './optimistic.ts';
 import type { Platform } from './platform.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
 import { type CallOptions, type Request, Requests, type Tracked } from './requests.ts';
@@ -74,6 +82,8 @@ type Outgoing =
 interface Return {
   readonly contents: Contents;
   readonly awaited: Set<QuerySet>;
+  /** Calls that were answered meanwhile. */
+  readonly over: Set<Tracked>;
   /** To be told just before, and just after, the difference. */
   readonly before: (() => void)[];
   readonly after: (() => void)[];
@@ -95,6 +105,7 @@ export class Core {
   #schema: ClientSchema | undefined;
   #shown: Contents | undefined;
   #return: Return | undefined;
+  #optimistic: Optimistic | undefined;
   #requestId = 0;
   #querySetId = 0;
   #eventId = 0;
@@ -102,7 +113,8 @@ export class Core {
   constructor(options: CoreOptions, face: Face) {
     this.#options = options;
     this.#face = face;
-    this.requests = new Requests(options.platform, options.queueMillis);
+    const { platform, queueMillis } = options;
+    this.requests = new Requests(platform, queueMillis, (tracked) => this.#withdraw(tracked));
     this.link = new Link(options, {
       ready: () => this.#ready(),
       welcomed: (identity, token) => this.#guard(() => face.welcomed(identity, token)),
@@ -139,6 +151,11 @@ export class Core {
     return this.#shown;
   }
 
+  /** Predictions of calls, once something has needed them. */
+  get optimistic(): Optimistic | undefined {
+    return this.#optimistic;
+  }
+
   get isClosed(): boolean {
     return this.link.state.get().kind === 'closed';
   }
@@ -152,6 +169,7 @@ export class Core {
       const tracked = this.requests.add(whole, options, this.#canSend);
       if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));
       else this.#put({ kind: 'request', tracked });
+      if (request.predict !== undefined) this.#predict(tracked, request.predict);
     });
   }
 
@@ -232,7 +250,7 @@ export class Core {
           this.#return?.awaited.add(set);
           return { kind: 'subscribe', requestId, querySetId: set.id, queries };
         } catch (error) {
-          this.#fail(set, error instanceof Error ? error : new Error(String(error)));
+          this.#fail(set, asError(error));
           return undefined;
         }
       }
@@ -284,10 +302,13 @@ export class Core {
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {
       const contents = this.#newContents(schema);
-      this.#return = { contents, awaited: new Set(), before: [], after: [] };
+      this.#return = { contents, awaited: new Set(), over: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
-      this.#shown = this.#newContents(schema);
+      this.#beneath(() => {
+        this.#shown = this.#newContents(schema);
+        return noDifference;
+      });
     }
     // The sets of before, in their old order, and what waits behind them: one frame if it fits.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
@@ -300,7 +321,7 @@ export class Core {
       this.#handle(message);
     } catch (error) {
       // Rows or messages that cannot be read: nothing that follows would fit.
-      const cause = error instanceof Error ? error : new Error(String(error));
+      const cause = asError(error);
       this.#options.platform.report(cause);
       this.link.fail(cause);
     }
@@ -370,39 +391,44 @@ export class Core {
     if (set === undefined || set.status === 'applied') return;
     if (set.status === 'asked') set.status = 'applied';
     const wasApplied = set.wasApplied;
-    const tell = () => {
-      if (!wasApplied && set.status === 'applied') set.listener.applied();
-      set.wasApplied = true;
-    };
     const change = { querySetId, tables: tables.map(insertsOf) };
-    const returning = this.#return;
-    if (returning !== undefined) {
-      returning.contents.apply([change]);
-      returning.before.push(tell);
-      returning.awaited.delete(set);
-      this.#showIfComplete();
-      return;
-    }
-    const difference = this.#shown?.apply([change]);
-    this.#guard(tell);
-    if (difference !== undefined) this.#tell(difference, { tag: 'SubscribeApplied' });
+    this.#changeSet(
+      set,
+      'SubscribeApplied',
+      (contents) => contents.apply([change]),
+      () => {
+        if (!wasApplied && set.status === 'applied') set.listener.applied();
+        set.wasApplied = true;
+      },
+    );
   }
 
   /** Takes the set's rows away and says so. */
   #end(set: QuerySet, tell: (listener: QuerySetListener) => void): void {
     set.status = 'ended';
     this.#sets.delete(set.id);
+    const drop = (contents: Contents) => contents.drop(set.id);
+    this.#changeSet(set, 'UnsubscribeApplied', drop, () => tell(set.listener));
+  }
+
+  /** Changes which rows a set has, tells its listener, then the rows; on a return later. */
+  #changeSet(
+    set: QuerySet,
+    tag: 'SubscribeApplied' | 'UnsubscribeApplied',
+    change: (contents: Contents) => Difference,
+    tell: () => void,
+  ): void {
     const returning = this.#return;
     if (returning !== undefined) {
-      returning.contents.drop(set.id);
+      change(returning.contents);
+      returning.before.push(tell);
       returning.awaited.delete(set);
-      returning.before.push(() => tell(set.listener));
       this.#showIfComplete();
       return;
     }
-    const difference = this.#shown?.drop(set.id);
-    this.#guard(() => tell(set.listener));
-    if (difference !== undefined) this.#tell(difference, { tag: 'UnsubscribeApplied' });
+    const difference = this.#beneath(change);
+    this.#guard(tell);
+    if (difference !== undefined) this.#tell(difference, { tag });
   }
 
   #fail(set: QuerySet, error: Error): void {
@@ -412,13 +438,15 @@ export class Core {
     else this.#end(set, (listener) => listener.failed(error, wasApplied));
   }
 
-  #change(changes: readonly SetChange[], event: EventParts): void {
+  #change(changes: readonly SetChange[], event: EventParts, answered?: Tracked): void {
     const known = changes.filter(({ querySetId }) => this.#sets.has(querySetId));
     if (this.#return !== undefined) {
       this.#return.contents.apply(known);
+      if (answered !== undefined) this.#return.over.add(answered);
       return;
     }
-    const difference = this.#shown?.apply(known);
+    const over = answered && new Set([answered]);
+    const difference = this.#beneath((shown) => shown.apply(known), over);
     if (difference !== undefined) this.#tell(difference, event);
   }
 
@@ -431,7 +459,7 @@ export class Core {
         info === undefined
           ? { tag: 'Transaction' }
           : { tag: 'Reducer', value: { timestamp: at, outcome: { tag: 'Ok' }, reducer: info } };
-      this.#change(outcome.querySets, event);
+      this.#change(outcome.querySets, event, tracked);
     }
     if (tracked === undefined) return;
     const settle = () => {
@@ -461,11 +489,47 @@ export class Core {
     if (returning === undefined || returning.awaited.size > 0) return;
     this.#return = undefined;
     const old = this.#shown;
-    this.#shown = returning.contents;
-    const difference = old && returning.contents.differenceFrom(old);
+    const difference = this.#beneath(() => {
+      this.#shown = returning.contents;
+      return old === undefined ? noDifference : returning.contents.differenceFrom(old);
+    }, returning.over);
     for (const tell of returning.before) this.#guard(tell);
     if (difference !== undefined) this.#tell(difference, { tag: 'Reconnected' });
     for (const settle of returning.after) settle();
+  }
+
+  /** Changes what is shown, below the predictions of calls; those of calls that are `over` end. */
+  #beneath(
+    change: (shown: Contents) => Difference,
+    over?: ReadonlySet<Tracked>,
+  ): Difference | undefined {
+    const shown = this.#shown;
+    if (shown === undefined) return undefined;
+    const optimistic = this.#optimistic;
+    return optimistic ? optimistic.beneath(() => change(shown), over) : change(shown);
+  }
+
+  /** Loads what predictions need, which most programs do without. */
+  async loadOptimistic(): Promise<Optimistic> {
+    const { Optimistic } = await import('./optimistic.ts');
+    this.#optimistic ??= new Optimistic(this);
+    return this.#optimistic;
+  }
+
+  #predict(tracked: Tracked, predict: (draft: unknown) => void): void {
+    const lay = (optimistic: Optimistic) => {
+      if (tracked.isSettled) return;
+      this.#tell(optimistic.add(tracked, predict), { tag: 'Optimistic' });
+    };
+    if (this.#optimistic !== undefined) lay(this.#optimistic);
+    else this.loadOptimistic().then(lay).catch(this.platform.report);
+  }
+
+  /** A prediction ends with its call, unless the rows of the answer have replaced it. */
+  #withdraw(tracked: Tracked): void {
+    if (this.#optimistic?.has(tracked) !== true) return;
+    const difference = this.#beneath(() => noDifference, new Set([tracked]));
+    if (difference !== undefined) this.#tell(difference, { tag: 'Optimistic' });
   }
 
   #tell(difference: Difference, parts: EventParts): void {

@@ -276,3 +276,8 @@ export class QueryError extends ReducerDbError {
     super('query', message);
   }
 }
+
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

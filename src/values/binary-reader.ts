@@ -34,7 +34,7 @@ export class BinaryReader {
 
   constructor(bytes: Uint8Array, offset = 0, end: number = bytes.length) {
     this.#bytes = bytes;
-    this.#view = new BufferView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = viewOf(bytes);
     this.#offset = offset;
     this.#end = end;
   }
@@ -43,7 +43,7 @@ export class BinaryReader {
   reset(bytes: Uint8Array, offset = 0, end: number = bytes.length): void {
     if (bytes !== this.#bytes) {
       this.#bytes = bytes;
-      this.#view = new BufferView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      this.#view = viewOf(bytes);
     }
     this.#offset = offset;
     this.#end = end;
@@ -207,6 +207,10 @@ export function claimRun(
     for (const [kind, bytes] of run) reader.claim(bytes, kind);
   }
   return reader.claim(byteCount, '');
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new BufferView(buffer, byteOffset, byteLength);
 }
 
 export function readU128(view: DataView, at: number): bigint {
