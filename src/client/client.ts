@@ -24,7 +24,7 @@ import { computedTables, type RawSchema, schemaFromJson } from './schema-from-js
 import { schemaLoader } from './schema-loader.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
 import type { SqlParameters } from './sql-parameters.ts';
-import { type LiveHandle, liveHandle } from './table-handle.ts';
+import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
 import type { WatchedQuery, WatchOptions } from './watch.ts';
 import { Watches } from './watches.ts';
 
@@ -298,16 +298,14 @@ class ModuleClient implements Face {
 
   described(): void {}
 
-  changed({ tables }: Difference, event: Event): void {
-    const ctx = this.#context(event);
-    for (const { table, changes } of tables) {
-      const live = this.#handles.get(table.parts.accessor);
-      if (live === undefined) continue;
-      for (const change of changes) live.tell(change, ctx, this.#platform.report);
-    }
+  changed(difference: Difference, event: Event): void {
+    tellRows(difference, this.#handles, this.#context(event), this.#platform.report);
   }
 
-  welcomed(): void {}
+  /** What the first prediction needs is there when it comes. */
+  welcomed(): void {
+    this.#core.predictions.load().catch(this.#platform.report);
+  }
 
   lost(): void {}
 
@@ -355,6 +353,7 @@ class ModuleClient implements Face {
         info: () => found && { name: found.parts.name, args },
         result: (bytes) => found?.decode(bytes),
         refusal: (bytes) => found?.refusal(bytes),
+        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
       },
       options,
     );

@@ -38,7 +38,23 @@ export interface Difference {
   readonly tables: readonly TableChange[];
   /** Sets whose rows may not be what they were: these rows, or any if it does not say which. */
   readonly sets: ReadonlyMap<number, ReadonlySet<RowKey> | undefined>;
+  /** While calls are predicted: what became of the merge of rows and predictions. */
+  readonly shown?: readonly TableChange[];
+  /** Keys of rows that a prediction was or is about, in whatever table. */
+  readonly predicted?: ReadonlySet<RowKey>;
+  /** Rows that were predicted under a temporary key. */
+  readonly renamed?: readonly Renaming[];
 }
+
+/** A row was shown under one key and is there under another one now. */
+export interface Renaming {
+  readonly table: string;
+  readonly from: RowKey;
+  readonly to: RowKey;
+}
+
+/** Nothing has changed. */
+export const noDifference: Difference = { tables: [], sets: new Map() };
 
 /** Rows that a set gained and lost. */
 export interface SetChange {

@@ -41,8 +41,8 @@ import {
 } from './errors.ts';
 import type { Event, EventParts } from './events.ts';
 import { Link, type LinkOptions } from './link.ts';
-import type { Optimistic } from './optimistic.ts';
 import type { Platform } from './platform.ts';
+import { Predictions } from './predictions.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
 import { type CallOptions, type Request, Requests, type Tracked } from './requests.ts';
 
@@ -92,6 +92,7 @@ interface Return {
 export class Core {
   readonly link: Link;
   readonly requests: Requests;
+  readonly predictions: Predictions;
   watcher: Watcher | undefined;
   readonly #options: CoreOptions;
   readonly #face: Face;
@@ -105,7 +106,6 @@ export class Core {
   #schema: ClientSchema | undefined;
   #shown: Contents | undefined;
   #return: Return | undefined;
-  #optimistic: Optimistic | undefined;
   #requestId = 0;
   #querySetId = 0;
   #eventId = 0;
@@ -114,7 +114,10 @@ export class Core {
     this.#options = options;
     this.#face = face;
     const { platform, queueMillis } = options;
-    this.requests = new Requests(platform, queueMillis, (tracked) => this.#withdraw(tracked));
+    this.predictions = new Predictions(this, (difference) => {
+      this.#tell(difference, { tag: 'Optimistic' });
+    });
+    this.requests = new Requests(platform, queueMillis, (call) => this.predictions.withdraw(call));
     this.link = new Link(options, {
       ready: () => this.#ready(),
       welcomed: (identity, token) => this.#guard(() => face.welcomed(identity, token)),
@@ -151,11 +154,6 @@ export class Core {
     return this.#shown;
   }
 
-  /** Predictions of calls, once something has needed them. */
-  get optimistic(): Optimistic | undefined {
-    return this.#optimistic;
-  }
-
   get isClosed(): boolean {
     return this.link.state.get().kind === 'closed';
   }
@@ -169,7 +167,7 @@ export class Core {
       const tracked = this.requests.add(whole, options, this.#canSend);
       if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));
       else this.#put({ kind: 'request', tracked });
-      if (request.predict !== undefined) this.#predict(tracked, request.predict);
+      if (request.predict !== undefined) this.predictions.add(tracked, request.predict);
     });
   }
 
@@ -305,7 +303,7 @@ export class Core {
       this.#return = { contents, awaited: new Set(), over: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
-      this.#beneath(() => {
+      this.predictions.beneath(() => {
         this.#shown = this.#newContents(schema);
         return noDifference;
       });
@@ -426,7 +424,7 @@ export class Core {
       this.#showIfComplete();
       return;
     }
-    const difference = this.#beneath(change);
+    const difference = this.predictions.beneath(change);
     this.#guard(tell);
     if (difference !== undefined) this.#tell(difference, { tag });
   }
@@ -446,7 +444,7 @@ export class Core {
       return;
     }
     const over = answered && new Set([answered]);
-    const difference = this.#beneath((shown) => shown.apply(known), over);
+    const difference = this.predictions.beneath((shown) => shown.apply(known), over);
     if (difference !== undefined) this.#tell(difference, event);
   }
 
@@ -489,47 +487,13 @@ export class Core {
     if (returning === undefined || returning.awaited.size > 0) return;
     this.#return = undefined;
     const old = this.#shown;
-    const difference = this.#beneath(() => {
+    const difference = this.predictions.beneath(() => {
       this.#shown = returning.contents;
       return old === undefined ? noDifference : returning.contents.differenceFrom(old);
     }, returning.over);
     for (const tell of returning.before) this.#guard(tell);
     if (difference !== undefined) this.#tell(difference, { tag: 'Reconnected' });
     for (const settle of returning.after) settle();
-  }
-
-  /** Changes what is shown, below the predictions of calls; those of calls that are `over` end. */
-  #beneath(
-    change: (shown: Contents) => Difference,
-    over?: ReadonlySet<Tracked>,
-  ): Difference | undefined {
-    const shown = this.#shown;
-    if (shown === undefined) return undefined;
-    const optimistic = this.#optimistic;
-    return optimistic ? optimistic.beneath(() => change(shown), over) : change(shown);
-  }
-
-  /** Loads what predictions need, which most programs do without. */
-  async loadOptimistic(): Promise<Optimistic> {
-    const { Optimistic } = await import('./optimistic.ts');
-    this.#optimistic ??= new Optimistic(this);
-    return this.#optimistic;
-  }
-
-  #predict(tracked: Tracked, predict: (draft: unknown) => void): void {
-    const lay = (optimistic: Optimistic) => {
-      if (tracked.isSettled) return;
-      this.#tell(optimistic.add(tracked, predict), { tag: 'Optimistic' });
-    };
-    if (this.#optimistic !== undefined) lay(this.#optimistic);
-    else this.loadOptimistic().then(lay).catch(this.platform.report);
-  }
-
-  /** A prediction ends with its call, unless the rows of the answer have replaced it. */
-  #withdraw(tracked: Tracked): void {
-    if (this.#optimistic?.has(tracked) !== true) return;
-    const difference = this.#beneath(() => noDifference, new Set([tracked]));
-    if (difference !== undefined) this.#tell(difference, { tag: 'Optimistic' });
   }
 
   #tell(difference: Difference, parts: EventParts): void {

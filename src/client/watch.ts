@@ -180,6 +180,13 @@ export class Watch implements WatchedQuery<Row> {
     this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale: false });
   }
 
+  /** A row that was shown under one key is there under another one: it keeps its place. */
+  rename(from: RowKey, to: RowKey): void {
+    const isMoved = this.#shown.has(from) && !this.#shown.has(to);
+    if (!isMoved || this.#set?.at(from) !== undefined || this.#set?.at(to) === undefined) return;
+    this.#shown = new Map([...this.#shown].map(([key, row]) => [key === from ? to : key, row]));
+  }
+
   /** The connection went away. */
   setStale(): void {
     const value = this.get();

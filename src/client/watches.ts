@@ -18,7 +18,7 @@ export class Watches implements Watcher {
   /** To be handed out, by the text of the query. */
   readonly #known = new Map<string, Watch>();
   /** Those that have a query set, by its number. */
-  readonly #open = new Map<number, Watch>();
+  readonly #open = new Map<number, { readonly set: QuerySet; readonly watch: Watch }>();
 
   constructor(core: Core) {
     this.#core = core;
@@ -38,12 +38,20 @@ export class Watches implements Watcher {
     return isPlain ? (watch as unknown as WatchedQuery<Out, R>) : shaped(watch, options);
   }
 
-  changed({ sets }: Difference): void {
-    for (const [id, keys] of sets) this.#open.get(id)?.refresh(keys);
+  changed({ sets, predicted, renamed = [] }: Difference): void {
+    // A change touches few queries, a prediction might touch any.
+    for (const id of predicted === undefined ? sets.keys() : this.#open.keys()) {
+      const { set, watch } = this.#open.get(id) ?? {};
+      if (set?.wasApplied !== true || watch === undefined) continue;
+      for (const { from, to } of renamed) watch.rename(from, to);
+      const keys = sets.get(id);
+      const isWhole = sets.has(id) && keys === undefined;
+      watch.refresh(isWhole ? undefined : [...(keys ?? []), ...(predicted ?? [])]);
+    }
   }
 
   lost(): void {
-    for (const watch of this.#open.values()) watch.setStale();
+    for (const { watch } of this.#open.values()) watch.setStale();
   }
 
   #add(key: string, query: unknown, keepMillis: number): Watch {
@@ -59,7 +67,7 @@ export class Watches implements Watcher {
         },
         left: () => {},
       });
-      this.#open.set(set.id, watch);
+      this.#open.set(set.id, { set, watch });
       return this.#rowsOf(set);
     };
     const { after, report } = core.platform;
@@ -85,8 +93,14 @@ export class Watches implements Watcher {
         for (const counts of (core.contents?.membership(set.id) ?? none).values()) {
           for (const entry of counts.keys()) yield entry.key;
         }
+        yield* core.predictions.loaded?.keysFor(set) ?? [];
       },
-      at: (key): Row | undefined => find(key)?.entry.row,
+      at: (key): Row | undefined => {
+        const row = find(key)?.entry.row;
+        return core.predictions.loaded === undefined
+          ? row
+          : core.predictions.loaded.shownIn(set, key, row);
+      },
       copies: (key) => {
         const found = find(key);
         // A row of a table is shown once, however often a join finds it.
