@@ -22,7 +22,7 @@ try {
     dropImportHelper(path.join(fresh, 'client/platform.js'));
     await buildCommonJs(fresh);
     replace();
-    const sizes = await bundleSizes(path.join(dist, 'client/index.js'));
+    const sizes = await bundleSizes(dist, '.js');
     for (const size of sizes) console.log(sizeText(size));
   }
 } finally {
