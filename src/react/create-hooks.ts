@@ -11,7 +11,7 @@ import type { ClientProcedures, ClientReducers, QueryInput } from '../client/mod
 import type { PendingCall } from '../client/requests.ts';
 import type { WatchedQuery, WatchedRows, WatchOptions } from '../client/watch.ts';
 import { constant, outside, SourceContext } from './source.ts';
-import { type ConnectionStatus, type OnlineOptions, statusHooks } from './status.ts';
+import { type ConnectionStatus, statusHooks, type UseOnlineOptions } from './status.ts';
 import { disabled, firstRows, type RowCallbacks, useWatched } from './use-watched.ts';
 
 /**
@@ -19,24 +19,26 @@ import { disabled, firstRows, type RowCallbacks, useWatched } from './use-watche
  *
  * @example
  * ```ts
- * const options: SuspenseQueryOptions<{ nick: string }, string> = {
+ * const options: UseSuspenseQueryOptions<{ nick: string }, string> = {
  *   sort: (a, b) => a.nick.localeCompare(b.nick),
  *   limit: 10,
  *   select: ({ nick }) => nick,
  * };
  * ```
  */
-export interface SuspenseQueryOptions<R, Out = R> extends WatchOptions<R, Out>, RowCallbacks<R> {}
+export interface UseSuspenseQueryOptions<R, Out = R>
+  extends WatchOptions<R, Out>,
+    RowCallbacks<R> {}
 
 /**
  * How a component sees a query.
  *
  * @example
  * ```ts
- * const optionsFor = (isOpen: boolean): QueryOptions<{ nick: string }> => ({ enabled: isOpen });
+ * const optionsFor = (isOpen: boolean): UseQueryOptions<{ nick: string }> => ({ enabled: isOpen });
  * ```
  */
-export interface QueryOptions<R, Out = R> extends SuspenseQueryOptions<R, Out> {
+export interface UseQueryOptions<R, Out = R> extends UseSuspenseQueryOptions<R, Out> {
   /** False: the query is not asked, there are no rows. */
   readonly enabled?: boolean;
   /** True unless told: while a changed query loads, the rows of the one before stay, as stale. */
@@ -72,11 +74,14 @@ export interface Hooks<M> {
   Provider(props: ProviderProps<M>): ReactElement;
   useClient(): Client<M>;
   /** The rows of a query as they are now. */
-  useQuery<R, Out = R>(query: QueryInput<M, R>, options?: QueryOptions<R, Out>): WatchedRows<Out>;
+  useQuery<R, Out = R>(
+    query: QueryInput<M, R>,
+    options?: UseQueryOptions<R, Out>,
+  ): WatchedRows<Out>;
   /** The same for components in a `Suspense`: they wait for the first rows. */
   useSuspenseQuery<R, Out = R>(
     query: QueryInput<M, R>,
-    options?: SuspenseQueryOptions<R, Out>,
+    options?: UseSuspenseQueryOptions<R, Out>,
   ): readonly Out[];
   /** The function that calls a reducer; always the same one. */
   useReducer<Call>(pick: (reducers: ClientReducers<M>) => Call): Call;
@@ -86,7 +91,7 @@ export interface Hooks<M> {
   /** Calls that have no answer yet, in order. */
   usePendingCalls(): readonly PendingCall[];
   /** Whether the connection is there; short losses do not count. */
-  useOnline(options?: OnlineOptions): boolean;
+  useOnline(options?: UseOnlineOptions): boolean;
 }
 
 /**

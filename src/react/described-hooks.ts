@@ -17,10 +17,10 @@ import { disabled, type RowCallbacks, still, useWatched } from './use-watched.ts
  *
  * @example
  * ```ts
- * const optionsFor = (isOpen: boolean): TableOptions<{ nick: string }> => ({ enabled: isOpen });
+ * const optionsFor = (isOpen: boolean): UseTableOptions<{ nick: string }> => ({ enabled: isOpen });
  * ```
  */
-export interface TableOptions<R> extends RowCallbacks<R> {
+export interface UseTableOptions<R> extends RowCallbacks<R> {
   /** False: the query is not asked, there are no rows. */
   readonly enabled?: boolean;
 }
@@ -39,7 +39,7 @@ export interface TableOptions<R> extends RowCallbacks<R> {
  */
 export function useTable<R>(
   query: RowTypedQuery<R, any>,
-  options: TableOptions<R> = {},
+  options: UseTableOptions<R> = {},
 ): [rows: readonly R[], isReady: boolean] {
   const { source } = useShared();
   const connection = useSyncExternalStore(source.subscribe, source.get, unconnected);

@@ -15,14 +15,14 @@ export {
   createHooks,
   type Hooks,
   type ProviderProps,
-  type QueryOptions,
-  type SuspenseQueryOptions,
+  type UseQueryOptions,
+  type UseSuspenseQueryOptions,
 } from './create-hooks.ts';
-export { type TableOptions, useProcedure, useReducer, useTable } from './described-hooks.ts';
+export { type UseTableOptions, useProcedure, useReducer, useTable } from './described-hooks.ts';
 export type { SharedConnectionState } from './shared-connection.ts';
 export {
   type ConnectionStatus,
-  type OnlineOptions,
+  type UseOnlineOptions,
   useConnectionState,
   useOnline,
   usePendingCalls,

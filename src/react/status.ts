@@ -20,10 +20,10 @@ export type ConnectionStatus = ConnectionState & { readonly offline: boolean };
  *
  * @example
  * ```ts
- * const options: OnlineOptions = { onLost: () => console.warn('offline'), graceMillis: 3_000 };
+ * const options: UseOnlineOptions = { onLost: () => console.warn('offline'), graceMillis: 3_000 };
  * ```
  */
-export interface OnlineOptions {
+export interface UseOnlineOptions {
   readonly onLost?: () => void;
   readonly onBack?: () => void;
   /** A loss that is over before this is none; 1,000 unless told. */
@@ -43,7 +43,7 @@ export function statusHooks(useSource: () => Source | undefined) {
       return useSyncExternalStore(calls.subscribe, calls.get, noCalls.get);
     },
 
-    useOnline(options: OnlineOptions = {}): boolean {
+    useOnline(options: UseOnlineOptions = {}): boolean {
       const { graceMillis = 1_000 } = options;
       const state = useSource()?.state ?? starting;
       const online = useMemo(() => new Online(state, graceMillis), [state, graceMillis]);
@@ -100,7 +100,7 @@ export const usePendingCalls: () => readonly PendingCall[] = nearest.usePendingC
  * }
  * ```
  */
-export const useOnline: (options?: OnlineOptions) => boolean = nearest.useOnline;
+export const useOnline: (options?: UseOnlineOptions) => boolean = nearest.useOnline;
 
 /** What a server renders and a browser begins with: nobody has connected yet. */
 const starting = constant<ConnectionState>({ kind: 'connecting', attempt: 0 });

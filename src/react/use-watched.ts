@@ -9,7 +9,7 @@ import { QueryView } from './query-view.ts';
  *
  * @example
  * ```ts
- * const callbacks: RowCallbacks<{ nick: string }> = { onInsert: ({ nick }) => greet(nick) };
+ * const callbacks: RowCallbacks<{ nick: string }> = { onInsert: ({ nick }) => alert(nick) };
  * ```
  */
 export interface RowCallbacks<R> {
