@@ -21,7 +21,7 @@ import { type Platform, platform, type WebSocketClass } from './platform.ts';
 import { rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
 import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
-import { schemaLoader } from './schema-loader.ts';
+import { type KeyValue, schemaSource } from './schema-loader.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
@@ -54,6 +54,8 @@ export interface ConnectOptions {
   readonly webSocket?: WebSocketClass;
   /** What the schema endpoint would answer. Without it, it is asked. */
   readonly schema?: RawSchema;
+  /** Keeps what the schema endpoint answers: tables have names before the network is there. */
+  readonly schemaCache?: KeyValue;
   /** False: a lost connection is not tried again. */
   readonly reconnect?: false | ReconnectOptions;
   /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
@@ -374,6 +376,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
   const { token, schema, reconnect, database } = options;
   const uri = new URL(options.uri);
   const given = schema === undefined ? undefined : schemaFromJson(schema);
+  const source = schemaSource(uri, database, on, options.schemaCache);
   return {
     target: {
       uri,
@@ -391,6 +394,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     idleMillis: options.idleMillis ?? 25_000,
     queueMillis: options.queueMillis ?? 30_000,
     computedTable: computedTables(),
-    loadSchema: given === undefined ? schemaLoader(uri, database, on) : () => given,
+    keptSchema: source.kept,
+    loadSchema: given === undefined ? source.load : () => given,
   };
 }
