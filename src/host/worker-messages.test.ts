@@ -35,10 +35,11 @@ describe('a batch of requests', () => {
         setId: 2 ** 32 + 1,
         queries: ['SELECT * FROM ä', ''],
         knowsEvents: false,
+        dialect: 'subscription',
       },
     },
     { kind: 'unsubscribe', unsubscribe: { connectionId: 3n, setId: 0, withRows: true } },
-    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT' } },
+    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT', dialect: 'full' } },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];

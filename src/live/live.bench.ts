@@ -77,11 +77,11 @@ function ranges(count: number, commits: number): Measure[] {
 
 /** More queries than a database would take. */
 function newLab(tables: readonly SampleTable[]): LiveLab {
-  return new LiveLab(tables, {}, Number.POSITIVE_INFINITY);
+  return new LiveLab(tables, {}, { bytesMax: Number.POSITIVE_INFINITY });
 }
 
 function register(lab: LiveLab, sql: string): void {
-  lab.live.add(lab.live.prepare(sql, ownerRights), 1n, []);
+  lab.live.add(lab.live.prepare(sql, ownerRights), 1n, lab.whole);
 }
 
 /** Time of evaluating commits of one row each, without the time of making them. */

@@ -59,7 +59,8 @@ export function rowSetOf(data: Uint8Array, count: number, shape: RowShape): RowS
   return { kind: 'offsets', starts, data };
 }
 
-function rowEnd(shape: RowShape, bytes: Uint8Array, row: number): number {
+/** End of the valid row of that shape that begins at `row`. */
+export function rowEnd(shape: RowShape, bytes: Uint8Array, row: number): number {
   const last = shape.columnCount - 1;
   return last < 0 ? row : shape.skip(bytes, shape.startOf(bytes, row, last), last);
 }
