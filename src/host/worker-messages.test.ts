@@ -129,6 +129,22 @@ describe('the outcomes of a turn', () => {
       kind: 'called',
       outcome: { kind: 'aborted', error: { code: 'reducer.refused', message: 'ü' }, micros: 4 },
     },
+    {
+      kind: 'called',
+      outcome: { kind: 'committed', offset, value: Uint8Array.of(1, 2, 3), micros: 5 },
+    },
+    {
+      kind: 'called',
+      outcome: { kind: 'committed', offset, value: new Uint8Array(0), micros: 5 },
+    },
+    {
+      kind: 'called',
+      outcome: {
+        kind: 'aborted',
+        error: { code: 'reducer.refusedWithValue', message: 'ü', value: Uint8Array.of(7) },
+        micros: 6,
+      },
+    },
     { kind: 'queried', outcome: result },
     { kind: 'queried', outcome: { ...result, rows: Uint8Array.of(1), rowCount: 1 } },
     { kind: 'queried', outcome: { ...result, rows: new Uint8Array(5_000).fill(3), rowCount: 2 } },
