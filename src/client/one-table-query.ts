@@ -96,6 +96,7 @@ export function parseOneTable(
       return (row) => some.some((holds) => holds(row));
     };
     const holds = take('WHERE') ? or() : () => true;
+    take(';');
     need(at === tokens.length);
     return { table: name, holds };
   } catch (error) {

@@ -284,7 +284,7 @@ describe('optimistic calls against a model', () => {
         }
         rig.client.disconnect();
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 });
