@@ -60,8 +60,11 @@ export function incrementalShape(read: TypedRead): IncrementalShape | undefined 
   const order = query.order.map((one) => ({ ...one, expression: orderExpression(one, block) }));
   const cut = cutOf(query);
   const isCut = query.limit !== undefined || query.offset !== undefined;
-  const raises = order.some(({ expression }) => canRaise(expression));
-  if (cut === undefined || raises || (isCut && block.items.some(canRaise))) return undefined;
+  if (cut === undefined) return undefined;
+  // A plan that sorts asks the first key of every row; all else only of rows that may be shown.
+  const isAskedOfAll = isCut && cut.limit > 0 && order.length === 1;
+  if (!isAskedOfAll && order.some(({ expression }) => canRaise(expression))) return undefined;
+  if (isCut && block.items.some(canRaise)) return undefined;
   const grouped = groupedBlock(
     block,
     order.map(({ expression }) => expression),

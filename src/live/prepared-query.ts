@@ -114,10 +114,16 @@ export class PreparedQuery {
     return reads.map((read) => planStatement(read, { types, statistics }));
   }
 
+  /** Values of the parameters of one of the reads, for a caller. */
+  parametersOf(
+    { parameters }: Pick<TypedRead, 'parameters'>,
+    identity: bigint,
+  ): readonly (Uint8Array | undefined)[] {
+    return bindParameters(parameters, noValues, identity, this.schema.types);
+  }
+
   #scope(read: TypedRead, identity: bigint): FragmentScope {
-    const { schema } = this;
-    const parameters = bindParameters(read.parameters, noValues, identity, schema.types);
-    return { schema, identity, parameters };
+    return { schema: this.schema, identity, parameters: this.parametersOf(read, identity) };
   }
 
   #sources(identity: bigint) {

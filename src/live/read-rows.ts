@@ -113,16 +113,3 @@ function tooLarge(bound: string): Error {
     `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,
   );
 }
-
-/** All rows of several sets as one. */
-export function joinedRows(sets: readonly RowSet[], query: PreparedQuery): RowSet {
-  const data = new Uint8Array(sets.reduce((sum, set) => sum + set.data.length, 0));
-  let at = 0;
-  let count = 0;
-  for (const set of sets) {
-    data.set(set.data, at);
-    at += set.data.length;
-    count += rowCountOf(set);
-  }
-  return rowSetOf(data, count, query.shape);
-}

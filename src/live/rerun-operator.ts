@@ -1,10 +1,12 @@
+import { isOutgrown, type PlannedSizes, sizesOf } from '../sql/planning-statistics.ts';
+import { type CompiledRead, compileRead, ReadExecution } from '../sql/run/execution.ts';
+import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
 import type { RowChanges } from './live-update.ts';
 import type { PreparedQuery } from './prepared-query.ts';
-import { joinedRows, RowsReader } from './read-rows.ts';
 import { rowDifference } from './row-bag.ts';
-import { emptyRowSet, type RowSet, rowCountOf } from './row-set.ts';
+import { emptyRowSet, joinedRows, type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
 
 /**
@@ -16,6 +18,9 @@ export class RerunOperator implements LiveOperator {
   readonly sources: readonly SourceKey[];
   readonly #query: PreparedQuery;
   readonly #identity: bigint;
+  /** Made anew when tables have grown or shrunk so much that others may be better. */
+  #compiled: readonly CompiledRead[] = [];
+  #sizes: PlannedSizes | undefined;
   #rows: RowSet = emptyRowSet;
 
   constructor(query: PreparedQuery, identity: bigint, sources: readonly SourceKey[]) {
@@ -45,8 +50,26 @@ export class RerunOperator implements LiveOperator {
   }
 
   #read({ tables, budget }: WholeRead): RowSet {
-    const reader = new RowsReader({ tables, budget, identity: this.#identity });
-    return joinedRows(reader.rowsOf(this.#query), this.#query);
+    const query = this.#query;
+    const { shape } = query;
+    const sets = this.#compiledFor(tables).map((compiled) => {
+      const parameters = query.parametersOf(compiled.plan, this.#identity);
+      const execution = new ReadExecution(compiled, { tables, budget, parameters, nowMicros: 0n });
+      while (execution.run() === 'paused');
+      const { rows, rowCount } = execution.result();
+      return rowSetOf(rows, rowCount, shape);
+    });
+    return joinedRows(sets, shape);
+  }
+
+  #compiledFor(tables: SqlTables): readonly CompiledRead[] {
+    if (this.#sizes !== undefined && !isOutgrown(this.#sizes, tables)) return this.#compiled;
+    const { schema, rights } = this.#query;
+    const plans = this.#query.plans(tables);
+    const specs = plans.flatMap((plan) => plan.tables);
+    this.#sizes = sizesOf(specs, { schema: schema.sql, rights, tables });
+    this.#compiled = plans.map((plan) => compileRead(plan, schema.types));
+    return this.#compiled;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { WholeRead } from '../../src/live/kept-stages.ts';
-import { LiveQueries, type LiveQuery } from '../../src/live/live-queries.ts';
+import { LiveQueries, type LiveQuery, prepareIn } from '../../src/live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../src/live/live-update.ts';
 import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import type { MemoryBounds } from '../../src/live/query-memory.ts';
@@ -36,6 +36,11 @@ export interface Watched {
   readonly query: LiveQuery;
   readonly asker: Asker;
   readonly bag: Bag;
+}
+
+export interface FreshRow {
+  readonly values: Value[];
+  readonly bytes: Uint8Array;
 }
 
 /** Tables and live queries over them, without a database around. */
@@ -92,6 +97,18 @@ export class LiveLab {
     const bag: Bag = new Map();
     for (const rows of reader.rowsOf(prepared)) this.#addRows(bag, prepared.table.name, rows, 1);
     return bag;
+  }
+
+  /** The rows of any query of the full dialect, asked once. */
+  freshRows(sql: string, { identity, rights }: Asker = owner): FreshRow[] {
+    const schema = this.live.schema;
+    const prepared = prepareIn('full', { sql, rights, schema }, false);
+    const reader = new RowsReader({ tables: this.tables, identity, budget: new QueryBudget() });
+    return reader.rowsOf(prepared).flatMap((rows) =>
+      this.#valuesOf(prepared.table.name, rows).map((values, row) => {
+        return { values, bytes: rows.data.subarray(startOfRow(rows, row), endOfRow(rows, row)) };
+      }),
+    );
   }
 
   /** The rows that are kept of a query, if they are. */
@@ -171,14 +188,20 @@ export class LiveLab {
 
   /** `name`: of their table, or the JSON of their type. */
   rowTexts(name: string, rows: RowSet, mark = ''): string[] {
+    return this.#valuesOf(name, rows)
+      .map((value) => mark + textOf(value))
+      .sort();
+  }
+
+  #valuesOf(name: string, rows: RowSet): Value[][] {
     const rowType = name.startsWith('{') ? rowTypeOf(name) : this.table(name).rowType;
     const decode = decoderOf(rowType, { types: this.schema.types });
     return Array.from({ length: rowCountOf(rows) }, (_, row) => {
       const reader = new BinaryReader(rows.data, startOfRow(rows, row), endOfRow(rows, row));
       const value = decode(reader);
       if (reader.remaining > 0) throw new Error('a row of a set is longer than its value');
-      return mark + textOf(value);
-    }).sort();
+      return value as Value[];
+    });
   }
 
   #apply(bag: Bag, { table, changes }: LiveUpdate): void {
@@ -203,6 +226,6 @@ export function rowTypeOf(name: string): AlgebraicType {
   return typeFromJson(parseJson(`{"Product":${name}}`));
 }
 
-function textOf(value: Value): string {
+export function textOf(value: Value): string {
   return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
 }

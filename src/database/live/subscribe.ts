@@ -2,7 +2,8 @@ import { limits } from '../../limits.ts';
 import { executingText, type LiveQuery, prepareIn } from '../../live/live-queries.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import type { PreparedQuery } from '../../live/prepared-query.ts';
-import { joinedRows, RowsReader } from '../../live/read-rows.ts';
+import { RowsReader } from '../../live/read-rows.ts';
+import { joinedRows } from '../../live/row-set.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
@@ -71,7 +72,7 @@ export function answerOnce(
     prepareViews(core, query.views, caller.identity, nowMicros);
     const reader = readerFor(core, caller.identity, nowMicros);
     reader.requireWithinLimit([query]);
-    const rows = joinedRows(reader.rowsOf(query), query);
+    const rows = joinedRows(reader.rowsOf(query), query.shape);
     const { name: table, id: tableId } = query.table;
     return { kind: 'rows', offset: core.store.offset, table, tableId, rows } as const;
   });
