@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { Browser, Page } from 'playwright-core';
-import { build, type PreviewServer, preview } from 'vite';
+import { type PreviewServer, preview } from 'vite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningService, root, Sandbox } from '../service/harness.ts';
 import { findChromium, howToInstall, launch, troublesOf } from './chromium.ts';
@@ -24,10 +26,11 @@ describe.skipIf(executable === undefined)('the live chat', () => {
     sandbox = await Sandbox.make();
     service = await sandbox.start();
     await sandbox.ok(['publish', 'chat', '--module-path', path.join(root, 'examples/chat'), '-y']);
-    const define = { 'import.meta.env.VITE_REDUCERDB_URI': JSON.stringify(sandbox.url) };
-    const options = { root: app, logLevel: 'error', build: { outDir, emptyOutDir: true } } as const;
-    await build({ ...options, define });
-    pages = await preview({ ...options, preview: { host: '127.0.0.1', port: 0 } });
+    const command = ['--prefix', app, 'run', 'build', '--', '--outDir', outDir, '--emptyOutDir'];
+    const env = { ...process.env, VITE_REDUCERDB_URI: sandbox.url };
+    await promisify(execFile)('npm', command, { env });
+    const served = { build: { outDir }, preview: { host: '127.0.0.1', port: 0 } };
+    pages = await preview({ root: app, logLevel: 'error', ...served });
     const url = pages.resolvedUrls?.local[0] ?? '';
     people.push(await Person.arrive(url), await Person.arrive(url));
   }, 120_000);
