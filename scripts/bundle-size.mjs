@@ -20,6 +20,8 @@ const bindings = [
   'table',
 ];
 
+const boundHooks = ['ReducerDBProvider', 'useConnection', 'useProcedure', 'useReducer', 'useTable'];
+
 /**
  * What programs import, by module, and the most bytes that it may cost; with `minus`, what it may
  * cost on top of the budget of that name.
@@ -37,6 +39,19 @@ export const budgets = [
   },
   { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 22_500 },
   { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_000 },
+  {
+    name: 'React hooks',
+    imports: { 'client/index': ['connect'], 'react/index': ['createHooks'] },
+    minus: 'connect',
+    bytesMax: 3_000,
+  },
+  {
+    name: 'React hooks for generated bindings',
+    imports: { 'client/index': bindings, 'react/index': boundHooks },
+    minus: 'generated bindings',
+    // Watched queries come along: a connection has none unless somebody looks.
+    bytesMax: 4_500,
+  },
 ];
 
 /**
