@@ -7,6 +7,7 @@ import {
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import { CallError } from './errors.ts';
+import type { RawSchema } from './schema-from-json.ts';
 
 /**
  * What a client knows of a database: its tables and functions, under the names that programs use
@@ -14,6 +15,8 @@ import { CallError } from './errors.ts';
  * Values are encoded without generated code: pages may forbid that.
  */
 export interface ClientSchema {
+  /** What it was made from. */
+  readonly source?: RawSchema;
   /** By accessor. Views are tables here. */
   readonly tables: ReadonlyMap<string, ClientTable>;
   readonly tablesByName: ReadonlyMap<string, ClientTable>;

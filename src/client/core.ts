@@ -70,6 +70,8 @@ export interface Face {
 
 /** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
 export interface Watcher {
+  /** What the database has, now that it is asked. */
+  begun(schema: ClientSchema): void;
   changed(difference: Difference): void;
   lost(): void;
 }
@@ -301,6 +303,7 @@ export class Core {
 
   #begin(schema: ClientSchema): void {
     this.#describe(schema);
+    this.watcher?.begun(schema);
     this.#canSend = true;
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {

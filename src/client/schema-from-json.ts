@@ -21,7 +21,7 @@ import {
 export function schemaFromJson(json: RawSchema): ClientSchema {
   const found: Found = { tables: [], reducers: [], procedures: [] };
   addModule(json, '', '', found);
-  return schemaOf(found.tables, found.reducers, found.procedures);
+  return { ...schemaOf(found.tables, found.reducers, found.procedures), source: json };
 }
 
 /**
