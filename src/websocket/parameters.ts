@@ -74,6 +74,6 @@ function readCompression(text = 'Brotli'): Compression {
 
 function readDialect(text = 'subscription'): QueryDialect {
   if (text === 'subscription' || text === 'full') return text;
-  const expected = 'expected one of `subscription`, `full`';
+  const expected = 'expected `subscription` or `full`';
   throw new ParameterError(`dialect: unknown variant \`${text}\`, ${expected}`);
 }
