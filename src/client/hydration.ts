@@ -18,6 +18,7 @@ export class Hydration {
   readonly #platform: Platform;
   readonly #drop: (key: string) => void;
   readonly #kept = new Map<string, Kept>();
+  readonly #added = new WeakSet<Snapshot>();
   #schema: ClientSchema | undefined;
   #identity: Identity | undefined;
 
@@ -27,7 +28,10 @@ export class Hydration {
     this.#drop = drop;
   }
 
+  /** The same snapshot counts once: components give theirs in every render. */
   add(snapshot: Snapshot): void {
+    if (this.#added.has(snapshot)) return;
+    this.#added.add(snapshot);
     for (const query of Object.values(snapshot.queries)) {
       this.#kept.set(query.sql, { snapshot, query });
     }

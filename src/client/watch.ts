@@ -64,6 +64,11 @@ export interface WatchedQuery<Out, R = Out> extends Readable<WatchedRows<Out>> {
    * the store are called. It does not keep the query alive: `subscribe` does.
    */
   onChange(listener: (changes: readonly RowChange<R>[]) => void): () => void;
+  /**
+   * What a server renders, and a page that takes over from it renders first: the rows of the
+   * snapshot, or those that are there; stale, as they are of another moment.
+   */
+  getInitial(): WatchedRows<Out>;
   /** Resolves when the rows are there, rejects when the server refuses the query. */
   ready(): Promise<void>;
 }
@@ -108,6 +113,8 @@ export class Watch implements WatchedQuery<Row> {
   readonly #copies = new Map<RowKey, number>();
   /** Rows of a snapshot, shown until the server's are there. */
   #initial: readonly Row[] | undefined;
+  /** What was shown of a snapshot; kept for parts of the page that come to life later. */
+  #begun: WatchedRows<Row> | undefined;
   #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
@@ -149,6 +156,11 @@ export class Watch implements WatchedQuery<Row> {
     };
   }
 
+  getInitial(): WatchedRows<Row> {
+    const value = this.#begun ?? this.get();
+    return { ...value, isStale: value.isReady };
+  }
+
   onChange(listener: (changes: readonly RowChange[]) => void): () => void {
     const own = (changes: readonly RowChange[]) => listener(changes);
     this.#changeListeners.add(own);
@@ -177,13 +189,15 @@ export class Watch implements WatchedQuery<Row> {
     if (this.get().isReady) return;
     this.#initial = rows();
     if (this.#initial === undefined) return;
-    this.#value.set({ rows: this.#initial, isReady: true, isStale: true });
+    this.#begun = { rows: this.#initial, isReady: true, isStale: true };
+    this.#value.set(this.#begun);
   }
 
   /** The snapshot is of no use. */
   forget(): void {
     if (this.#initial === undefined) return;
     this.#initial = undefined;
+    this.#begun = undefined;
     this.#value.set(nothing);
   }
 
@@ -291,6 +305,7 @@ export class Watch implements WatchedQuery<Row> {
 
   #forget(): void {
     this.#initial = undefined;
+    this.#begun = undefined;
     this.#shown.clear();
     this.#copies.clear();
   }

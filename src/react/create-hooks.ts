@@ -145,10 +145,11 @@ export function createHooks<M>(): Hooks<M> {
 function watched<M, R>(
   client: Client<M>,
   query: QueryInput<M, R>,
-  { params, keepMillis }: WatchOptions<R, unknown>,
+  { params, keepMillis, initial }: WatchOptions<R, unknown>,
 ): WatchedQuery<R> {
   return client.watch<R>(query, {
     ...(params !== undefined && { params }),
     ...(keepMillis !== undefined && { keepMillis }),
+    ...(initial !== undefined && { initial }),
   });
 }
