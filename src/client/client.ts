@@ -1,6 +1,7 @@
 import type { RowTypedQuery } from '../declare/query-types.ts';
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
+import { specialKindOf } from '../values/special-types.ts';
 import type { ClientFunction, ClientSchema, Row } from './client-schema.ts';
 import type { ConnectionState, ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
@@ -354,14 +355,28 @@ class ModuleClient implements Face {
     args: unknown,
     options: CallOptions = {},
   ): Promise<unknown> {
-    const find = (schema: ClientSchema) => functionAt(schema, kind, name);
+    const find = (schema: ClientSchema) => functionAt(schema, kind, name, args);
     return this.#core.call(requestOf({ kind, name, find, args, options }), options);
   }
 }
 
-function functionAt(schema: ClientSchema, kind: FunctionKind, path: string): ClientFunction {
+/**
+ * The function that the program calls. Arguments that its types do not know of are missing here;
+ * others than the database wants are left out, as a row may be given with more than is asked for.
+ */
+function functionAt(
+  schema: ClientSchema,
+  kind: FunctionKind,
+  path: string,
+  args: unknown,
+): ClientFunction {
   const found = (kind === 'reducer' ? schema.reducers : schema.procedures).get(path);
-  if (found === undefined) throw new SchemaMismatchError(path, kind);
+  if (found === undefined) throw new SchemaMismatchError(path, `has no ${kind}`);
+  const given = Object(args ?? {}) as object;
+  for (const { name = '', type } of found.parts.params.elements) {
+    if (name in given || specialKindOf(type) === 'option') continue;
+    throw new SchemaMismatchError(`${path}.${name}`, 'wants the argument');
+  }
   return found;
 }
 
