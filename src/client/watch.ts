@@ -61,7 +61,7 @@ export interface WatchOptions<R, Out = R> {
 export interface WatchedQuery<Out, R = Out> extends Readable<WatchedRows<Out>> {
   /**
    * Tells which rows came, changed and went, the first ones as inserts, just before listeners of
-   * the store are called. It does not keep the query alive: `subscribe` does.
+   * the store are called. Rows of an event table are told and not kept. It does not keep the query alive: `subscribe` does.
    */
   onChange(listener: (changes: readonly RowChange<R>[]) => void): () => void;
   /**
@@ -214,6 +214,11 @@ export class Watch implements WatchedQuery<Row> {
     if (!isOther && isReady && !isStale) return;
     this.#tell(changes);
     this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale: false });
+  }
+
+  /** Rows that come and are gone: of an event table. */
+  flash(rows: readonly Row[]): void {
+    this.#tell(rows.map((row) => ({ kind: 'insert', row })));
   }
 
   /** A row that was shown under one key is there under another one: it keeps its place. */

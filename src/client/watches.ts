@@ -64,7 +64,8 @@ export class Watches implements Watcher {
     this.#hydration.learned(undefined, identity);
   }
 
-  changed({ sets, predicted, renamed = [] }: Difference): void {
+  changed({ sets, predicted, renamed = [], events = [] }: Difference): void {
+    for (const { querySetId, rows } of events) this.#open.get(querySetId)?.watch.flash(rows);
     // A change touches few queries, a prediction might touch any.
     for (const id of predicted === undefined ? sets.keys() : this.#open.keys()) {
       const open = this.#open.get(id);

@@ -1,5 +1,6 @@
 import { createElement, type ReactNode } from 'react';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { rowListOf } from '../../src/protocol/row-list.ts';
 import type { ServerMessage } from '../../src/protocol/v2/server-message.ts';
 import {
   ReducerDBProvider,
@@ -11,6 +12,7 @@ import {
   useSpacetimeDB,
   useTable,
 } from '../../src/react/index.ts';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { Adapter, heroRows } from '../client/adapter.ts';
 import { DbConnection, procedures, reducers, tables } from '../client/bindings/index.ts';
 import { settled } from '../client/rig.ts';
@@ -202,6 +204,28 @@ describe('useTable', () => {
     const bob = heroRows([1, 'Bo', 'Angry']);
     await during(() => socket.say(changed([0, 1], [angry, heroRows()], [angry, bob])));
     expect([screen.text, lines]).toEqual([' true', ['+ 1', '~ 1 Calm > Angry', '- 1']]);
+  });
+
+  it('[client-sdk 9] tells of the rows of an event table, and keeps none', async () => {
+    const one = rig();
+    const lines: string[] = [];
+    const screen = await screenOf(
+      inside(one, () => {
+        const onInsert = ({ text }: { text: string }) => lines.push(text);
+        return JSON.stringify(useTable(tables.flash, { onInsert }));
+      }),
+    );
+    const socket = await welcomed(one);
+    await during(() => {
+      return socket.say({ kind: 'subscribeApplied', requestId: 0, querySetId: 0, tables: [] });
+    });
+    const writer = new BinaryWriter();
+    writer.string('lightning');
+    const events = rowListOf([writer.finish()]);
+    const changes = [{ kind: 'event', events } as const];
+    const querySets = [{ querySetId: 0, tables: [{ table: 'flash', changes }] }];
+    await during(() => socket.say({ kind: 'transactionUpdate', querySets }));
+    expect([screen.text, lines]).toEqual(['[[],true]', ['lightning']]);
   });
 
   it('[client-sdk 9] asks nothing unless enabled', async () => {
