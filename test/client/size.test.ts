@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
+import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error: a script without types of its own
 import { bundleSizes } from '../../scripts/bundle-size.mjs';
@@ -53,5 +55,22 @@ describe('what a page has to load', () => {
     );
     runInContext(`(() => { 'use strict'; ${program} })()`, realm);
     expect(names()).toBe(before);
+  });
+
+  it('[client-sdk 20.6] a program typed by a module loads nothing of it', async () => {
+    const entry = 'test/types/client/connect.ts';
+    const library = path.join(root, 'src/client/index.ts');
+    const { metafile } = await build({
+      entryPoints: [path.join(root, entry)],
+      alias: { 'reducerdb/client': library },
+      absWorkingDir: root,
+      bundle: true,
+      format: 'esm',
+      metafile: true,
+      write: false,
+    });
+    const loaded = Object.keys(metafile.inputs).filter((file) => !file.startsWith('src/'));
+    expect(loaded.sort()).toEqual([entry, 'test/types/expect.ts']);
+    expect(readFileSync(path.join(root, entry), 'utf8')).toContain("from '../tavern.ts'");
   });
 });
