@@ -88,7 +88,7 @@ export async function preload<M>(
  *
  * @example
  * ```ts
- * const html = `<script>window.__DB=${serialize(snapshot)}</script>`;
+ * const html = `<script>window.__DB=${serialize(await preload(client, {}))}</script>`;
  * ```
  */
 export function serialize(snapshot: Snapshot): string {
