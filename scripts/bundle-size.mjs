@@ -32,13 +32,13 @@ const boundHooks = ['ReducerDBProvider', 'useConnection', 'useProcedure', 'useRe
  * Predictions of optimistic calls are loaded by themselves, after the connection is made.
  */
 export const budgets = [
-  { name: 'core', imports: { 'client/core': ['Core'] }, bytesMax: 14_500 },
+  { name: 'core', imports: { 'client/core': ['Core'] }, bytesMax: 14_900 },
   {
     name: 'core with query builder',
     imports: { 'client/core': ['Core'], 'client/query-roots': ['rootsOf', 'sqlOf'] },
     bytesMax: 18_000,
   },
-  { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 22_500 },
+  { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 24_100 },
   {
     name: 'predictions of calls',
     imports: { 'client/index': ['connect'], 'client/optimistic': ['Optimistic'] },
@@ -51,7 +51,7 @@ export const budgets = [
     minus: 'connect',
     bytesMax: 1_000,
   },
-  { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_000 },
+  { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_600 },
   {
     name: 'React hooks',
     imports: { 'client/index': ['connect'], 'react/index': ['createHooks'] },
