@@ -78,6 +78,7 @@ class Run {
 
   /** Rows that are there go, others come. */
   #commit(count: number): void {
+    if (this.#rows.length === 0) return;
     const rows = new Set(Array.from({ length: count }, () => this.#random.pick(this.#rows)));
     this.#lab.transact((transaction) => {
       for (const row of rows) {
