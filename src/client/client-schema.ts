@@ -154,14 +154,22 @@ export class ClientFunction {
   }
 
   decode(bytes: Uint8Array): unknown {
-    return this.#decode?.(new BinaryReader(bytes));
+    return this.#decode && wholeValue(this.#decode, bytes);
   }
 
   /** The error for the value that a call was refused with; `undefined`: they are words. */
   refusal(bytes: Uint8Array): CallError | undefined {
     const error = this.#decodeError;
-    return error && new CallError(this.parts.accessor, error(new BinaryReader(bytes)));
+    return error && new CallError(this.parts.accessor, wholeValue(error, bytes));
   }
+}
+
+/** The value of all the bytes: one of a type that the program does not know seldom is as long. */
+function wholeValue(decode: (reader: BinaryReader) => unknown, bytes: Uint8Array): unknown {
+  const reader = new BinaryReader(bytes);
+  const value = decode(reader);
+  if (reader.remaining > 0) throw new TypeError('the value is of another type');
+  return value;
 }
 
 /**

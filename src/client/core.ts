@@ -478,7 +478,13 @@ export class Core {
   }
 
   #answer(tracked: Tracked, returned: Uint8Array): void {
-    this.#settle(tracked, () => tracked.request.result?.(returned));
+    this.#settle(tracked, () => {
+      try {
+        return tracked.request.result?.(returned);
+      } catch (cause) {
+        throw new InternalError('the call is done, and its value cannot be read', { cause });
+      }
+    });
   }
 
   #settle(tracked: Tracked, result: () => unknown): void {
@@ -579,6 +585,6 @@ function errorOf(
     const { error } = outcome;
     return request.refusal?.(error) ?? new SenderError(new BinaryReader(error).string());
   } catch (cause) {
-    return new InternalError('the reducer failed, and its text cannot be read', { cause });
+    return new InternalError('the call was refused, and the reason cannot be read', { cause });
   }
 }
