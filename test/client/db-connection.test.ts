@@ -193,6 +193,31 @@ describe('a connection with generated bindings', () => {
     keen.conn.disconnect();
   });
 
+  it('[client-sdk 5] forgets callbacks that are removed, and tells others on', async () => {
+    const { adapter, conn } = rig();
+    const lines: string[] = [];
+    const removed = () => lines.push('removed');
+    const { hero } = conn.db;
+    hero.onInsert(removed);
+    hero.onInsert((_ctx, { nick }) => lines.push(nick));
+    hero.removeOnInsert(removed);
+    hero.onDelete(removed);
+    hero.removeOnDelete(removed);
+    hero.onUpdate(removed);
+    hero.removeOnUpdate(removed);
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    const handle = conn.subscriptionBuilder().subscribe(tables.hero);
+    await settled();
+    const answer = { requestId: 0, querySetId: 0 };
+    await adapter.say({ kind: 'subscribeApplied', ...answer, tables: [heroRows([1, 'Ada'])] });
+    await adapter.say({ kind: 'subscriptionError', ...answer, error: 'gone' });
+    expect(lines).toEqual(['Ada']);
+    expect([handle.isActive(), handle.isEnded()]).toEqual([false, true]);
+    expect(() => handle.unsubscribeThen(() => {})).toThrow('Subscription has already ended');
+  });
+
   it('[client-sdk 3] calls what the bindings do not know, with types of the caller', async () => {
     const { adapter, conn } = rig();
     const params = product(['nick', { kind: 'string' }]);
