@@ -51,6 +51,8 @@ export class LiveLab {
   failures: readonly LiveFailure[] = [];
   /** What the clock says. */
   millis = 0;
+  /** How far it goes on each time somebody looks. */
+  millisPerLook = 0;
   readonly #watched: Watched[] = [];
 
   constructor(
@@ -67,7 +69,12 @@ export class LiveLab {
       views: new Map(),
       filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
     };
-    this.live = new LiveQueries({ schema: this.schema, now: () => this.millis, ...bounds });
+    this.live = new LiveQueries({ schema: this.schema, now: () => this.#look(), ...bounds });
+  }
+
+  #look(): number {
+    this.millis += this.millisPerLook;
+    return this.millis;
   }
 
   table(name: string): Table {
