@@ -115,9 +115,12 @@ export class OurClient {
   }
 
   subscribe(queries: readonly Query[]): void {
-    // Callbacks count rows of tables alone; the larger dialect may take what the smaller refuses.
+    // Callbacks count rows of tables alone; the larger dialect may take what the smaller refuses;
+    // each set that watches events would tell of them again.
+    const hearsEvents = this.#sets.some((set) => set.queries.some(({ isEvent }) => isEvent));
     const wanted = queries.filter(
-      ({ from, isDoubtful }) => from !== 'clock' && isDoubtful !== true,
+      ({ from, isDoubtful, isEvent }) =>
+        from !== 'clock' && isDoubtful !== true && !(isEvent === true && hearsEvents),
     );
     if (wanted.length === 0) return;
     const isBad = wanted.some(({ rows }) => rows(nothing, this.viewer) === undefined);
@@ -214,7 +217,7 @@ export class OurClient {
   #rang(row: Record_): void {
     const n = Number(row.n);
     const tune = String(row.tune);
-    if (this.#tunes.has(tune)) return;
+    if (this.#tunes.has(tune)) this.fault ??= new Error(`${tune} was told twice`);
     if (n < this.#lastRing)
       this.fault ??= new Error(`${tune} of ${n} came after ${this.#lastRing}`);
     this.#lastRing = n;
