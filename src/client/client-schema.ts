@@ -1,5 +1,6 @@
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
+import { isIntegerKind } from '../values/integer-range.ts';
 import {
   closureDecoderOf as decoderOf,
   closureEncoderOf as encoderOf,
@@ -177,10 +178,12 @@ function wholeValue(decode: (reader: BinaryReader) => unknown, bytes: Uint8Array
  * types than the plain ones are taken by their encoding.
  */
 export function keyReader(type: AlgebraicType, typespace: Typespace): (value: unknown) => RowKey {
-  const plain = plainKinds.has(type.kind);
-  if (plain) return (value) => value as RowKey;
+  const { kind } = type;
+  if (kind === 'string' || kind === 'bool' || isIntegerKind(kind)) {
+    return (value) => value as RowKey;
+  }
   const special = specialKindOf(type);
-  if (type.kind === 'product' && special !== undefined) {
+  if (kind === 'product' && special !== undefined) {
     const inner = type.elements[0]?.name ?? '';
     return (value) => (value as Record<string, bigint>)[inner] as bigint;
   }
@@ -193,11 +196,6 @@ export function keyReader(type: AlgebraicType, typespace: Typespace): (value: un
     return binaryText(bytes, 0, bytes.length);
   };
 }
-
-const plainKinds: ReadonlySet<string> = new Set([
-  ...['string', 'bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32'],
-  ...['i64', 'u64', 'i128', 'u128', 'i256', 'u256'],
-]);
 
 /** The bytes as a text of as many characters. */
 function binaryText(data: Uint8Array, start: number, end: number): string {
