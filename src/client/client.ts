@@ -153,7 +153,7 @@ export interface Client<M> {
   /** The rows of a query as a store; equal queries share one subscription. */
   watch<R = Row, Out = R>(
     query: QueryInput<M, R>,
-    options?: WatchOptions<R, Out>,
+    options?: WatchOptions<NoInfer<R>, Out>,
   ): WatchedQuery<Out, R>;
   /** Ends the wait for the next attempt to connect. */
   retryNow(): void;

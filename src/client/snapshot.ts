@@ -13,7 +13,8 @@ import { type Json, toTagged } from './tagged-json.ts';
  * @example
  * ```ts
  * const snapshot: Snapshot = await preload(client, { heroes: (q) => q.hero });
- * const again = connect<typeof tavern>({ uri: 'ws://localhost:3000', database: 'tavern', snapshot });
+ * const uri = 'ws://localhost:3000';
+ * const page = connect<typeof tavern>({ uri, database: 'tavern', snapshot });
  * ```
  */
 export interface Snapshot {
@@ -54,7 +55,7 @@ export type PreloadInput<M> =
  *
  * @example
  * ```ts
- * const loaded = await preload(client, { heroes: (q) => q.hero.where((hero) => hero.level.gt(3)) });
+ * const loaded = await preload(client, { strong: (q) => q.hero.where((h) => h.level.gt(3)) });
  * const html = `<script>window.__DB=${serialize(loaded)}</script>`;
  * ```
  */

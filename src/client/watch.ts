@@ -61,7 +61,8 @@ export interface WatchOptions<R, Out = R> {
 export interface WatchedQuery<Out, R = Out> extends Readable<WatchedRows<Out>> {
   /**
    * Tells which rows came, changed and went, the first ones as inserts, just before listeners of
-   * the store are called. Rows of an event table are told and not kept. It does not keep the query alive: `subscribe` does.
+   * the store are called. Rows of an event table are told and not kept. It does not keep the query
+   * alive: `subscribe` does.
    */
   onChange(listener: (changes: readonly RowChange<R>[]) => void): () => void;
   /**
@@ -210,10 +211,12 @@ export class Watch implements WatchedQuery<Row> {
     for (const key of keys ?? new Set([...this.#shown.keys(), ...set.keys()])) {
       isOther = this.#look(set, key, changes) || isOther;
     }
-    const { rows, isReady, isStale } = this.get();
-    if (!isOther && isReady && !isStale) return;
+    const { rows, isReady, isStale: wasStale } = this.get();
+    // A prediction changes rows also while the connection is away.
+    const isStale = keys !== undefined && wasStale;
+    if (!isOther && isReady && isStale === wasStale) return;
     this.#tell(changes);
-    this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale: false });
+    this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale });
   }
 
   /** Rows that come and are gone: of an event table. */

@@ -55,6 +55,11 @@ const step = fc.oneof(
   },
 );
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+type CallStep = Extract<Step, { isSafe: boolean }>;
+
+function isCall(given: Step): given is CallStep {
+  return 'isSafe' in given;
+}
 
 /** A prediction as the slow model makes it: all of it, or nothing when it throws. */
 function replay(server: Heroes, pending: readonly Pending[]): Heroes {
@@ -99,13 +104,13 @@ class Run {
 
   async take(given: Step): Promise<void> {
     const { kind, id, other } = given;
-    if (kind === 'change') await this.#serve(changeOf(id, other));
+    if (isCall(given)) await this.#call(given);
+    else if (kind === 'change') await this.#serve(changeOf(id, other));
     else if (kind === 'drop') await this.#drop(changeOf(id, other));
-    else if (kind === 'fail' || kind === 'succeed') await this.#answer(kind === 'fail', other);
-    else await this.#call(given);
+    else await this.#answer(kind === 'fail', other);
   }
 
-  async #call({ kind, id, other, isRight, isSafe }: Extract<Step, { isSafe: boolean }>) {
+  async #call({ kind, id, other, isRight, isSafe }: CallStep) {
     const nick = `c${id}${other}`;
     if (kind === 'temp') this.#temps += 1;
     const [temp, real] = kind === 'temp' ? [2 ** 32 - this.#temps, 100 + this.#temps] : [id, id];

@@ -22,12 +22,11 @@ function counts(...rows: readonly (readonly [string, bigint])[]) {
 describe('how watched queries are shown', () => {
   it('[client-sdk 16] sorted, cut and selected, told only if what is shown is another', async () => {
     const { client, socket } = await liveRig();
-    const options = {
-      sort: (a: { id: number }, b: { id: number }) => b.id - a.id,
+    const top = client.watch((q) => q.hero, {
+      sort: (a, b) => b.id - a.id,
       limit: 2,
-      select: ({ nick }: { nick: string }) => ({ nick }),
-    };
-    const top = client.watch((q) => q.hero, options);
+      select: ({ nick }) => ({ nick }),
+    });
     let told = 0;
     top.subscribe(() => {
       told += 1;
