@@ -105,7 +105,10 @@ export const limits = {
   sqlResultBytesMax: 256 * mebibyte,
   /** Memory that one SQL statement may take beside its result: to sort, to group, to join. */
   sqlMemoryBytesMax: 256 * mebibyte,
-  /** Results of views, one for each caller that asked, kept in one database. */
+  /**
+   * Results of views, one for each caller that asked, kept in one database: fewer than there may be
+   * connections, since each takes memory without any rows. Subscribers beyond are refused.
+   */
   viewInstancesMax: 4_096,
   /** Memory of those results, with their indexes and what is known of what they rest on. */
   viewBytesMax: 128 * mebibyte,
@@ -218,6 +221,10 @@ assert(
   'the largest query set must fit the share of one identity',
 );
 assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
+assert(
+  limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
+  'results of views must leave room for their rows: an empty one takes about 16 KiB',
+);
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
 assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');

@@ -163,7 +163,7 @@ class NewSet {
     if (ids.length === 0) return;
     prepareViews(this.#core, ids, this.#identity, this.#nowMicros);
     if (this.#core.views.hold(ids, this.#identity)) return;
-    throw overBudget('The database keeps as many results of views for subscribers as it may');
+    throw overBudget(manyViewsText);
   }
 
   /** Those of queries whose rows are kept are taken when they are watched. */
@@ -200,6 +200,12 @@ class NewSet {
     }
   }
 }
+
+const manyViewsText =
+  'The database keeps no more results of views for subscribers: it keeps ' +
+  `${limits.viewInstancesMax} at most, one for each caller of a view with rows of their own, of ` +
+  `${limits.viewBytesMax / 2 ** 20} MiB together; subscribe to tables, or to a view that is the ` +
+  'same for everybody';
 
 const eventsRefused =
   'Subscribing to event tables requires WebSocket v2. ' +
