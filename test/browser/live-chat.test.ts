@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -41,6 +41,14 @@ describe.skipIf(executable === undefined)('the live chat', () => {
     await service?.stop();
     sandbox?.remove();
     rmSync(outDir, { recursive: true, force: true });
+  });
+
+  it('[client-sdk 20.7] is built without the code of its module', () => {
+    const assets = path.join(outDir, 'assets');
+    const texts = readdirSync(assets).map((name) => readFileSync(path.join(assets, name), 'utf8'));
+    const built = texts.join('\n');
+    expect(built).toContain('Nothing has been said in');
+    expect(built).not.toContain('the lobby stays open');
   });
 
   it('[client-sdk 16] shows two people what each of them does', async () => {
