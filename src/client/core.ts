@@ -311,10 +311,12 @@ export class Core {
       this.#return = { contents, awaited: new Set(), over: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
-      this.predictions.beneath(() => {
+      const difference = this.predictions.beneath(() => {
         this.#shown = this.#newContents(schema);
         return noDifference;
       });
+      // Calls that were made before the schema was known are predicted from now on.
+      if (difference?.shown !== undefined) this.#tell(difference, { tag: 'Optimistic' });
     }
     // The sets of before, in their old order, and what waits behind them: one frame if it fits.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));

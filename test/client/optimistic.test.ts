@@ -5,9 +5,11 @@ import {
   hero,
   liveRig,
   log,
+  makeRig,
   querySets,
   type Rig,
   type SetUpdate,
+  schemaText,
   settled,
   shout,
   tableRows,
@@ -249,6 +251,33 @@ describe('optimistic calls', () => {
     await answer(rig, 0, failed);
     await call;
     expect(watched.get().rows).toHaveLength(1);
+  });
+
+  it('[client-sdk 15] show as soon as the schema is known', async () => {
+    const rig = makeRig({ schema: undefined as never });
+    const { client, platform } = rig;
+    platform.answers.set('/v1/database/tavern/schema', { status: 200, text: schemaText });
+    await import('../../src/client/optimistic.ts');
+    await import('../../src/client/one-table-query.ts');
+    const seen: string[] = [];
+    const options = { includeOptimistic: true };
+    client.db.hero.onInsert(({ event }, { nick }) => seen.push(`${event.tag} ${nick}`), options);
+    const optimistic = {
+      optimistic: (draft: Heroes) => {
+        draft.hero.insert(hero(2));
+        expect([...draft.hero.iter()].length).toBe(1);
+        expect([draft.hero.count(), draft.hero.id.find(2)?.id]).toEqual([1n, 2]);
+        expect(() => draft.flash.insert({ text: 'a' })).toThrow('flash keeps no rows');
+        expect(() => draft.shout.update(shout('a', 1))).toThrow('no primary key');
+      },
+    };
+    client.reducers.ping.result({}, optimistic).catch(() => {});
+    await settled();
+    expect(seen).toEqual([]);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect([seen, platform.reported]).toEqual([['Optimistic hero 2'], []]);
+    client.disconnect();
   });
 
   it('[client-sdk 15] are judged by the conditions of watched queries', async () => {
