@@ -12,7 +12,8 @@ import { tavern } from './tavern-module.ts';
 
 /**
  * The published client of the peer and this one, with the same bindings, at the same service: what
- * their callbacks say, in which order, and what their caches hold, must be the same after any steps.
+ * their callbacks say, in which order, and what their caches hold, must be the same after any
+ * steps.
  */
 let running: Running;
 let owner: Person;
@@ -158,7 +159,7 @@ async function bothPlayed(name: string, steps: readonly Step[]): Promise<string[
 }
 
 describe('beside the published client, at a service', () => {
-  it('[client-sdk 11.2] inserts, updates, overlapping sets and their ends tell the same', async () => {
+  it('[client-sdk 11.2] overlapping sets, changes and unsubscribes tell the same', async () => {
     const add = (id: number, name: string) => ({ id, name, seat: 1 });
     const [theirs = [], mine] = await bothPlayed('script', [
       { kind: 'own', reducer: 'add', args: add(1, 'ada') },
