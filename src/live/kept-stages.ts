@@ -1,4 +1,5 @@
-import type { OrderKey, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
+import { present } from '../assert.ts';
+import type { OrderKey, TypedQuery, TypedRead } from '../sql/check/typed.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { planStatement } from '../sql/plan/plan-statement.ts';
 import { planningStatistics } from '../sql/planning-statistics.ts';
@@ -90,8 +91,7 @@ export class KeptStages {
 
   /** The answer. */
   rows(): RowSet {
-    if (this.#window !== undefined) return this.#window.rows();
-    return (this.#groups as Groups).rows();
+    return present(this.#window ?? this.#groups, 'what is kept').rows();
   }
 
   /** In the order of an index, if there is one, not all rows need be looked at. */
@@ -118,10 +118,10 @@ export class KeptStages {
 
   #order(): readonly OrderKey[] {
     const { body } = this.#base.query;
-    const { order, shownCount } = this.#shape as WindowShape;
-    const items: readonly TypedExpression[] = body.kind === 'block' ? body.items : [];
+    const { order, shownCount } = present(this.#shape, 'a window');
+    const items = body.kind === 'block' ? body.items : [];
     return order.map(({ isDescending, isNullsFirst }, at) => {
-      const expression = items[shownCount + at] as TypedExpression;
+      const expression = present(items[shownCount + at], 'what the window is ordered by');
       return { key: { kind: 'expression', expression }, isDescending, isNullsFirst };
     });
   }

@@ -135,8 +135,8 @@ export class LiveQueries {
   }
 
   /**
-   * Checks a query that is to be watched; `sql` is trimmed. In the full dialect, what the narrow one
-   * takes is the same query as there. Throws `SqlFailure`.
+   * Checks a query that is to be watched; `sql` is trimmed. What the narrow dialect takes is the
+   * same query in the full one. Throws `SqlFailure`.
    */
   prepare(sql: string, rights: Rights, dialect: QueryDialect = 'subscription'): PreparedQuery {
     const key = `${dialect} ${keyOf(sql, rights, undefined)}`;
@@ -163,8 +163,9 @@ export class LiveQueries {
   }
 
   /**
-   * Watches a query once more. Its views are evaluated and held by the caller of this; `whole` is for
-   * reading what is kept of it. Throws `SqlFailure`, also when queries take all memory that they may.
+   * Watches a query once more. Its views are evaluated and held by the caller of this; `whole` is
+   * for reading what is kept of it. Throws `SqlFailure`, also when queries take all memory that
+   * they may.
    */
   add(query: PreparedQuery, identity: bigint, whole: WholeRead): LiveQuery {
     const key = keyOfQuery(query, identity);
@@ -380,8 +381,8 @@ function sourcesOf({ tables, views }: CommittedChanges): SourceKey[] {
 }
 
 const rereadsText =
-  'Keeping the query up to date takes too long: the queries of this commit that read whole tables ' +
-  'again have used up their time';
+  'Keeping the query up to date takes too long: the queries of this commit that read whole ' +
+  'tables again have used up their time';
 
 /** Memory of a query beside its operator: its texts, and its places in maps. */
 function textBytes({ sql }: LiveQuery): number {

@@ -42,7 +42,7 @@ export class QueryMemory {
     if (grown === 0) return;
     const ofIdentity = this.#ofIdentity.get(identity) ?? 0;
     const { bytesMax, identityBytesMax } = this.#bounds;
-    if (grown > 0 && this.#bytes + grown > bytesMax) throw overBudget(fullText);
+    if (grown > 0 && this.#bytes + grown > bytesMax) throw overBudget(`${noMemory}; ${advice}`);
     const isBound = !rights.exceedsRowLimit;
     if (grown > 0 && isBound && ofIdentity + grown > identityBytesMax) {
       throw overBudget(shareText(identityBytesMax));
@@ -59,7 +59,7 @@ export class QueryMemory {
 }
 
 const advice = 'unsubscribe from some, or let one query cover several of them';
-const fullText = `The database watches many different queries and has no memory for more; ${advice}`;
+const noMemory = 'The database watches many different queries and has no memory for more';
 
 function shareText(bytesMax: number): string {
   const mebibytes = Math.floor(bytesMax / 2 ** 20);

@@ -1,6 +1,6 @@
 import { systemTables } from '../schema/system-tables.ts';
 import type { LiveQuery } from './live-queries.ts';
-import { computedIds } from './prepared-query.ts';
+import { computedIds } from './live-schema.ts';
 import type { SourceKey } from './source-changes.ts';
 
 /** What may have changed in tables whose rows are in no change set. */
