@@ -84,6 +84,8 @@ export interface WatchedSet {
   copies(key: RowKey): number;
   /** `undefined`: there are no rows to compare with. */
   keyOf(row: Row): RowKey | undefined;
+  /** The order that the query asks for, if it does and there are rows. */
+  order(): ((a: Row, b: Row) => number) | undefined;
   leave(): void;
 }
 
@@ -116,6 +118,7 @@ export class Watch implements WatchedQuery<Row> {
   #initial: readonly Row[] | undefined;
   /** What was shown of a snapshot; kept for parts of the page that come to life later. */
   #begun: WatchedRows<Row> | undefined;
+  #order: ((a: Row, b: Row) => number) | undefined;
   #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
@@ -215,6 +218,8 @@ export class Watch implements WatchedQuery<Row> {
     // A prediction changes rows also while the connection is away.
     const isStale = keys !== undefined && wasStale;
     if (!isOther && isReady && isStale === wasStale) return;
+    // Its columns are known with the first rows, and may be others after a reconnect.
+    if (keys === undefined || rows.length === 0) this.#order = set.order();
     this.#tell(changes);
     this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale });
   }
@@ -275,10 +280,13 @@ export class Watch implements WatchedQuery<Row> {
   }
 
   #rows(): readonly Row[] {
-    if (this.#copies.size === 0) return [...this.#shown.values()];
-    return [...this.#shown].flatMap(([key, row]) => {
-      return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
-    });
+    const rows =
+      this.#copies.size === 0
+        ? [...this.#shown.values()]
+        : [...this.#shown].flatMap(([key, row]) => {
+            return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
+          });
+    return this.#order === undefined ? rows : rows.sort(this.#order);
   }
 
   #tell(changes: readonly RowChange[]): void {
@@ -314,6 +322,7 @@ export class Watch implements WatchedQuery<Row> {
   #forget(): void {
     this.#initial = undefined;
     this.#begun = undefined;
+    this.#order = undefined;
     this.#shown.clear();
     this.#copies.clear();
   }
