@@ -2,6 +2,7 @@ import type { Row, RowKey } from './client-schema.ts';
 import type { RowChange } from './contents.ts';
 import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
+import type { ResultOrder } from './result-order.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
@@ -85,7 +86,7 @@ export interface WatchedSet {
   /** `undefined`: there are no rows to compare with. */
   keyOf(row: Row): RowKey | undefined;
   /** The order that the query asks for, if it does and there are rows. */
-  order(): ((a: Row, b: Row) => number) | undefined;
+  order(): ResultOrder | undefined;
   leave(): void;
 }
 
@@ -118,7 +119,7 @@ export class Watch implements WatchedQuery<Row> {
   #initial: readonly Row[] | undefined;
   /** What was shown of a snapshot; kept for parts of the page that come to life later. */
   #begun: WatchedRows<Row> | undefined;
-  #order: ((a: Row, b: Row) => number) | undefined;
+  #order: ResultOrder | undefined;
   #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
@@ -286,7 +287,9 @@ export class Watch implements WatchedQuery<Row> {
         : [...this.#shown].flatMap(([key, row]) => {
             return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
           });
-    return this.#order === undefined ? rows : rows.sort(this.#order);
+    if (this.#order === undefined) return rows;
+    // The server gives no more than the limit; with predicted rows there may be some.
+    return rows.sort(this.#order.compare).slice(0, this.#order.limit);
   }
 
   #tell(changes: readonly RowChange[]): void {
