@@ -61,6 +61,28 @@ describe('useQuery', () => {
     expect(renders).toBe(3);
   });
 
+  it('[client-sdk 16] renders once for a message that changes several queries', async () => {
+    const rig = await liveRig();
+    const seen: string[] = [];
+    await screenOf(
+      rig,
+      () => {
+        const heroes = useQuery((q) => q.hero).rows.length;
+        const shouts = useQuery((q) => q.shout).rows.length;
+        seen.push(`${heroes} ${shouts}`);
+        return null;
+      },
+      'plain',
+    );
+    await during(() => rig.socket.apply(0));
+    await during(() => rig.socket.apply(1));
+    seen.length = 0;
+    const heroes = { querySetId: 0, table: 'hero', inserts: [hero(1)] };
+    const shouts = { querySetId: 1, table: 'shout', inserts: [shout('hall', 1)] };
+    await during(() => rig.socket.send(update(heroes, shouts)));
+    expect(seen).toEqual(['1 1']);
+  });
+
   it('[client-sdk 20.1] renders nothing when 10,000 rows come back as they were', async () => {
     const rig = await liveRig();
     let renders = 0;
