@@ -3,6 +3,7 @@ import { LiveLab, owner, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { limits } from '../limits.ts';
 import { strangerRights } from '../sql/rights.ts';
+import { RowsReader } from './read-rows.ts';
 
 const u32 = { kind: 'u32' } as const;
 const u64 = { kind: 'u64' } as const;
@@ -122,6 +123,42 @@ describe('[subscriptions 13] a change of the schema', () => {
       ['[1]', '[2]', '[3]'],
       ['[2]', '[3]', '[4]'],
     ]);
+  });
+});
+
+describe('[sql §10.3] rows that a filter hides', () => {
+  const sql = 'SELECT team, count(*) AS n FROM score WHERE points > 1 GROUP BY team';
+
+  /** What a stranger, who sees ids below 4, is told under a row limit of 5. */
+  function refusalWith(rowCount: number): string {
+    const live = new LiveLab([score], { score: ['SELECT * FROM score WHERE id < 4'] });
+    put(live, ...scores(0, rowCount));
+    live.transact((transaction) => {
+      live.insert(transaction, 'st_var', 'row_limit', { tag: 8, value: 5n });
+    });
+    const prepared = live.live.prepare(sql, strangerRights, 'full');
+    const reader = new RowsReader({ ...live.whole, identity: stranger.identity });
+    try {
+      reader.requireWithinLimit([prepared]);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'nothing';
+  }
+
+  it('do not show in what is said of a row limit', () => {
+    expect(refusalWith(4)).toMatch(/^Estimated cardinality \(\d+ rows\) exceeds limit \(5 rows\)$/);
+    expect(refusalWith(400)).toBe(refusalWith(4));
+    expect(refusalWith(1)).toBe('nothing');
+  });
+
+  it('take no part in sums that would fail with them', () => {
+    const live = new LiveLab([big], { big: ['SELECT * FROM big WHERE n < 10'] });
+    const watched = live.watch('SELECT sum(n * 2) AS s FROM big', stranger, 'full');
+    live.transact((transaction) => void live.insert(transaction, 'big', 2n ** 63n));
+    live.transact((transaction) => void live.insert(transaction, 'big', 4n));
+    expect(live.failures).toEqual([]);
+    expect(rowsOf(watched)).toEqual(['[{"tag":0,"value":"8n"}]']);
   });
 });
 

@@ -56,8 +56,8 @@ export class IncrementalOperator implements LiveOperator {
 function fragmentChanges(
   fragment: LiveFragment,
   hit: FragmentHits,
-  { frame, tables, onScan }: OperatorSurroundings,
+  { frame, tables, scan }: OperatorSurroundings,
 ): RowChanges | undefined {
   if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
-  return joinChanges(fragment, hit, { frame, tables: tables(), onScan });
+  return joinChanges(fragment, hit, { frame, tables: tables(), scan });
 }

@@ -7,13 +7,15 @@ import type { RowSet } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
 
+/** Reads a table as a whole, because no index finds its rows: counted and bounded. May throw. */
+export type Scan = (table: TableSpec, read: () => void) => void;
+
 /** What an operator may look at beside what changed. */
 export interface OperatorSurroundings {
   readonly frame: LiveFrame;
   /** The rows of tables and views after the commit, as the query's caller sees them. */
   readonly tables: () => SqlTables;
-  /** A table is about to be read as a whole, because no index finds its rows. May throw. */
-  readonly onScan: (table: TableSpec) => void;
+  readonly scan: Scan;
   readonly reread: Reread;
 }
 

@@ -8,7 +8,7 @@ import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import { frameOf, type LiveFragment } from './fragment.ts';
 import type { Reread, WholeRead } from './kept-stages.ts';
-import type { LiveOperator } from './live-operator.ts';
+import type { LiveOperator, Scan } from './live-operator.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
 import {
@@ -220,7 +220,7 @@ export class LiveQueries {
     if (this.#byKey.size === 0) return nothing;
     const hits = this.#collect(changes);
     const queries = new Set<LiveQuery>();
-    this.#reruns.collect(sourcesOf(changes), changes, queries);
+    if (!this.#reruns.isEmpty) this.#reruns.collect(sourcesOf(changes), changes, queries);
     for (const fragment of hits.keys()) queries.add(this.#ownerOf(fragment));
     if (queries.size === 0) return nothing;
     this.#startedAt = this.#options.now();
@@ -289,8 +289,12 @@ export class LiveQueries {
       this.counters.reruns += 1;
       return this.#rereadTime.run({ identity: query.identity, tables }, read);
     };
-    const onScan = (table: TableSpec): void => this.#noteScan(table);
-    const around = { frame: this.#frame, tables, onScan, reread };
+    const scan: Scan = (table, read) => {
+      this.#noteScan(table);
+      if (query.dialect === 'subscription') read();
+      else this.#rereadTime.run({ identity: query.identity, tables }, read);
+    };
+    const around = { frame: this.#frame, tables, scan, reread };
     if (query.schema === this.#schema) return query.operator.changes(hits, around);
     const before = query.operator.rows();
     this.#renew(query, before);
