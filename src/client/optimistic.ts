@@ -90,6 +90,8 @@ export class Optimistic {
   #writes: Write[] = [];
   /** What lay below the writes. */
   #below: RowsThen = new Map();
+  /** What lay below the writes of the layer that was added last. */
+  #replaced: RowsThen = new Map();
   #running: Layer | undefined;
   #tempCount = 0;
   #drafts: { readonly schema: ClientSchema; readonly draft: object } | undefined;
@@ -102,8 +104,12 @@ export class Optimistic {
 
   /** Lays the prediction of a call on top; gives what is to be told. */
   add(call: object, predict: Predict): Difference {
-    this.#layers.push({ call, predict, temps: [], tempsTaken: 0, tempRows: [], hasRun: false });
-    return this.beneath(() => noDifference);
+    const layer = { call, predict, temps: [], tempsTaken: 0, tempRows: [], hasRun: false };
+    this.#layers.push(layer);
+    this.#replaced = new Map();
+    this.#run(layer);
+    const shown = this.#shown([], this.#replaced, []);
+    return { ...noDifference, shown, predicted: keysOf(this.#replaced) };
   }
 
   has(call: object): boolean {
@@ -121,6 +127,7 @@ export class Optimistic {
     for (const write of this.#writes.reverse()) write.undo();
     this.#writes = [];
     this.#below = new Map();
+    this.#replaced = new Map();
     const ended = this.#layers.filter(({ call }) => over.has(call));
     this.#layers = this.#layers.filter(({ call }) => !over.has(call));
     let difference = noDifference;
@@ -145,8 +152,7 @@ export class Optimistic {
     }
     const renamed = renamedRows(ended, difference, before);
     const shown = this.#shown(untouched, before, renamed);
-    const predicted = new Set([...before.values()].flatMap((rows) => [...rows.keys()]));
-    return { ...difference, shown, predicted, renamed };
+    return { ...difference, shown, predicted: keysOf(before), renamed };
   }
 
   /**
@@ -327,6 +333,7 @@ export class Optimistic {
 
   #wrote(table: string, key: RowKey, old: Row | undefined, undo: () => void): void {
     note(this.#below, table, key, old);
+    note(this.#replaced, table, key, old);
     this.#writes.push({ table, key, undo });
   }
 }
@@ -339,6 +346,10 @@ function note(rows: RowsThen, table: string, key: RowKey, row: Row | undefined):
     rows.set(table, byKey);
   }
   if (!byKey.has(key)) byKey.set(key, row);
+}
+
+function keysOf(rows: RowsThen): ReadonlySet<RowKey> {
+  return new Set([...rows.values()].flatMap((byKey) => [...byKey.keys()]));
 }
 
 function oldRowOf(change: RowChange): Row | undefined {
