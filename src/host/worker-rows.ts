@@ -10,8 +10,8 @@ import type { BinaryWriter } from '../values/binary-writer.ts';
  * Rows of live queries on their way to the gateway, within the buffer of a turn:
  *
  * ```
- * rows:    rowBytes u32, 0 = of several sizes, then their count u32 and that many starts u32
- *          0 u8 · byte count u32 · bytes                         small ones
+ * rows:    rowBytes u32, 0 = of several sizes, then the bytes of their starts, each u32, and
+ * bytes:   0 u8 · byte count u32 · bytes                         small ones
  *          1 u8                                                  they go beside the buffer
  *          2 u8 · number u32                                     the same as those that did before
  * table:   number u32 among the turn's tables; a new number is followed by name string · id u32
@@ -81,14 +81,9 @@ export class RowsEncoder {
     if (rows.kind === 'fixedSize') {
       writer.u32(rows.rowBytes);
     } else {
-      const { starts } = rows;
+      const { buffer, byteOffset, byteLength } = rows.starts;
       writer.u32(0);
-      writer.u32(starts.length);
-      const at = writer.claim(4 * starts.length);
-      const { dataView } = writer;
-      for (let row = 0; row < starts.length; row++) {
-        dataView.setUint32(at + 4 * row, starts[row] ?? 0, true);
-      }
+      this.#data(new Uint8Array(buffer, byteOffset, byteLength));
     }
     this.#data(rows.data);
   }
@@ -188,13 +183,7 @@ export class RowsDecoder {
     const reader = this.#reader;
     const rowBytes = reader.u32();
     if (rowBytes > 0) return { kind: 'fixedSize', rowBytes, data: this.#data() };
-    const starts = new Uint32Array(reader.u32());
-    const at = reader.claim(4 * starts.length, 'starts of rows');
-    const { dataView } = reader;
-    for (let row = 0; row < starts.length; row++) {
-      starts[row] = dataView.getUint32(at + 4 * row, true);
-    }
-    return { kind: 'offsets', starts, data: this.#data() };
+    return { kind: 'offsets', starts: startsIn(this.#data()), data: this.#data() };
   }
 
   #update(): LiveUpdate {
@@ -226,4 +215,10 @@ export class RowsDecoder {
   #list<Item>(read: () => Item): Item[] {
     return Array.from({ length: this.#reader.u32() }, read);
   }
+}
+
+/** Both threads are on one machine, so numbers have its byte order. */
+function startsIn(bytes: Uint8Array): Uint32Array {
+  const whole = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  return new Uint32Array(whole.buffer, whole.byteOffset, whole.byteLength / 4);
 }

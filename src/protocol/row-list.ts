@@ -10,7 +10,7 @@
 import { assert } from '../assert.ts';
 import { type BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import type { BinaryWriter } from '../values/binary-writer.ts';
-import { readView, unknownTagOf } from './message-parts.ts';
+import { encodedBy, readView, unknownTagOf } from './message-parts.ts';
 
 /** Encoded rows, one after another in `data`, and where each of them lies. */
 export type RowList = FixedSizeRows | OffsetRows;
@@ -167,9 +167,37 @@ export function writeRowList(writer: BinaryWriter, list: RowList): void {
     writer.u32(starts.length);
     const at = writer.claim(8 * starts.length);
     const view = writer.dataView;
-    for (const [row, start] of starts.entries()) writeStart(view, at + 8 * row, start);
+    for (let row = 0; row < starts.length; row++) {
+      writeStart(view, at + 8 * row, starts[row] as number);
+    }
   }
   writer.bytes(list.data);
+}
+
+/**
+ * The same in pieces, for lists that are too large to be copied: what stands around `data`, which is
+ * one of them as it is.
+ */
+export function rowListParts(list: RowList): readonly Uint8Array[] {
+  const head = encodedBy((writer) => {
+    if (list.kind === 'fixedSize') writeFixedSize(writer, list.rowBytes);
+    else {
+      writer.u8(offsetsTag);
+      writer.u32(list.starts.length);
+    }
+  });
+  const byteCount = encodedBy((writer) => writer.u32(list.data.length));
+  const starts = list.kind === 'fixedSize' ? [] : [wideStarts(list.starts)];
+  return [head, ...starts, byteCount, list.data];
+}
+
+function wideStarts(starts: Uint32Array): Uint8Array {
+  const bytes = new Uint8Array(8 * starts.length);
+  const view = new DataView(bytes.buffer);
+  for (let row = 0; row < starts.length; row++) {
+    view.setUint32(8 * row, starts[row] as number, true);
+  }
+  return bytes;
 }
 
 /**

@@ -1,7 +1,6 @@
 import type { EncodedRows } from '../protocol/message-parts.ts';
-import type { RowList } from '../protocol/row-list.ts';
+import { type RowList, rowListParts } from '../protocol/row-list.ts';
 import {
-  encodeRowList,
   encodeServerMessage,
   type OutgoingMessage,
   type ServerMessage,
@@ -25,16 +24,14 @@ export function encodedMessage(message: PlainMessage): Outgoing {
   const tables = tablesOf(message);
   const byteCount = tables.reduce((sum, { rows }) => sum + rows.data.length, 0);
   if (byteCount < largeBytesMin) return new Outgoing(encodeServerMessage(message));
-  const heads = tables.map(({ table, rows }): TableRows<EncodedRows> => {
-    return { table, rows: { kind: 'encoded', bytes: headOf(rows) } };
-  });
-  const lengths = heads.map(({ table, rows }) => 4 + Buffer.byteLength(table) + rows.bytes.length);
+  const heads = tables.map(({ table }): TableRows<EncodedRows> => ({ table, rows: noRows }));
+  const lengths = tables.map(({ table }) => 4 + Buffer.byteLength(table));
   const bytes = encodeServerMessage(withTables(message, heads));
   let at = bytes.length - lengths.reduce((sum, length) => sum + length, 0);
   const parts = [bytes.subarray(0, at)];
   for (const [index, { rows }] of tables.entries()) {
     const length = lengths[index] ?? 0;
-    parts.push(bytes.subarray(at, at + length), rows.data);
+    parts.push(bytes.subarray(at, at + length), ...rowListParts(rows));
     at += length;
   }
   return new Outgoing(...parts);
@@ -67,10 +64,4 @@ function withTables(
   }
 }
 
-/** A row list up to its bytes, which follow it. */
-function headOf(rows: RowList): Uint8Array {
-  const head = encodeRowList({ ...rows, data: new Uint8Array(0) });
-  const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
-  view.setUint32(head.length - 4, rows.data.length, true);
-  return head;
-}
+const noRows: EncodedRows = { kind: 'encoded', bytes: new Uint8Array(0) };
