@@ -7,7 +7,7 @@ import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { LiveFeed } from './live/live-feed.ts';
 import type { Program } from './program.ts';
-import type { StartRead } from './read-execution.ts';
+import type { Slices, StartRead } from './read-execution.ts';
 import type { ViewInstances } from './views/view-instances.ts';
 
 /** What the work of one turn acts on. Only code that runs inside a turn may touch it. */
@@ -27,6 +27,7 @@ export interface DatabaseCore {
   readonly views: ViewInstances;
   readonly live: LiveFeed;
   readonly startRead: StartRead;
+  readonly slices: Slices;
   /** Replaced by an update. */
   program: Program;
 }

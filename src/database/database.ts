@@ -7,8 +7,9 @@ import { CallQueue } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectClient, connectedClients, disconnectClient } from './lifecycle.ts';
+import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
-import { endedByUpdate, type LongReadOutcome, LongReads } from './long-reads.ts';
+import { LongReads } from './long-reads.ts';
 import { Refusal, type SqlRequest } from './outcome.ts';
 import {
   descriptionOf,
@@ -91,10 +92,12 @@ export class Database {
     return { rowBytes: rowBytes + viewBytes, indexBytes: totalBytes - rowBytes };
   }
 
-  /** Live queries that are watched, their memory, and counters since the start. */
+  /** Live queries that are watched, their memory, what reads hold, and counters since the start. */
   get liveFigures(): LiveFigures {
-    const { count, bytes, counters } = this.#core.live.queries;
-    return { queries: count, bytes, ...counters };
+    const { live, store } = this.#core;
+    const { count, bytes, counters } = live.queries;
+    const reading = { pausedReads: this.#longReads.count, heldBytes: store.heldBytes };
+    return { queries: count, bytes, ...reading, ...counters };
   }
 
   /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
@@ -177,7 +180,7 @@ export class Database {
     const work = (): void => {
       last = this.#runBatch(results);
       this.#core.live.begin(0, results.length);
-      this.#conclude(this.#longReads.goOn(), results);
+      results.push(...this.#longReads.goOn());
       this.#core.store.freeLoose();
       this.#running = undefined;
     };
@@ -219,7 +222,9 @@ export class Database {
     const ticket = work.kind === 'request' ? work.ticketed.ticket : work.ticket;
     this.#begin(ticket, results.length);
     const reply =
-      work.kind === 'request' ? this.#answer(work.ticketed) : this.#finishUpdate(work, results);
+      work.kind === 'request'
+        ? this.#answer(work.ticketed, results)
+        : this.#finishUpdate(work, results);
     this.#running = undefined;
     if (reply !== undefined) results.push({ ticket, reply });
   }
@@ -234,14 +239,11 @@ export class Database {
     this.#around.progress.calling(ticket);
   }
 
-  #conclude(ended: readonly LongReadOutcome[], results: TurnResult[]): void {
-    for (const { ticket, outcome } of ended) {
-      results.push({ ticket, reply: { kind: 'queried', outcome } });
-    }
-  }
-
   /** `undefined`: a read that has paused, and is answered in a later turn. */
-  #answer({ ticket, request, acceptedMicros }: TicketedRequest): DatabaseReply | undefined {
+  #answer(
+    { ticket, request, acceptedMicros }: TicketedRequest,
+    results: TurnResult[],
+  ): DatabaseReply | undefined {
     const core = this.#core;
     switch (request.kind) {
       case 'call':
@@ -251,19 +253,23 @@ export class Database {
       case 'connect':
         return this.#connect(request, acceptedMicros);
       case 'disconnect':
+        this.#cancelReads(ticket, request.connectionId, results);
         return this.#disconnect(request.connectionId, acceptedMicros);
-      case 'subscribe':
-        return {
-          kind: 'subscribed',
-          outcome: subscribe(core, request.subscribe, acceptedMicros),
-        };
-      case 'unsubscribe':
-        return {
-          kind: 'unsubscribed',
-          outcome: unsubscribe(core, request.unsubscribe, acceptedMicros),
-        };
-      case 'oneOff':
-        return { kind: 'oneOff', outcome: answerOnce(core, request.oneOff, acceptedMicros) };
+      case 'subscribe': {
+        const outcome = subscribe(core, request.subscribe, acceptedMicros);
+        if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
+        return { kind: 'subscribed', outcome };
+      }
+      case 'unsubscribe': {
+        const outcome = unsubscribe(core, request.unsubscribe, acceptedMicros);
+        if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
+        return { kind: 'unsubscribed', outcome };
+      }
+      case 'oneOff': {
+        const outcome = answerOnce(core, request.oneOff, acceptedMicros);
+        if (outcome.kind === 'paused') return this.#readOn(ticket, outcome);
+        return { kind: 'oneOff', outcome };
+      }
       case 'program':
         return { kind: 'program', program: core.program.source };
       case 'update':
@@ -275,8 +281,20 @@ export class Database {
 
   #query(ticket: number, query: SqlRequest, acceptedMicros: bigint): DatabaseReply | undefined {
     const begun = runQuery(this.#core, query, acceptedMicros);
-    const outcome = begun.kind === 'paused' ? this.#longReads.add(ticket, begun) : begun;
-    return outcome === undefined ? undefined : { kind: 'queried', outcome };
+    if (begun.kind === 'paused') return this.#longReads.addStatement(ticket, begun);
+    return { kind: 'queried', outcome: begun };
+  }
+
+  #readOn(ticket: number, rows: PausedRows): DatabaseReply {
+    this.#longReads.add(ticket, rows);
+    return { kind: 'reading', queries: rows.queries };
+  }
+
+  #cancelReads(ticket: number, connectionId: bigint, results: TurnResult[]): void {
+    const cancelled = this.#longReads.cancelOf(connectionId, 'The connection is not open.');
+    if (cancelled.length === 0) return;
+    results.push(...cancelled);
+    this.#begin(ticket, results.length);
   }
 
   #connect({ caller, connectionId }: ConnectRequest, timestampMicros: bigint): DatabaseReply {
@@ -329,7 +347,7 @@ export class Database {
     results: TurnResult[],
   ): DatabaseReply {
     const stopReads = (): void => {
-      this.#conclude(this.#longReads.endAll(endedByUpdate), results);
+      results.push(...this.#longReads.stopAll());
       this.#begin(ticket, results.length);
     };
     try {
@@ -398,10 +416,14 @@ export interface LiveFigures extends Readonly<LiveCounters> {
   /** Distinct ones. */
   readonly queries: number;
   readonly bytes: number;
+  /** First rows and long statements that are read in slices. */
+  readonly pausedReads: number;
+  /** Kept for them, because rows that they see were deleted meanwhile. */
+  readonly heldBytes: number;
 }
 
 export const noLiveFigures: LiveFigures = {
-  ...{ queries: 0, bytes: 0 },
+  ...{ queries: 0, bytes: 0, pausedReads: 0, heldBytes: 0 },
   ...{ commits: 0, evaluations: 0, scans: 0, reruns: 0 },
 };
 

@@ -2,11 +2,22 @@ import { limits } from '../limits.ts';
 import type { Clock } from './clock.ts';
 import type { SqlError, SqlOutcome } from './outcome.ts';
 import type { PausedQuery } from './paused-query.ts';
+import type { DatabaseReply, TurnResult } from './turn.ts';
 
-/** The outcome of a read that had paused. */
-export interface LongReadOutcome {
-  readonly ticket: number;
-  readonly outcome: SqlOutcome;
+/** A request whose read was not over after its first slice. */
+export interface PausedRead {
+  /** Its connection, if it ends with it. */
+  readonly connectionId: bigint | undefined;
+  /** True when the next slice will be its last, and short: others have read what it needs. */
+  readonly isReady: boolean;
+  /** Runs one slice. The reply, when that was the last. */
+  resume(): DatabaseReply | undefined;
+  /** Ends it because the program is about to be updated. */
+  stop(): DatabaseReply;
+  /** Ends it with an error. */
+  cancel(error: string): DatabaseReply;
+  /** Lets go of what it holds, and of nothing else: the database writes no more. */
+  abandon(): void;
 }
 
 /**
@@ -19,6 +30,7 @@ export class LongReads {
   readonly #begin: (ticket: number) => void;
   /** The one whose turn it is comes first. */
   #reads: LongRead[] = [];
+  #statementCount = 0;
   /** A read had its first slice in the present turn. */
   #hasBegun = false;
 
@@ -32,59 +44,127 @@ export class LongReads {
     return this.#reads.length;
   }
 
-  /** Takes a read in; its outcome when there are too many. */
-  add(ticket: number, query: PausedQuery): SqlOutcome | undefined {
-    if (this.#reads.length >= limits.longReadsMax) return query.end(tooMany);
-    this.#reads.push({ ticket, query });
-    this.#hasBegun = true;
+  /** Takes a statement in; its reply when there are too many. */
+  addStatement(ticket: number, query: PausedQuery): DatabaseReply | undefined {
+    if (this.#statementCount >= limits.longReadsMax) return replyOf(query.end(tooMany));
+    this.#statementCount += 1;
+    this.add(ticket, new PausedStatement(query));
     return undefined;
   }
 
+  add(ticket: number, read: PausedRead): void {
+    this.#reads.push({ ticket, read });
+    this.#hasBegun = true;
+  }
+
   /**
-   * Lets reads go on for one slice and returns those that are over now. A turn in which a read has
-   * begun has had its slice.
+   * Lets reads go on for one slice and returns the replies of those that are over now. A turn in
+   * which a read has begun has had its slice.
    */
-  goOn(): LongReadOutcome[] {
+  goOn(): TurnResult[] {
     const hadSlice = this.#hasBegun;
     this.#hasBegun = false;
     return hadSlice ? [] : this.#takeSlice();
   }
 
-  #takeSlice(): LongReadOutcome[] {
-    const outcomes: LongReadOutcome[] = [];
+  #takeSlice(): TurnResult[] {
+    const results: TurnResult[] = [];
     const end = this.#clock.monotonicMillis() + limits.readSliceMillisMax;
-    for (let left = this.#reads.length; left > 0; left--) {
-      const read = this.#reads.shift();
-      if (read === undefined) break;
-      this.#begin(read.ticket);
-      const outcome = read.query.resume();
-      if (outcome === undefined) this.#reads.push(read);
-      else outcomes.push({ ticket: read.ticket, outcome });
-      if (this.#clock.monotonicMillis() >= end) break;
-    }
-    return outcomes;
-  }
-
-  /** Ends all reads with an error. */
-  endAll(error: SqlError): LongReadOutcome[] {
+    const later: LongRead[] = [];
     const reads = this.#reads;
     this.#reads = [];
-    return reads.map(({ ticket, query }) => {
-      this.#begin(ticket);
-      return { ticket, outcome: query.end(error) };
-    });
+    let isOver = false;
+    for (const [at, one] of reads.entries()) {
+      if (isOver && !one.read.isReady) {
+        this.#reads.push(one);
+        continue;
+      }
+      this.#begin(one.ticket);
+      const reply = one.read.resume();
+      if (reply === undefined) later.push(one);
+      else results.push(this.#ended(one, reply));
+      isOver = at < reads.length - 1 && this.#clock.monotonicMillis() >= end;
+    }
+    this.#reads.push(...later);
+    return results;
+  }
+
+  /** Ends all reads, as each does before an update of the program. */
+  stopAll(): TurnResult[] {
+    return this.#endThose(
+      () => true,
+      (read) => read.stop(),
+    );
+  }
+
+  /** Ends the reads that wait for a connection which leaves. */
+  cancelOf(connectionId: bigint, error: string): TurnResult[] {
+    return this.#endThose(
+      (read) => read.connectionId === connectionId,
+      (read) => read.cancel(error),
+    );
   }
 
   /** Forgets all reads, for a database that answers nobody any more. */
   abandon(): void {
-    for (const { query } of this.#reads) query.abandon();
+    for (const { read } of this.#reads) read.abandon();
     this.#reads = [];
+  }
+
+  #endThose(
+    isMeant: (read: PausedRead) => boolean,
+    end: (read: PausedRead) => DatabaseReply,
+  ): TurnResult[] {
+    const meant = this.#reads.filter(({ read }) => isMeant(read));
+    if (meant.length === 0) return [];
+    this.#reads = this.#reads.filter(({ read }) => !isMeant(read));
+    return meant.map((one) => {
+      this.#begin(one.ticket);
+      return this.#ended(one, end(one.read));
+    });
+  }
+
+  #ended({ ticket, read }: LongRead, reply: DatabaseReply): TurnResult {
+    if (read instanceof PausedStatement) this.#statementCount -= 1;
+    return { ticket, reply };
   }
 }
 
 interface LongRead {
   readonly ticket: number;
-  readonly query: PausedQuery;
+  readonly read: PausedRead;
+}
+
+/** A statement keeps its connection until it is over. */
+class PausedStatement implements PausedRead {
+  readonly connectionId = undefined;
+  readonly isReady = false;
+  readonly #query: PausedQuery;
+
+  constructor(query: PausedQuery) {
+    this.#query = query;
+  }
+
+  resume(): DatabaseReply | undefined {
+    const outcome = this.#query.resume();
+    return outcome === undefined ? undefined : replyOf(outcome);
+  }
+
+  stop(): DatabaseReply {
+    return replyOf(this.#query.end(endedByUpdate));
+  }
+
+  cancel(message: string): DatabaseReply {
+    return replyOf(this.#query.end({ code: 'sql.overBudget', message }));
+  }
+
+  abandon(): void {
+    this.#query.abandon();
+  }
+}
+
+function replyOf(outcome: SqlOutcome): DatabaseReply {
+  return { kind: 'queried', outcome };
 }
 
 const tooMany: SqlError = {
@@ -94,8 +174,8 @@ const tooMany: SqlError = {
     'when one of them has ended, or narrow its WHERE clause or add an index for it',
 };
 
-/** What reads are told that an update of the program ends. */
-export const endedByUpdate: SqlError = {
+/** What statements are told that an update of the program ends. */
+const endedByUpdate: SqlError = {
   code: 'sql.overBudget',
   message: 'The statement was stopped, because the program was updated while it ran; try again',
 };

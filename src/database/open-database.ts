@@ -29,7 +29,7 @@ import {
   programOf,
   reloadProgram,
 } from './program.ts';
-import { type StartRead, startRead } from './read-execution.ts';
+import { type Slices, type StartRead, slicesOfLimits, startRead } from './read-execution.ts';
 import { RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
@@ -48,6 +48,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly statementMillisMax: number;
   /** How reads are run, where not by the SQL room. */
   readonly startRead?: StartRead;
+  /** Instead of those of `limits.ts`, for tests. */
+  readonly slices?: Slices;
   /** Takes lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   /** Told in full sentences what recovery cut off. */
@@ -188,6 +190,7 @@ function coreOf(
     views: viewsOf(options, store, program),
     live: new LiveFeed(program.sql, clock),
     startRead: options.startRead ?? startRead,
+    slices: options.slices ?? slicesOfLimits,
   };
 }
 

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { QueryBudget } from '../sql/run/budget.ts';
+import { QueryBudget, rowsPerCheck } from '../sql/run/budget.ts';
 import type { ReadResult } from '../sql/run/execution.ts';
 import {
   type PreparedExplain,
@@ -45,8 +45,19 @@ export const startRead: StartRead = (read, _store, times, request) => {
   return startStatement(read, { ...request, budget: budgetOf(times) });
 };
 
+/** How long a read of first rows runs until it pauses. */
+export interface Slices {
+  readonly millis: number;
+  /** Rows between two looks at the clock. */
+  readonly rowsPerCheck: number;
+}
+
+export const slicesOfLimits: Slices = { millis: limits.readSliceMillisMax, rowsPerCheck };
+
+type Times = Pick<ReadTimes, 'now' | 'millisMax'> & Partial<ReadTimes & Slices>;
+
 /** `sliceMillis` is for reads; a write runs in one go. */
-export function budgetOf(times: Pick<ReadTimes, 'now' | 'millisMax'> & Partial<ReadTimes>) {
+export function budgetOf(times: Times): QueryBudget {
   return new QueryBudget({
     ...times,
     memoryBytesMax: limits.sqlMemoryBytesMax,

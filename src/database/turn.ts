@@ -19,7 +19,7 @@ import type { ProgramSource, UpdatePermission } from './program.ts';
 
 /**
  * A request as the actor takes it. The owner numbers requests with ascending *tickets*; the actor
- * answers each ticket once, unless it stops.
+ * answers each ticket once, unless it stops; a `reading` is no answer but promises one.
  */
 export interface TicketedRequest {
   readonly ticket: number;
@@ -64,6 +64,15 @@ export type DatabaseReply =
   | { readonly kind: 'subscribed'; readonly outcome: SubscribeOutcome }
   | { readonly kind: 'unsubscribed'; readonly outcome: UnsubscribeOutcome }
   | { readonly kind: 'oneOff'; readonly outcome: OneOffOutcome }
+  /**
+   * Of `subscribe`, `unsubscribe`, `oneOff`, whose rows are those of this moment but will be told
+   * later, with a second reply. What happens meanwhile comes between the two.
+   */
+  | {
+      readonly kind: 'reading';
+      /** Numbers of the queries that a new set watches from now on. */
+      readonly queries: readonly number[];
+    }
   | { readonly kind: 'program'; readonly program: ProgramSource }
   /** `endsConnections`: the change breaks clients, so every open connection was ended. */
   | {

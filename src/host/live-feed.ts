@@ -2,6 +2,7 @@ import { assert, unreachable } from '../assert.ts';
 import type { RefusalBody } from '../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
+import { EventLine } from './event-line.ts';
 import type {
   LiveConnection,
   LiveEnd,
@@ -40,7 +41,7 @@ export interface FeedOwner {
  * ```
  *
  * Requests go through `#requests` to the database as it has room for them. Answers and changes are
- * collected in `#events` while a turn is handed over, and leave with `takeEvents`.
+ * collected in `#line` while a turn is handed over, and leave with `takeEvents`.
  */
 export class LiveFeed implements LiveConnection {
   readonly options: LiveOptions;
@@ -48,7 +49,7 @@ export class LiveFeed implements LiveConnection {
   readonly #owner: FeedOwner;
   #state: 'waiting' | 'connecting' | 'open' | 'ended' = 'waiting';
   #requests: FeedRequest[] = [{ kind: 'connect' }];
-  #events: LiveEvent[] = [];
+  readonly #line = new EventLine();
   #end: LiveEnd | undefined;
   #changes: Change[] = [];
   /** Answers that need no database, until the connection is let in. */
@@ -132,7 +133,17 @@ export class LiveFeed implements LiveConnection {
     }
     if (request.kind === 'disconnect') return;
     this.#submitted -= 1;
-    this.#tell(this.#eventOf(request, reply, timestampMicros));
+    const event = this.#eventOf(request, reply, timestampMicros);
+    if (this.#line.isPromised(request)) this.#keep(request, event);
+    else this.#tell(event);
+  }
+
+  /** The answer will come later, but this is its place. A new set watches `queries` from now on. */
+  reading(request: FeedRequest, queries: readonly number[]): void {
+    if (this.#hearsNothing || request.kind === 'connect' || request.kind === 'disconnect') return;
+    if (request.kind === 'subscribe') this.#addSet(request.setId, queries);
+    if (request.kind === 'unsubscribe') this.dropSet(request.setId);
+    this.#line.promise(request);
   }
 
   /** Answers what the database is not asked for. */
@@ -203,9 +214,7 @@ export class LiveFeed implements LiveConnection {
 
   /** What is to be delivered, in order, and then the end. */
   takeEvents(): { readonly events: readonly LiveEvent[]; readonly end: LiveEnd | undefined } {
-    const events = this.#events;
-    this.#events = [];
-    return { events, end: this.#end };
+    return { events: this.#line.take(), end: this.#end };
   }
 
   deliver(events: readonly LiveEvent[]): void {
@@ -238,8 +247,21 @@ export class LiveFeed implements LiveConnection {
   }
 
   #tell(event: LiveEvent): void {
-    if (this.#events.length === 0) this.#owner.hasEvents(this);
-    this.#events.push(event);
+    const hadReady = this.#line.hasReady;
+    this.#line.push(event);
+    if (!hadReady && this.#line.hasReady) this.#owner.hasEvents(this);
+    else if (this.#line.isTooLong) this.endAfterEvents('slow');
+  }
+
+  #keep(request: LiveRequest, event: LiveEvent): void {
+    const hadReady = this.#line.hasReady;
+    this.#line.keep(request, event);
+    if (!hadReady && this.#line.hasReady) this.#owner.hasEvents(this);
+  }
+
+  #addSet(setId: number, queries: readonly number[]): void {
+    this.#sets.set(setId, queries);
+    this.#owner.watch(this, setId, queries);
   }
 
   #eventOf(request: LiveRequest, reply: DatabaseReply, timestampMicros: bigint): LiveEvent {
@@ -249,15 +271,18 @@ export class LiveFeed implements LiveConnection {
     }
     if (reply.kind === 'subscribed' && request.kind === 'subscribe') {
       const { outcome } = reply;
-      if (outcome.kind === 'applied') {
+      const isPromised = this.#line.isPromised(request);
+      if (outcome.kind === 'applied' && !isPromised) {
         const queries = outcome.queries.map(({ query }) => query);
-        this.#sets.set(request.setId, queries);
-        this.#owner.watch(this, request.setId, queries);
+        this.#addSet(request.setId, queries);
+      }
+      if (outcome.kind === 'refused' && isPromised && this.#line.withdrawSet(request)) {
+        this.dropSet(request.setId);
       }
       return { kind: 'subscribed', request, outcome };
     }
     if (reply.kind === 'unsubscribed' && request.kind === 'unsubscribe') {
-      this.dropSet(request.setId);
+      if (!this.#line.isPromised(request)) this.dropSet(request.setId);
       return { kind: 'unsubscribed', request, outcome: reply.outcome };
     }
     if (reply.kind === 'oneOff' && request.kind === 'oneOff') {
@@ -270,7 +295,7 @@ export class LiveFeed implements LiveConnection {
   #finish(): void {
     this.#state = 'ended';
     this.#requests = [];
-    this.#events = [];
+    this.#line.clear();
     this.#changes = [];
     for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
   }

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { SubscribeOutcome } from '../database/outcome.ts';
 import type { LiveCommit } from '../database/turn.ts';
 import { limits } from '../limits.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import { emptyRowSet } from '../live/row-set.ts';
 import { strangerRights } from '../sql/rights.ts';
 import { commitOffset } from '../store/commit-offset.ts';
-import type { LiveEnd, LiveEvent } from './live-connection.ts';
+import type { LiveEnd, LiveEvent, LiveSubscribe } from './live-connection.ts';
 import type { FeedRequest, LiveFeed } from './live-feed.ts';
 import { LiveFeeds } from './live-feeds.ts';
 
@@ -48,13 +49,7 @@ class Lab {
   }
 
   watch(feed: LiveFeed, setId: number, ...numbers: number[]): void {
-    const request = {
-      kind: 'subscribe',
-      requestId: 0,
-      setId,
-      queries: [],
-      knowsEvents: true,
-    } as const;
+    const request = subscribeTo(setId);
     const queries = numbers.map((query) => {
       return { query, table: 't', tableId: 1, isEvent: false, fragments: [] };
     });
@@ -64,6 +59,10 @@ class Lab {
     feed.answered(request, { kind: 'subscribed', outcome }, 0n);
     this.feeds.flush();
   }
+}
+
+function subscribeTo(setId: number): LiveSubscribe {
+  return { kind: 'subscribe', requestId: 0, setId, queries: [], knowsEvents: true };
 }
 
 function update(query: number, table = 't'): LiveUpdate {
@@ -158,6 +157,112 @@ describe('feeds', () => {
     lab.feeds.flush()?.fail();
     expect([one.ends, two.ends]).toEqual([['database'], ['database']]);
     expect(one.told).toHaveLength(1);
+  });
+
+  describe('whose rows are still being read', () => {
+    const rows = { kind: 'fixedSize', rowBytes: 1, data: Uint8Array.of(7) } as const;
+    const query = { query: 9, table: 't', tableId: 1, isEvent: false, fragments: [rows] };
+    const offset = commitOffset(1);
+    const applied = { kind: 'applied', offset, queries: [query], micros: 0 } as const;
+    const refused = { kind: 'refused', error: 'too long', micros: 0 } as const;
+
+    /** A feed that watches the query 1 in set 1, and has asked for the query 9 in set 2. */
+    function reading() {
+      const lab = new Lab();
+      const { feed, told, ends } = lab.open();
+      lab.watch(feed, 1, 1);
+      told.length = 0;
+      const request = { ...subscribeTo(2), requestId: 5 };
+      feed.send(request);
+      lab.requests(feed);
+      feed.reading(request, [9]);
+      const answer = (outcome: SubscribeOutcome) => {
+        feed.answered(request, { kind: 'subscribed', outcome }, 0n);
+        lab.feeds.flush();
+      };
+      return { lab, feed, told, ends, answer };
+    }
+
+    it('[subscriptions 6] hear of what was committed meanwhile after the rows', () => {
+      const { lab, feed, told, answer } = reading();
+      lab.feeds.commit(commit([update(1), update(9)]), undefined);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.flush();
+      expect([told.length, feed.unanswered]).toEqual([0, 1]);
+      answer(applied);
+      expect(told).toMatchObject([
+        { kind: 'subscribed', outcome: applied },
+        { kind: 'updated', sets: [{ setId: 1 }, { setId: 2 }] },
+        { kind: 'updated', sets: [{ setId: 2 }] },
+      ]);
+      expect(feed.unanswered).toBe(0);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.flush();
+      expect(told).toHaveLength(4);
+    });
+
+    it('[subscriptions 6] hear of later requests in their order, whichever is read first', () => {
+      const { lab, feed, told, answer } = reading();
+      const once = { kind: 'oneOff', requestId: 6, sql: '' } as const;
+      const again = { kind: 'oneOff', requestId: 7, sql: '' } as const;
+      for (const request of [once, again]) feed.send(request);
+      lab.requests(feed);
+      feed.reading(once, []);
+      const outcome = { kind: 'failed', error: 'no', micros: 0 } as const;
+      feed.answered(again, { kind: 'oneOff', outcome }, 0n);
+      feed.answered(once, { kind: 'oneOff', outcome }, 0n);
+      lab.feeds.flush();
+      expect(told).toEqual([]);
+      answer(applied);
+      expect(told.map((event) => 'request' in event && event.request.requestId)).toEqual([5, 6, 7]);
+    });
+
+    it('[subscriptions 8] hear nothing of a set whose rows could not be read', () => {
+      const { lab, feed, told, answer } = reading();
+      lab.feeds.commit(commit([update(1), update(9)]), undefined);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      answer(refused);
+      expect(told).toMatchObject([
+        { kind: 'subscribed', outcome: refused },
+        { kind: 'updated', sets: [{ setId: 1, updates: [{ query: 1 }] }] },
+      ]);
+      expect(feed.setCount).toBe(1);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      lab.feeds.flush();
+      expect(told).toHaveLength(2);
+    });
+
+    it('[subscriptions 8] keep another set that took its id meanwhile', () => {
+      const { lab, feed, told, answer } = reading();
+      const leave = { kind: 'unsubscribe', requestId: 6, setId: 2, withRows: false } as const;
+      const again = { ...subscribeTo(2), requestId: 7 };
+      for (const request of [leave, again]) feed.send(request);
+      lab.requests(feed);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      const outcome = { kind: 'removed', offset, queries: undefined, micros: 0 } as const;
+      feed.answered(leave, { kind: 'unsubscribed', outcome }, 0n);
+      feed.answered(again, { kind: 'subscribed', outcome: applied }, 0n);
+      lab.feeds.commit(commit([update(9)]), undefined);
+      answer(refused);
+      expect(told.map(({ kind }) => kind)).toEqual([
+        'subscribed',
+        'unsubscribed',
+        'subscribed',
+        'updated',
+      ]);
+      expect(feed.setCount).toBe(2);
+    });
+
+    it('[subscriptions 14.2] end when more waits than may', () => {
+      const { lab, feed, told, ends } = reading();
+      for (let at = 0; at <= limits.socketMessagesOutMax && ends.length === 0; at += 1) {
+        lab.feeds.commit(commit([update(9)]), undefined);
+        lab.feeds.flush();
+      }
+      expect([ends, told]).toEqual([['slow'], []]);
+      expect(lab.requests(feed)).toEqual([{ kind: 'disconnect' }]);
+      expect([lab.feeds.count, lab.feeds.setCount]).toEqual([0, 0]);
+    });
   });
 
   it('take turns: one that sends much does not keep the others waiting', () => {

@@ -211,7 +211,7 @@ interface Held {
 
 function tell(feed: LiveFeed, events: readonly LiveEvent[], end: LiveEnd | undefined): void {
   feed.deliver(events);
-  if (end !== undefined) feed.endNow(end);
+  if (end !== undefined) feed.endNow(end, end === 'slow');
 }
 
 /** The first event of a connection is told at once, all others are held. */

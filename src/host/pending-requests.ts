@@ -44,6 +44,11 @@ export class FeedPending implements PendingState {
     this.feed.answered(this.request, reply, this.ticketed.acceptedMicros);
   }
 
+  /** The answer is promised, and comes later. */
+  reading(queries: readonly number[]): void {
+    this.feed.reading(this.request, queries);
+  }
+
   reject(refusal: Refusal): void {
     this.feed.refused(this.request, refusal.body);
   }

@@ -353,6 +353,12 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   #settle({ ticket, reply }: TurnResult, turn: TurnReport): void {
+    if (reply.kind === 'reading') {
+      const reading = this.#pending.find(ticket);
+      assert(reading?.kind === 'feed', 'rows are promised to connections');
+      reading.reading(reply.queries);
+      return;
+    }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
     this.#note(reply);

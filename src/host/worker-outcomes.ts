@@ -32,6 +32,7 @@ const replyKinds = [
   'notRemoved',
   'rows',
   'noRows',
+  'reading',
   'program',
   'updated',
   'refused',
@@ -122,6 +123,11 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       return;
     case 'oneOff':
       encodeOneOff(encoding, reply.outcome);
+      return;
+    case 'reading':
+      begin(writer, 'reading');
+      writer.u32(reply.queries.length);
+      for (const query of reply.queries) writer.f64(query);
       return;
     case 'program':
       begin(writer, 'program');
@@ -293,6 +299,8 @@ function decodeReply(decoding: Decoding): DatabaseReply {
     }
     case 'noRows':
       return { kind: 'oneOff', outcome: { kind: 'failed', ...decodeFault(reader) } };
+    case 'reading':
+      return { kind, queries: Array.from({ length: reader.u32() }, () => reader.f64()) };
     case 'program': {
       const programKind = reader.bool() ? 'wasm' : 'js';
       return { kind, program: { kind: programKind, bytes: take(decoding.blobs) } };

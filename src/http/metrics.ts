@@ -79,6 +79,16 @@ const figures: readonly Figure[] = [
     read: ({ live }) => live.reruns,
   },
   {
+    name: 'reducerdb_paused_reads',
+    help: 'First rows and long statements that are read in slices at this moment',
+    read: ({ live }) => live.pausedReads,
+  },
+  {
+    name: 'reducerdb_held_bytes',
+    help: 'Memory kept for them, of rows that were deleted meanwhile',
+    read: ({ live }) => live.heldBytes,
+  },
+  {
     name: 'reducerdb_row_bytes',
     help: 'Memory that rows take',
     read: ({ rowBytes }) => rowBytes,

@@ -1,7 +1,6 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { bindParameters } from '../sql/check/bind.ts';
-import { overBudget } from '../sql/failure.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { requireAllWithinRowLimit, rowLimitOf } from '../sql/row-limit.ts';
 import type { QueryBudget } from '../sql/run/budget.ts';
@@ -10,13 +9,17 @@ import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveQuery } from './live-queries.ts';
 import { noValues, type PreparedQuery, prepareFull } from './prepared-query.ts';
-import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
+import { type RowSet, rowCountOf } from './row-set.ts';
+import { RowSetPieces, tooLarge } from './row-set-pieces.ts';
+import { type RowsPart, RowsRead } from './rows-read.ts';
 
 /** What reads of one request share. */
 export interface RowsRequest {
   readonly tables: SqlTables;
   readonly identity: bigint;
   readonly budget: QueryBudget;
+  /** For what cannot be read in slices, where `budget` has them. */
+  readonly wholeBudget?: QueryBudget;
   /** For `now()`, where it may be asked for. */
   readonly nowMicros?: bigint;
 }
@@ -33,9 +36,9 @@ export class RowsReader {
     this.#request = request;
   }
 
-  /** For what reads by itself. */
+  /** For what reads by itself, in one go. */
   get whole(): WholeRead {
-    return this.#request;
+    return { ...this.#request, budget: this.#request.wholeBudget ?? this.#request.budget };
   }
 
   /** The rows of a live query that keeps them. Throws `SqlFailure`. */
@@ -76,22 +79,34 @@ export class RowsReader {
    * A set for each fragment, without those that read an empty table; one for a query of the full
    * dialect. Throws `SqlFailure`.
    */
-  rowsOf(query: PreparedQuery): RowSet[] {
+  rowsOf(query: PreparedQuery): readonly RowSet[] {
+    const read = this.begin(query);
+    try {
+      while (read.run() === 'paused');
+      return read.rows();
+    } finally {
+      read.dispose();
+    }
+  }
+
+  /** The same in slices. */
+  begin(query: PreparedQuery): RowsRead {
     const { tables } = this.#request;
-    const sets: RowSet[] = [];
     const isOfFragments = query.dialect === 'subscription';
-    this.#plansOf(query).forEach((plan, at) => {
-      const read = present(query.reads[at], 'the read of a plan');
-      const { body } = read.query;
+    const plans = this.#plansOf(query).filter((_, at) => {
+      const { body } = present(query.reads[at], 'the read of a plan').query;
       const isEmpty =
         isOfFragments &&
         body.kind === 'block' &&
         body.relations.some(
           ({ source }) => source.kind === 'table' && tables.table(source.table.id).rowCount === 0,
         );
-      if (!isEmpty) sets.push(this.#run(query, plan));
+      return !isEmpty;
     });
-    return sets;
+    const parts = plans.map((plan) => this.#partOf(query, plan));
+    return new RowsRead(parts, this.#request.budget, (pieces) => {
+      this.#count(pieces.rowCount, pieces.byteCount);
+    });
   }
 
   #plansOf(query: PreparedQuery): readonly ReadPlan[] {
@@ -102,16 +117,13 @@ export class RowsReader {
     return made;
   }
 
-  #run({ schema, shape }: PreparedQuery, plan: ReadPlan): RowSet {
+  #partOf({ schema }: PreparedQuery, plan: ReadPlan): RowsPart {
     const { tables, identity, budget, nowMicros = 0n } = this.#request;
     const { types } = schema;
     const parameters = bindParameters(plan.parameters, noValues, identity, types);
     const request = { tables, parameters, budget, nowMicros };
-    const execution = new ReadExecution(compileRead(plan, types), request);
-    while (execution.run() === 'paused');
-    const { rows, rowCount } = execution.result();
-    this.#count(rowCount, rows.length);
-    return rowSetOf(rows, rowCount, shape);
+    const pieces = new RowSetPieces();
+    return { execution: new ReadExecution(compileRead(plan, types), request, pieces), pieces };
   }
 
   #count(rowCount: number, byteCount: number): void {
@@ -121,10 +133,4 @@ export class RowsReader {
     if (this.#rowCount > sqlResultRowsMax) throw tooLarge(`${sqlResultRowsMax} rows`);
     if (this.#byteCount > sqlResultBytesMax) throw tooLarge(`${sqlResultBytesMax} bytes`);
   }
-}
-
-function tooLarge(bound: string): Error {
-  return overBudget(
-    `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,
-  );
 }

@@ -89,7 +89,8 @@ function fixedRowBytes(shape: RowShape): number | undefined {
   return start === undefined || size === undefined ? undefined : announced(start + size);
 }
 
-function announced(rowBytes: number): number | undefined {
+/** The size of every row, if it can be announced. */
+export function announced(rowBytes: number): number | undefined {
   return rowBytes > 0 && rowBytes <= fixedRowBytesMax ? rowBytes : undefined;
 }
 

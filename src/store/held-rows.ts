@@ -235,4 +235,7 @@ function boundaryOf(page: number): number {
 }
 
 assert(boundaryOf(1) > noRow, 'no ref is below the boundary 0');
-assert(limits.longReadsMax < slotHeldCount, 'every long read may have a moment of its own');
+assert(
+  limits.longReadsMax + limits.pausedSetsMax < slotHeldCount,
+  'every read that pauses may have a moment of its own',
+);

@@ -1,5 +1,7 @@
+import type { PausedRows } from '../../src/database/live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from '../../src/database/live/subscribe.ts';
-import type { LiveCommit } from '../../src/database/turn.ts';
+import type { SubscribeOutcome } from '../../src/database/outcome.ts';
+import type { DatabaseReply, LiveCommit } from '../../src/database/turn.ts';
 import type { QueryRows } from '../../src/live/live-update.ts';
 import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
@@ -14,6 +16,7 @@ import { rowTypeOf } from './live-lab.ts';
 /** Connections to a database without the actor around it. */
 export class CoreClients {
   readonly database: CoreUnderTest;
+  readonly #handedOut: QueryRows[] = [];
   #lastId = 0xc0n;
 
   constructor(database: CoreUnderTest) {
@@ -23,13 +26,27 @@ export class CoreClients {
   connect(identity = ownerIdentity, dialect: QueryDialect = 'subscription'): CoreClient {
     const id = ++this.#lastId;
     this.database.core.connections.set(id, { identity, jwtPayload: '' });
-    return new CoreClient(this.database, identity, { id, dialect });
+    return new CoreClient(this.database, identity, { id, dialect, handedOut: this.#handedOut });
   }
 
-  /** What was committed for live queries since the last call. */
+  /**
+   * Ends the turn: returns what was committed for live queries since the last call. The memory of
+   * rows that were handed out is somebody else's now.
+   */
   take(): readonly LiveCommit[] {
-    return this.database.core.live.takeCommits();
+    const commits = this.database.core.live.takeCommits();
+    for (const { fragments } of this.#handedOut.splice(0)) {
+      for (const { data } of fragments) data.fill(0xff);
+    }
+    return commits;
   }
+}
+
+interface ClientParts {
+  readonly id: bigint;
+  readonly dialect: QueryDialect;
+  /** Rows go here that were handed out in this turn. */
+  readonly handedOut: QueryRows[];
 }
 
 export class CoreClient {
@@ -39,12 +56,10 @@ export class CoreClient {
   readonly #dialect: QueryDialect;
   /** What the next commits brought, by query number. */
   readonly numbers: number[] = [];
+  readonly #handedOut: QueryRows[];
 
-  constructor(
-    database: CoreUnderTest,
-    identity: bigint,
-    { id, dialect }: { readonly id: bigint; readonly dialect: QueryDialect },
-  ) {
+  constructor(database: CoreUnderTest, identity: bigint, { id, dialect, handedOut }: ClientParts) {
+    this.#handedOut = handedOut;
     this.#database = database;
     this.#caller = {
       identity,
@@ -68,7 +83,8 @@ export class CoreClient {
   unsubscribe(setId: number, withRows = false): string[][] | string | undefined {
     const { connectionId } = this;
     const request = { connectionId, setId, withRows };
-    const outcome = unsubscribe(this.#database.core, request, this.#now);
+    const begun = unsubscribe(this.#database.core, request, this.#now);
+    const outcome = begun.kind === 'paused' ? outcomeOf('unsubscribed', readOn(begun)) : begun;
     if (outcome.kind === 'refused') return outcome.error;
     return outcome.queries?.map((rows) => this.#texts(rows));
   }
@@ -76,7 +92,8 @@ export class CoreClient {
   once(sql: string): string[] | string {
     const { connectionId } = this;
     const request = { caller: this.#caller, connectionId, sql, dialect: this.#dialect };
-    const outcome = answerOnce(this.#database.core, request, this.#now);
+    const begun = answerOnce(this.#database.core, request, this.#now);
+    const outcome = begun.kind === 'paused' ? outcomeOf('oneOff', readOn(begun)) : begun;
     if (outcome.kind === 'failed') return outcome.error;
     return textsOf(this.#database, outcome.table, outcome.rows);
   }
@@ -91,19 +108,95 @@ export class CoreClient {
     return this.#database.clock.nowMicros();
   }
 
+  /** Subscribes, and lets others write before all rows are there. */
+  begin(setId: number, ...queries: string[]): BegunSet {
+    const begun = this.#begin(setId, queries, true);
+    if (begun.kind === 'paused') this.numbers.splice(0, this.numbers.length, ...begun.queries);
+    else this.#note(begun);
+    return new BegunSet(begun, (outcome) => this.#applied(outcome));
+  }
+
   #subscribe(setId: number, queries: readonly string[], knowsEvents: boolean): string[][] | string {
+    const begun = this.#begin(setId, queries, knowsEvents);
+    return this.#applied(begun.kind === 'paused' ? outcomeOf('subscribed', readOn(begun)) : begun);
+  }
+
+  #begin(setId: number, queries: readonly string[], knowsEvents: boolean) {
     const { connectionId } = this;
     const dialect = this.#dialect;
     const request = { caller: this.#caller, connectionId, setId, queries, knowsEvents, dialect };
-    const outcome = subscribe(this.#database.core, request, this.#now);
+    return subscribe(this.#database.core, request, this.#now);
+  }
+
+  #applied(outcome: SubscribeOutcome): string[][] | string {
     if (outcome.kind === 'refused') return outcome.error;
-    this.numbers.splice(0, this.numbers.length, ...outcome.queries.map(({ query }) => query));
+    this.#note(outcome);
     return outcome.queries.map((rows) => this.#texts(rows));
   }
 
-  #texts({ table, fragments }: QueryRows): string[] {
+  #note(outcome: SubscribeOutcome): void {
+    if (outcome.kind === 'refused') return;
+    this.numbers.splice(0, this.numbers.length, ...outcome.queries.map(({ query }) => query));
+  }
+
+  #texts(rows: QueryRows): string[] {
+    this.#handedOut.push(rows);
+    const { table, fragments } = rows;
     return fragments.flatMap((rows) => textsOf(this.#database, table, rows));
   }
+}
+
+/** A set whose rows may still be being read. */
+export class BegunSet {
+  #begun: SubscribeOutcome | PausedRows;
+  readonly #textsOf: (outcome: SubscribeOutcome) => string[][] | string;
+  pauses = 0;
+
+  constructor(
+    begun: SubscribeOutcome | PausedRows,
+    textsOf: (outcome: SubscribeOutcome) => string[][] | string,
+  ) {
+    this.#begun = begun;
+    this.#textsOf = textsOf;
+  }
+
+  /** Reads one more slice; true when all rows are there. */
+  read(): boolean {
+    if (this.#begun.kind !== 'paused') return true;
+    this.pauses += 1;
+    const reply = this.#begun.resume();
+    if (reply !== undefined) this.#begun = outcomeOf('subscribed', reply);
+    return reply !== undefined;
+  }
+
+  /** The rows, or why not. */
+  rows(): string[][] | string {
+    if (this.#begun.kind === 'paused') throw new Error('the rows are not all there');
+    return this.#textsOf(this.#begun);
+  }
+
+  /** Gives up reading. */
+  cancel(): void {
+    if (this.#begun.kind === 'paused') this.#begun.cancel('The connection is not open.');
+  }
+}
+
+/** Reads all that is left. */
+function readOn(rows: PausedRows): DatabaseReply {
+  for (;;) {
+    const reply = rows.resume();
+    if (reply !== undefined) return reply;
+  }
+}
+
+type Replied<Kind> = Extract<DatabaseReply, { kind: Kind }>;
+
+function outcomeOf<Kind extends 'subscribed' | 'unsubscribed' | 'oneOff'>(
+  kind: Kind,
+  reply: DatabaseReply,
+): Replied<Kind>['outcome'] {
+  if (reply.kind !== kind) throw new Error(`answered by ${reply.kind}`);
+  return (reply as { readonly outcome: unknown }).outcome as Replied<Kind>['outcome'];
 }
 
 /** What a commit says of one query, as `+`, `-` and `!` with the rows. */

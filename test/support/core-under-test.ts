@@ -5,6 +5,7 @@ import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
 import { examineProgram, type ProgramSource } from '../../src/database/program.ts';
 import { migrationToken } from '../../src/database/program-hash.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
+import { slicesOfLimits } from '../../src/database/read-execution.ts';
 import { runCall } from '../../src/database/run-call.ts';
 import { runQuery } from '../../src/database/run-query.ts';
 import { applyUpdate } from '../../src/database/update-program.ts';
@@ -42,7 +43,7 @@ export class CoreUnderTest {
     this.told = parts.told;
   }
 
-  static async of(program: ProgramSource): Promise<CoreUnderTest> {
+  static async of(program: ProgramSource, slices = slicesOfLimits): Promise<CoreUnderTest> {
     const lines: ModuleLogLine[] = [];
     const told: string[] = [];
     const clock = new TestClock();
@@ -71,6 +72,7 @@ export class CoreUnderTest {
       progress,
       owner: { handOver() {}, durable() {}, stopped() {} },
       nextTurn: () => Promise.resolve(),
+      slices,
     };
     const core = await createCore(options, program, clock.nowMicros());
     return new CoreUnderTest(core, { lines, clock, told });

@@ -5,7 +5,12 @@ import { createCore } from '../../src/database/open-database.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
 import type { UpdatePermission } from '../../src/database/program.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
-import type { ReadExecution, ReadTimes, StartRead } from '../../src/database/read-execution.ts';
+import type {
+  ReadExecution,
+  ReadTimes,
+  Slices,
+  StartRead,
+} from '../../src/database/read-execution.ts';
 import {
   type DatabaseReply,
   type DatabaseRequest,
@@ -64,7 +69,7 @@ export class ItemDatabase {
 
   /** `rowCount`: items that are there from the start, with ids from 0. */
   static async open(rowCount: number, options: ItemOptions = {}): Promise<ItemDatabase> {
-    const { startRead, clock = new MachineClock(), progress = noProgress } = options;
+    const { startRead, slices, clock = new MachineClock(), progress = noProgress } = options;
     let items: ItemDatabase | undefined;
     const surroundings = {
       identity: 2n,
@@ -74,6 +79,7 @@ export class ItemDatabase {
       entropy: { fill: (bytes: Uint8Array) => void bytes.fill(7) },
       statementMillisMax: 10_000,
       ...(startRead === undefined ? {} : { startRead }),
+      ...(slices === undefined ? {} : { slices }),
       report: (line: ModuleLogLine) => void items?.lines.push(line),
       warn: () => undefined,
       loader: (_: unknown, { store }: { store: Store }) =>
@@ -107,6 +113,7 @@ export class ItemDatabase {
     this.turns.push(offset);
     this.entries.push(...inOrder(turn));
     for (const { ticket, reply } of results) {
+      if (reply.kind === 'reading') continue;
       present(this.#waiting.get(ticket), 'a request that waits')(reply);
       this.#waiting.delete(ticket);
     }
@@ -168,6 +175,7 @@ export interface ItemOptions {
   readonly startRead?: StartRead;
   readonly clock?: Clock;
   readonly progress?: Progress;
+  readonly slices?: Slices;
 }
 
 /** Rows of a result over `item`, as `id text`, sorted. */

@@ -1,16 +1,14 @@
-import { limits } from '../../limits.ts';
 import { executingText, LiveQueries, type LiveQuery } from '../../live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../live/live-update.ts';
-import type { RowSet } from '../../live/row-set.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
-import type { CommitOffset } from '../../store/commit-offset.ts';
 import type { Clock } from '../clock.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { LiveCommit } from '../turn.ts';
 import { CallerTables } from '../views/caller-tables.ts';
 import { failureText } from '../views/view-failure.ts';
 import type { LostInstance, ViewChange } from '../views/view-instance.ts';
+import { FirstReads } from './first-reads.ts';
 import { type QuerySet, QuerySets } from './query-sets.ts';
 
 /** What a commit did, as those tell it who made it. */
@@ -32,10 +30,8 @@ export interface Committed {
 export class LiveFeed {
   readonly queries: LiveQueries;
   readonly sets = new QuerySets();
+  readonly firstReads = new FirstReads();
   #commits: LiveCommit[] = [];
-  /** First rows read in this turn, by key of the query: many subscribe at once after a restart. */
-  readonly #rows = new Map<string, RowsOfCommit>();
-  #sharedBytes = 0;
   #ticket = 0;
   #resultsBefore = 0;
 
@@ -80,23 +76,9 @@ export class LiveFeed {
     this.#dropAll(core, this.sets.takeWith(numbers), timestampMicros);
   }
 
-  /** The rows of a query now; `read` is asked when nobody has read them since the last commit. */
-  rowsOf(key: string, offset: CommitOffset, read: () => readonly RowSet[]): readonly RowSet[] {
-    const known = this.#rows.get(key);
-    if (known?.offset === offset) {
-      this.#sharedBytes += known.rows.reduce((sum, { data }) => sum + data.length, 0);
-      // Beyond, the time of reading is what ends the turn.
-      if (this.#sharedBytes <= limits.sharedRowsBytesMax) return known.rows;
-    }
-    const rows = read();
-    this.#rows.set(key, { offset, rows });
-    return rows;
-  }
-
   /** The commits since the last call; the turn is over. */
   takeCommits(): readonly LiveCommit[] {
-    this.#rows.clear();
-    this.#sharedBytes = 0;
+    this.firstReads.endTurn();
     const commits = this.#commits;
     if (commits.length > 0) this.#commits = [];
     return commits;
@@ -130,11 +112,6 @@ export class LiveFeed {
       }),
     );
   }
-}
-
-interface RowsOfCommit {
-  readonly offset: CommitOffset;
-  readonly rows: readonly RowSet[];
 }
 
 /** The tables that statements of a caller read, as they are now. */

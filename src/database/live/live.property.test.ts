@@ -1,10 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CoreClient, CoreClients, changesIn } from '../../../test/live/core-clients.ts';
+import {
+  type BegunSet,
+  type CoreClient,
+  CoreClients,
+  changesIn,
+} from '../../../test/live/core-clients.ts';
 import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { Random } from '../../testing/random.ts';
 import type { ProgramSource } from '../program.ts';
+import type { LiveCommit } from '../turn.ts';
 
 const folder = fileURLToPath(new URL('../../../test/fixtures/modules/views', import.meta.url));
 let program: ProgramSource;
@@ -49,10 +55,14 @@ interface KeptSet {
   readonly id: number;
   readonly texts: readonly string[];
   readonly numbers: readonly number[];
-  readonly rows: string[][];
+  rows: string[][];
+  /** Its rows are still being read; what was committed meanwhile waits for them. */
+  reading: { readonly begun: BegunSet; readonly commits: LiveCommit[] } | undefined;
 }
 
 class Run {
+  /** How often reads of first rows have paused. */
+  pauses = 0;
   readonly #random: Random;
   readonly #database: CoreUnderTest;
   readonly #clients: CoreClients;
@@ -71,9 +81,13 @@ class Run {
       if (random.chance(0.08) && this.#sets.length < 12) this.#subscribe();
       else if (random.chance(0.05)) this.#leave();
       else this.#write();
+      for (const set of this.#sets) if (random.chance(0.5)) this.#read(set);
       this.#take();
     }
+    for (const set of this.#sets) while (set.reading !== undefined) this.#read(set);
+    this.#take();
     for (const set of this.#sets) this.#requireExact(set);
+    expect(this.#database.core.store.heldBytes).toBe(0);
   }
 
   #subscribe(): void {
@@ -83,16 +97,32 @@ class Run {
     const id = ++this.#lastSet;
     const all = isFull ? [...queries, ...fullQueries] : queries;
     const texts = all.filter(() => this.#random.chance(0.3));
-    const rows = client.subscribe(id, ...texts);
+    const begun = client.begin(id, ...texts);
+    const reading = { begun, commits: [] };
+    const numbers = [...client.numbers];
+    this.#sets.push({ client, identity, id, texts, numbers, rows: [], reading });
+  }
+
+  /** Reads one more slice of a set, or none. */
+  #read(set: KeptSet): void {
+    if (set.reading === undefined || !set.reading.begun.read()) return;
+    const { begun, commits } = set.reading;
+    const rows = begun.rows();
     if (typeof rows === 'string') throw new Error(rows);
-    this.#sets.push({ client, identity, id, texts, numbers: [...client.numbers], rows });
+    this.pauses += begun.pauses;
+    set.rows = rows;
+    set.reading = undefined;
+    for (const commit of commits) this.#apply(set, commit);
   }
 
   #leave(): void {
     const [set] = this.#sets.splice(this.#random.below(this.#sets.length + 1), 1);
     if (set === undefined) return;
-    if (this.#random.chance(0.5)) set.client.disconnect();
-    else expect(set.client.unsubscribe(set.id, true)).toEqual(set.rows.map((rows) => rows.sort()));
+    if (this.#random.chance(0.5) || set.reading !== undefined) {
+      set.reading?.begun.cancel();
+      set.client.disconnect();
+    } else
+      expect(set.client.unsubscribe(set.id, true)).toEqual(set.rows.map((rows) => rows.sort()));
   }
 
   #write(): void {
@@ -111,11 +141,16 @@ class Run {
   #take(): void {
     for (const commit of this.#clients.take()) {
       expect(commit.failures).toEqual([]);
-      for (const { numbers, rows } of this.#sets) {
-        for (const [at, number] of numbers.entries()) {
-          apply(rows[at], changesIn(this.#database, commit, number));
-        }
+      for (const set of this.#sets) {
+        if (set.reading === undefined) this.#apply(set, commit);
+        else set.reading.commits.push(commit);
       }
+    }
+  }
+
+  #apply({ numbers, rows }: KeptSet, commit: LiveCommit): void {
+    for (const [at, number] of numbers.entries()) {
+      apply(rows[at], changesIn(this.#database, commit, number));
     }
   }
 
@@ -146,6 +181,13 @@ describe('[subscriptions 6, 11] what clients of tables and views have counted to
     it(`is their queries asked afresh (seed ${seed})`, async () => {
       const run = new Run(seed, await CoreUnderTest.of(program));
       run.steps(300);
+    });
+
+    it(`is it too when first rows are read a few at a time (seed ${seed})`, async () => {
+      const slices = { millis: 0, rowsPerCheck: seed };
+      const run = new Run(seed, await CoreUnderTest.of(program, slices));
+      run.steps(300);
+      expect(run.pauses).toBeGreaterThan(10);
     });
   }
 });

@@ -3,7 +3,7 @@ import { executingText, type LiveQuery, prepareIn } from '../../live/live-querie
 import type { QueryRows } from '../../live/live-update.ts';
 import type { PreparedQuery } from '../../live/prepared-query.ts';
 import { RowsReader } from '../../live/read-rows.ts';
-import { joinedRows } from '../../live/row-set.ts';
+import { joinedRows, type RowSet } from '../../live/row-set.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
@@ -19,23 +19,23 @@ import { budgetOf } from '../read-execution.ts';
 import { failureText } from '../views/view-failure.ts';
 import { connectionIdText, identityText } from './client-text.ts';
 import { tablesFor } from './live-feed.ts';
+import type { PausedRows } from './paused-rows.ts';
+import type { QuerySet } from './query-sets.ts';
+import { type Refused, readAll, type Timed, timed } from './read-all.ts';
+import { type QueryToRead, SetRows } from './set-rows.ts';
 import { expandAll, isOfAll } from './whole-database.ts';
 
 /**
  * Accepts a query set or refuses it as a whole: all queries are checked before anything else
  * happens, their views are evaluated and held, and their rows are those of one commit, from which
- * on changes come as updates.
+ * on changes come as updates. When there are many rows, the rest of them is read in later turns.
  */
 export function subscribe(
   core: DatabaseCore,
   request: SubscribeRequest,
   nowMicros: bigint,
-): SubscribeOutcome {
-  return timed(core, () => {
-    const set = new NewSet(core, request, nowMicros);
-    const queries = set.accept();
-    return { kind: 'applied', offset: core.store.offset, queries } as const;
-  });
+): SubscribeOutcome | PausedRows {
+  return timed(core, (millis) => new NewSet(core, request, nowMicros).accept(millis));
 }
 
 /** Removes a query set; its rows, if they are asked for, are those of this moment. */
@@ -43,16 +43,30 @@ export function unsubscribe(
   core: DatabaseCore,
   { connectionId, setId, withRows }: UnsubscribeRequest,
   nowMicros: bigint,
-): UnsubscribeOutcome {
-  const { live } = core;
-  return timed(core, () => {
+): UnsubscribeOutcome | PausedRows {
+  const { live, store } = core;
+  return timed<Removed>(core, (millis) => {
     const set = live.sets.get(connectionId, setId);
     if (set === undefined) throw notFound(core, connectionId, setId);
     live.sets.remove(connectionId, setId);
+    const removed = { kind: 'removed', offset: store.offset } as const;
     try {
-      const { identity } = set;
-      const queries = withRows ? rowsAgain(core, set.queries, identity, nowMicros) : undefined;
-      return { kind: 'removed', offset: core.store.offset, queries } as const;
+      if (!withRows) return { ...removed, queries: undefined };
+      const reader = readerFor(core, set.identity, nowMicros);
+      const kept = set.queries.map((query) => reader.keptRows(query));
+      const reads = set.queries
+        .filter((_, at) => kept[at] === undefined)
+        .map((query) => toRead(query.key, preparedAgain(core, query), reader));
+      const rows = new SetRows(core, reads);
+      return readAll<Removed>(
+        core,
+        { rows, millis },
+        {
+          connectionId,
+          done: (sets) => ({ ...removed, queries: rowsOfQueries({ set, kept }, sets) }),
+          replyOf: (outcome) => ({ kind: 'unsubscribed', outcome }),
+        },
+      );
     } finally {
       live.drop(core, set, nowMicros);
     }
@@ -64,19 +78,28 @@ export function answerOnce(
   core: DatabaseCore,
   { caller, connectionId, sql, dialect = 'subscription' }: OneOffRequest,
   nowMicros: bigint,
-): OneOffOutcome {
-  const outcome = timed(core, () => {
+): OneOffOutcome | PausedRows {
+  const outcome = timed<Found>(core, (millis) => {
     requireOpen(core, connectionId);
     const { schema } = core.live.queries;
     const query = prepareIn(dialect, { sql: sql.trim(), rights: caller.rights, schema }, false);
     prepareViews(core, query.views, caller.identity, nowMicros);
     const reader = readerFor(core, caller.identity, nowMicros);
     reader.requireWithinLimit([query]);
-    const rows = joinedRows(reader.rowsOf(query), query.shape);
     const { name: table, id: tableId } = query.table;
-    return { kind: 'rows', offset: core.store.offset, table, tableId, rows } as const;
+    const found = { kind: 'rows', offset: core.store.offset, table, tableId } as const;
+    const rows = new SetRows(core, [toRead(undefined, query, reader)]);
+    return readAll<Found>(
+      core,
+      { rows, millis },
+      {
+        connectionId,
+        done: ([sets = []]) => ({ ...found, rows: joinedRows(sets, query.shape) }),
+        replyOf: (one) => ({ kind: 'oneOff', outcome: failedOf(one) }),
+      },
+    );
   });
-  return outcome.kind === 'refused' ? { ...outcome, kind: 'failed' } : outcome;
+  return outcome.kind === 'paused' ? outcome : failedOf(outcome);
 }
 
 class NewSet {
@@ -92,7 +115,7 @@ class NewSet {
     this.#identity = request.caller.identity;
   }
 
-  accept(): QueryRows[] {
+  accept(millis: () => number): Applied | PausedRows {
     const { connectionId } = this.#request;
     requireOpen(this.#core, connectionId);
     this.#requireNewId();
@@ -103,8 +126,7 @@ class NewSet {
         this.#hold(query);
         held.push(query);
       }
-      const reader = readerFor(this.#core, this.#identity, this.#nowMicros);
-      return this.#register(prepared, this.#read(prepared, reader), reader);
+      return this.#read(prepared, millis);
     } catch (error) {
       const { views } = this.#core;
       for (const query of held) views.release(query.views, this.#identity, this.#nowMicros);
@@ -166,39 +188,78 @@ class NewSet {
     throw overBudget(manyViewsText);
   }
 
-  /** Those of queries whose rows are kept are taken when they are watched. */
-  #read(prepared: readonly PreparedQuery[], reader: RowsReader): QueryRows['fragments'][] {
-    const { queries } = this.#core.live;
-    const fresh = prepared.filter((query) => queries.find(query, this.#identity) === undefined);
-    reader.requireWithinLimit(fresh);
-    const { live, store } = this.#core;
-    return prepared.map((query) => {
-      if (query.isKept) return [];
-      const key = queries.keyOf(query, this.#identity);
-      return live.rowsOf(key, store.offset, () => reader.rowsOf(query));
-    });
+  #read(prepared: readonly PreparedQuery[], millis: () => number): Applied | PausedRows {
+    const core = this.#core;
+    const identity = this.#identity;
+    const { queries } = core.live;
+    const { offset } = core.store;
+    const reader = readerFor(core, identity, this.#nowMicros);
+    reader.requireWithinLimit(prepared.filter((query) => !queries.find(query, identity)));
+    const reads = prepared.filter(({ isKept }) => !isKept);
+    const rows = new SetRows(
+      core,
+      reads.map((query) => toRead(queries.keyOf(query, identity), query, reader)),
+    );
+    let watched: Watched | undefined;
+    const register = (): Watched => {
+      watched ??= this.#register(prepared, reader);
+      return watched;
+    };
+    return readAll<Applied>(
+      core,
+      { rows, millis },
+      {
+        connectionId: this.#request.connectionId,
+        begun: () => register().set.queries.map(({ number }) => number),
+        done: (sets) => ({ kind: 'applied', offset, queries: rowsOfQueries(register(), sets) }),
+        failed: () => this.#giveUp(register().set),
+        replyOf: (outcome) => ({ kind: 'subscribed', outcome }),
+      },
+    );
   }
 
-  #register(
-    prepared: readonly PreparedQuery[],
-    rows: readonly QueryRows['fragments'][],
-    reader: RowsReader,
-  ): QueryRows[] {
+  #register(prepared: readonly PreparedQuery[], reader: RowsReader): Watched {
     const { connectionId, setId } = this.#request;
     const { live } = this.#core;
+    const identity = this.#identity;
     const queries: LiveQuery[] = [];
     try {
       for (const query of prepared) {
-        queries.push(live.queries.add(query, this.#identity, reader.whole));
+        queries.push(live.queries.add(query, identity, reader.whole));
       }
-      const fragments = queries.map((query, at) => reader.keptRows(query) ?? rows[at] ?? []);
-      live.sets.add(setId, { connectionId, identity: this.#identity, queries });
-      return queries.map((query, at) => rowsOfQuery(query, fragments[at] ?? []));
+      const kept = queries.map((query) => reader.keptRows(query));
+      const set = { connectionId, identity, queries };
+      live.sets.add(setId, set);
+      return { set, kept };
     } catch (error) {
       for (const query of queries) live.queries.release(query);
       throw error;
     }
   }
+
+  /** Its rows cannot be read to the end. It may have gone before. */
+  #giveUp(set: QuerySet): void {
+    const { connectionId, setId } = this.#request;
+    const { live } = this.#core;
+    if (live.sets.get(connectionId, setId) !== set) return;
+    live.sets.remove(connectionId, setId);
+    live.drop(this.#core, set, this.#nowMicros);
+  }
+}
+
+/** A set, and the rows of those of its queries that keep them, as they were at its moment. */
+interface Watched {
+  readonly set: QuerySet;
+  readonly kept: readonly (readonly RowSet[] | undefined)[];
+}
+
+type Applied = Omit<Extract<SubscribeOutcome, { kind: 'applied' }>, 'micros'>;
+type Removed = Omit<Extract<UnsubscribeOutcome, { kind: 'removed' }>, 'micros'>;
+type Found = Omit<Extract<OneOffOutcome, { kind: 'rows' }>, 'micros'>;
+
+/** `key`: others who read the same at this commit share it. */
+function toRead(key: string | undefined, query: PreparedQuery, reader: RowsReader): QueryToRead {
+  return { key, begin: () => reader.begin(query) };
 }
 
 const manyViewsText =
@@ -211,36 +272,34 @@ const eventsRefused =
   'Subscribing to event tables requires WebSocket v2. ' +
   'Please upgrade your client SDK and regenerate your module bindings.';
 
-function rowsOfQuery(
-  { number, table: { id, name, isEvent } }: LiveQuery,
-  fragments: QueryRows['fragments'],
-): QueryRows {
-  return { query: number, table: name, tableId: id, isEvent, fragments };
-}
-
-function rowsAgain(
-  core: DatabaseCore,
-  queries: readonly LiveQuery[],
-  identity: bigint,
-  nowMicros: bigint,
-): QueryRows[] {
-  const reader = readerFor(core, identity, nowMicros);
-  return queries.map((query) => {
-    try {
-      const prepared = core.live.queries.preparedAgain(query);
-      return rowsOfQuery(query, reader.keptRows(query) ?? reader.rowsOf(prepared));
-    } catch (error) {
-      if (!(error instanceof SqlFailure)) throw error;
-      throw invalid(executingText(error.message, query.sql));
-    }
+/** `rows`: of those queries that keep none. */
+function rowsOfQueries({ set, kept }: Watched, rows: readonly (readonly RowSet[])[]): QueryRows[] {
+  let next = 0;
+  return set.queries.map(({ number: query, table }, at) => {
+    const { name, id: tableId, isEvent } = table;
+    const fragments = kept[at] ?? rows[next++] ?? [];
+    return { query, table: name, tableId, isEvent, fragments };
   });
 }
 
+/** Throws `SqlFailure` when a query cannot be asked any more. */
+function preparedAgain(core: DatabaseCore, query: LiveQuery): PreparedQuery {
+  try {
+    return core.live.queries.preparedAgain(query);
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    throw invalid(executingText(error.message, query.sql));
+  }
+}
+
 function readerFor(core: DatabaseCore, identity: bigint, nowMicros: bigint): RowsReader {
-  const { clock, statementMillisMax: millisMax } = core;
-  const budget = budgetOf({ now: () => clock.monotonicMillis(), millisMax });
+  const { clock, statementMillisMax: millisMax, slices } = core;
+  const { millis: sliceMillis, rowsPerCheck } = slices;
+  const now = (): number => clock.monotonicMillis();
+  const budget = budgetOf({ now, millisMax, sliceMillis, rowsPerCheck });
+  const wholeBudget = budgetOf({ now, millisMax });
   const tables = tablesFor(core, identity, nowMicros);
-  return new RowsReader({ tables, identity, budget, nowMicros });
+  return new RowsReader({ tables, identity, budget, wholeBudget, nowMicros });
 }
 
 function prepareViews(
@@ -270,24 +329,6 @@ function clientText({ identity }: Pick<Caller, 'identity'>, connectionId: bigint
   return `(${identityText(identity)}, ${connectionIdText(connectionId)})`;
 }
 
-interface Refused {
-  readonly kind: 'refused';
-  readonly error: string;
-  readonly micros: number;
-}
-
-/** What is wrong with the request is its outcome. */
-function timed<Done extends object>(
-  { clock }: DatabaseCore,
-  run: () => Done,
-): (Done & { readonly micros: number }) | Refused {
-  const startedAt = clock.monotonicMillis();
-  const micros = (): number => Math.round((clock.monotonicMillis() - startedAt) * 1000);
-  try {
-    const done = run();
-    return { ...done, micros: micros() };
-  } catch (error) {
-    if (!(error instanceof SqlFailure)) throw error;
-    return { kind: 'refused', error: error.message, micros: micros() };
-  }
+function failedOf(outcome: (Found & Timed) | Refused): OneOffOutcome {
+  return outcome.kind === 'refused' ? { ...outcome, kind: 'failed' } : outcome;
 }

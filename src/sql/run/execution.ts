@@ -11,7 +11,7 @@ import { type Maker, PlanCompiler } from './compile-plan.ts';
 import { ExecutionState } from './execution-state.ts';
 import type { Measurements } from './measure.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
-import { ResultRows } from './result-rows.ts';
+import { type ResultCollector, ResultRows } from './result-rows.ts';
 import type { Stage } from './stages.ts';
 
 export interface ReadResult {
@@ -97,13 +97,19 @@ export class ReadExecution {
   readonly #compiled: CompiledRead;
   readonly #state: ExecutionState;
   readonly #rows: Rows;
-  readonly #result = new ResultRows();
+  readonly #result: ResultCollector;
   #pins: TablePin[] = [];
   #stage = 0;
   #isOpen = false;
   #isDone = false;
 
-  constructor(compiled: CompiledRead, request: ExecutionRequest) {
+  /** `result` takes the rows, when they are not to be asked for by `result()`. */
+  constructor(
+    compiled: CompiledRead,
+    request: ExecutionRequest,
+    result: ResultCollector = new ResultRows(),
+  ) {
+    this.#result = result;
     this.#compiled = compiled;
     this.#state = stateOf(compiled.plan, request, true);
     this.#rows = compiled.make(this.#state);
@@ -114,7 +120,7 @@ export class ReadExecution {
     assert(!this.#isDone, 'an execution ends once');
     const step = this.#slice();
     if (step === paused) {
-      this.#pin();
+      this.pin();
       return 'paused';
     }
     this.#isDone = true;
@@ -168,7 +174,8 @@ export class ReadExecution {
     }
   }
 
-  #pin(): void {
+  /** Makes the rows those of this moment, whenever it runs. */
+  pin(): void {
     if (this.#pins.length > 0) return;
     this.#pins = this.#state.tables.map((table) => table.pin());
     this.#state.pins = this.#pins;

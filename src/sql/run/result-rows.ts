@@ -10,8 +10,17 @@ let spare: Uint8Array | undefined;
 const firstBytes = 256;
 const spareBytesMax = 64 * 1_024;
 
+/** Where the rows of a read go. */
+export interface ResultCollector extends RowSink {
+  readonly rowCount: number;
+  /** What was appended since the last call is one row. Throws `SqlFailure` at the limits. */
+  endRow(): void;
+  /** All rows, one after another, in a buffer of exactly their size. */
+  finish(): Uint8Array;
+}
+
 /** Collects encoded result rows, one after another, up to the limits of one result. */
-export class ResultRows implements RowSink {
+export class ResultRows implements ResultCollector {
   #bytes: Uint8Array;
   #length = 0;
   #rowCount = 0;
@@ -38,7 +47,6 @@ export class ResultRows implements RowSink {
     this.#length += length;
   }
 
-  /** What was appended since the last call is one row. */
   endRow(): void {
     this.#rowCount++;
     if (this.#rowCount > limits.sqlResultRowsMax) {
@@ -49,7 +57,7 @@ export class ResultRows implements RowSink {
     }
   }
 
-  /** All rows, in a buffer of exactly their size: it may be handed to another thread. */
+  /** The buffer may be handed to another thread. */
   finish(): Uint8Array {
     if (this.#finished === undefined) {
       this.#finished = this.#bytes.slice(0, this.#length);

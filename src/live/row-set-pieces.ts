@@ -1,0 +1,127 @@
+import { limits } from '../limits.ts';
+import { overBudget } from '../sql/failure.ts';
+import type { ResultCollector } from '../sql/run/result-rows.ts';
+import { announced, emptyRowSet, type RowSet } from './row-set.ts';
+
+const firstBytes = 256;
+/** Small enough to be made, and to be copied, within a fraction of a slice. */
+const pieceBytesMax = 1_024 * 1_024;
+
+/**
+ * Collects encoded rows for a row set that may be very large, so that nothing that it does at once
+ * takes long: rows are copied into pieces, and `join` puts the pieces together one by one.
+ */
+export class RowSetPieces implements ResultCollector {
+  /** Full ones, which are not joined yet. */
+  #pieces: Uint8Array[] = [];
+  #piece = new Uint8Array(firstBytes);
+  #length = 0;
+  /** Bytes before the present piece. */
+  #bytesBefore = 0;
+  #rowCount = 0;
+  #rowStart = 0;
+  /** Bytes of every row so far. */
+  #rowBytes = 0;
+  /** Where rows start, once their sizes differ. */
+  #starts: Uint32Array | undefined;
+  #joined: Uint8Array | undefined;
+  #joinedBytes = 0;
+
+  get rowCount(): number {
+    return this.#rowCount;
+  }
+
+  get byteCount(): number {
+    return this.#bytesBefore + this.#length;
+  }
+
+  append(bytes: Uint8Array, from: number, to: number): void {
+    const length = to - from;
+    if (this.#length + length > this.#piece.length) this.#makeRoom(length);
+    const into = this.#piece;
+    let at = this.#length;
+    if (length < 64) {
+      for (let index = from; index < to; index++) into[at++] = bytes[index] as number;
+    } else into.set(bytes.subarray(from, to), at);
+    this.#length += length;
+  }
+
+  endRow(): void {
+    const row = this.#rowCount;
+    const start = this.#rowStart;
+    const end = this.#bytesBefore + this.#length;
+    if (row === 0) this.#rowBytes = end;
+    else if (this.#starts === undefined && end - start !== this.#rowBytes) this.#beginStarts();
+    if (this.#starts !== undefined) this.#addStart(start);
+    this.#rowStart = end;
+    this.#rowCount = row + 1;
+    const { sqlResultRowsMax, sqlResultBytesMax } = limits;
+    if (row === sqlResultRowsMax) throw tooLarge(`${sqlResultRowsMax} rows`);
+    if (end > sqlResultBytesMax) throw tooLarge(`${sqlResultBytesMax} bytes`);
+  }
+
+  /** Puts one more piece where it belongs; true when that was the last. */
+  join(): boolean {
+    this.#joined ??= new Uint8Array(this.byteCount);
+    const full = this.#pieces.shift();
+    const piece = full ?? this.#piece.subarray(0, this.#length);
+    this.#joined.set(piece, this.#joinedBytes);
+    this.#joinedBytes += piece.length;
+    return full === undefined;
+  }
+
+  finish(): Uint8Array {
+    while (this.#joined === undefined || this.#joinedBytes < this.byteCount) this.join();
+    return this.#joined;
+  }
+
+  rowSet(): RowSet {
+    if (this.#rowCount === 0) return emptyRowSet;
+    const data = this.finish();
+    const rowBytes = this.#starts === undefined ? announced(this.#rowBytes) : undefined;
+    if (rowBytes !== undefined) return { kind: 'fixedSize', rowBytes, data };
+    const starts = this.#starts ?? this.#beginStarts();
+    return { kind: 'offsets', starts: starts.subarray(0, this.#rowCount), data };
+  }
+
+  /** A new piece; what there is of the present row stays in the old one. */
+  #makeRoom(length: number): void {
+    const { byteLength } = this.#piece;
+    if (byteLength < pieceBytesMax) {
+      const grown = new Uint8Array(Math.max(2 * byteLength, this.#length + length));
+      grown.set(this.#piece.subarray(0, this.#length));
+      this.#piece = grown;
+      return;
+    }
+    this.#pieces.push(this.#piece.subarray(0, this.#length));
+    this.#bytesBefore += this.#length;
+    this.#piece = new Uint8Array(Math.max(pieceBytesMax, length));
+    this.#length = 0;
+  }
+
+  /** Up to now all rows had one size. */
+  #beginStarts(): Uint32Array {
+    const starts = new Uint32Array(Math.max(64, 2 * this.#rowCount));
+    for (let row = 0; row < this.#rowCount; row++) starts[row] = row * this.#rowBytes;
+    this.#starts = starts;
+    return starts;
+  }
+
+  #addStart(start: number): void {
+    let starts = this.#starts;
+    if (starts === undefined) return;
+    if (this.#rowCount === starts.length) {
+      starts = new Uint32Array(2 * starts.length);
+      starts.set(this.#starts ?? []);
+      this.#starts = starts;
+    }
+    starts[this.#rowCount] = start;
+  }
+}
+
+/** Results that are larger than all queries of a request may have together. */
+export function tooLarge(bound: string): Error {
+  return overBudget(
+    `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,
+  );
+}
