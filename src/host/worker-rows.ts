@@ -33,6 +33,8 @@ export class RowsEncoder {
   /** Rows that go beside the buffer, by their bytes; several queries may have the same. */
   readonly #beside = new Map<Uint8Array, number>();
   readonly #moved = new Set<ArrayBufferLike>();
+  /** One view for each list of starts, so that those too are known again. */
+  readonly #starts = new Map<Uint32Array, Uint8Array>();
 
   constructor(writer: BinaryWriter, blobs: Uint8Array[]) {
     this.#writer = writer;
@@ -81,11 +83,18 @@ export class RowsEncoder {
     if (rows.kind === 'fixedSize') {
       writer.u32(rows.rowBytes);
     } else {
-      const { buffer, byteOffset, byteLength } = rows.starts;
       writer.u32(0);
-      this.#data(new Uint8Array(buffer, byteOffset, byteLength));
+      this.#data(this.#bytesOf(rows.starts));
     }
     this.#data(rows.data);
+  }
+
+  #bytesOf(starts: Uint32Array): Uint8Array {
+    const known = this.#starts.get(starts);
+    if (known !== undefined) return known;
+    const bytes = new Uint8Array(starts.buffer, starts.byteOffset, starts.byteLength);
+    this.#starts.set(starts, bytes);
+    return bytes;
   }
 
   #update({ query, table, tableId, changes }: LiveUpdate): void {

@@ -17,6 +17,7 @@ import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
 import { v1Dialect } from './v1.ts';
 import { V2 } from './v2.ts';
+import { forgetApplied } from './v2-rows.ts';
 
 export interface WebSocketDoorOptions {
   readonly host: Host;
@@ -211,6 +212,7 @@ export class WebSocketDoor {
       this.#toFlush = new Set();
       for (const one of connections) one.flush();
       forgetJoined();
+      forgetApplied();
     });
   }
 }

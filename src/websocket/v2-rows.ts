@@ -1,5 +1,5 @@
 import type { EncodedRows } from '../protocol/message-parts.ts';
-import { type RowList, rowListParts } from '../protocol/row-list.ts';
+import { type RowList, rowCountOf, rowListParts } from '../protocol/row-list.ts';
 import {
   encodeServerMessage,
   type OutgoingMessage,
@@ -15,15 +15,58 @@ export type PlainMessage = ServerMessage<RowList, TableUpdateRows | EncodedRows>
 /** From this size on, the rows of a message are sent from where they are. */
 const largeBytesMin = 262_144;
 
+/** From this size on, rows of several messages are known to be the same by where they are. */
+const sharedBytesMin = 4_096;
+
 /**
- * The message, whose rows are not copied when there are many. In all messages with rows the tables
- * are the last thing, each its name and its rows, so that the places of the rows follow from the
- * sizes of what is around them.
+ * The message. Those who subscribe alike at once, as all clients do after a restart, are told the
+ * same: it is encoded once, and so it is framed and compressed once. `forgetApplied` ends that.
  */
 export function encodedMessage(message: PlainMessage): Outgoing {
+  if (message.kind !== 'subscribeApplied') return encoded(message);
+  if (lastApplied !== undefined && isSame(lastApplied.message, message))
+    return lastApplied.outgoing;
+  const outgoing = encoded(message);
+  if (bytesOfRows(message) >= sharedBytesMin) lastApplied = { message, outgoing };
+  return outgoing;
+}
+
+/** Lets go of the rows, when nobody else will be told of them. */
+export function forgetApplied(): void {
+  lastApplied = undefined;
+}
+
+type Applied = Extract<PlainMessage, { kind: 'subscribeApplied' }>;
+let lastApplied: { readonly message: Applied; readonly outgoing: Outgoing } | undefined;
+
+function isSame(one: Applied, other: Applied): boolean {
+  return (
+    one.requestId === other.requestId &&
+    one.querySetId === other.querySetId &&
+    one.tables.length === other.tables.length &&
+    one.tables.every(({ table, rows }, at) => {
+      const of = other.tables[at];
+      return of?.table === table && (of.rows.data === rows.data || areEmpty(of.rows, rows));
+    })
+  );
+}
+
+function areEmpty(one: RowList, other: RowList): boolean {
+  return rowCountOf(one) === 0 && rowCountOf(other) === 0;
+}
+
+function bytesOfRows(message: PlainMessage): number {
+  return tablesOf(message).reduce((sum, { rows }) => sum + rows.data.length, 0);
+}
+
+/**
+ * The rows are not copied when there are many. In all messages with rows the tables are the last
+ * thing, each its name and its rows, so that the places of the rows follow from the sizes of what is
+ * around them.
+ */
+function encoded(message: PlainMessage): Outgoing {
+  if (bytesOfRows(message) < largeBytesMin) return new Outgoing(encodeServerMessage(message));
   const tables = tablesOf(message);
-  const byteCount = tables.reduce((sum, { rows }) => sum + rows.data.length, 0);
-  if (byteCount < largeBytesMin) return new Outgoing(encodeServerMessage(message));
   const heads = tables.map(({ table }): TableRows<EncodedRows> => ({ table, rows: noRows }));
   const lengths = tables.map(({ table }) => 4 + Buffer.byteLength(table));
   const bytes = encodeServerMessage(withTables(message, heads));
