@@ -60,6 +60,12 @@ interface Write {
 /** By name of the table and key: a row as it was at some moment. */
 type RowsThen = Map<string, Map<RowKey, Row | undefined>>;
 
+/** What is known of a query under a schema. */
+interface Understood {
+  readonly schema: ClientSchema;
+  readonly query: OneTableQuery | undefined;
+}
+
 /** Stands for a number that no other pending call has, until it is written to a column. */
 class TempId {
   readonly number: number;
@@ -85,7 +91,7 @@ class TempId {
 export class Optimistic {
   readonly #host: OptimisticHost;
   readonly #parse: typeof parseOneTable;
-  readonly #queries = new WeakMap<QuerySet, { readonly query: OneTableQuery | undefined }>();
+  readonly #queries = new WeakMap<QuerySet, Understood>();
   #layers: Layer[] = [];
   #writes: Write[] = [];
   /** What lay below the writes. */
@@ -173,13 +179,15 @@ export class Optimistic {
 
   #queryOf(set: QuerySet): OneTableQuery | undefined {
     const { schema, link } = this.#host;
+    if (schema === undefined) return undefined;
     let known = this.#queries.get(set);
-    if (known === undefined && schema !== undefined) {
+    if (known?.schema !== schema) {
       const [text = '', ...others] = set.queries(schema);
-      known = { query: others.length > 0 ? undefined : this.#parse(text, schema, link.identity) };
+      const query = others.length > 0 ? undefined : this.#parse(text, schema, link.identity);
+      known = { schema, query };
       this.#queries.set(set, known);
     }
-    return known?.query;
+    return known.query;
   }
 
   #rowAt(table: string, key: RowKey): Row | undefined {
