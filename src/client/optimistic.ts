@@ -207,8 +207,8 @@ export class Optimistic {
     } catch (error) {
       for (const write of this.#writes.splice(from).reverse()) write.undo();
       layer.tempRows = [];
-      // Later on the rows may have become such that the call is going to fail: that shows soon.
-      if (!layer.hasRun) platform.report(error);
+      // Where the call itself is going to fail, or later on does, its answer says so.
+      if (!layer.hasRun && !(error instanceof KeyTaken)) platform.report(error);
     }
     layer.hasRun = true;
     this.#running = undefined;
@@ -298,7 +298,7 @@ export class Optimistic {
     const there = rows.entries.get(key);
     if (there !== undefined) {
       if (primaryKey === undefined) return there.row;
-      throw new Error(`${accessor} has a row with this key`);
+      throw new KeyTaken(`${accessor} has a row with this key`);
     }
     const entry = rows.add(key, row);
     this.#wrote(name, key, undefined, () => rows.remove(entry));
@@ -345,6 +345,9 @@ export class Optimistic {
     this.#writes.push({ table, key, undo });
   }
 }
+
+/** The server would refuse such a row, too. */
+class KeyTaken extends Error {}
 
 /** The first word about a row counts. */
 function note(rows: RowsThen, table: string, key: RowKey, row: Row | undefined): void {
