@@ -203,6 +203,21 @@ describe('[limits] what live queries may cost', () => {
     expect(live.failures[0]?.error).toMatch(/^Your live queries take more than/);
   });
 
+  it('refuses while it reads what would be too much to keep', () => {
+    const live = new LiveLab([score], {}, { bytesMax: 1_000_000, identityBytesMax: 50_000 });
+    put(live, ...scores(0, 1_000));
+    for (const sql of [
+      'SELECT * FROM score ORDER BY points OFFSET 1',
+      'SELECT * FROM score ORDER BY team LIMIT 900',
+      'SELECT points, count(*) AS n FROM score GROUP BY points',
+      'SELECT id FROM score UNION SELECT team FROM score',
+    ]) {
+      expect(() => live.watch(sql, stranger, 'full'), sql).toThrow(/^Your live queries take more/);
+    }
+    live.watch('SELECT * FROM score ORDER BY points LIMIT 10', stranger, 'full');
+    expect(live.live.count).toBe(1);
+  });
+
   it('is a share of all time for reading again', () => {
     const live = lab(...scores(0, 10));
     const slow = 'SELECT count(*) AS n FROM (SELECT DISTINCT team FROM score) AS t';

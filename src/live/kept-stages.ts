@@ -25,6 +25,9 @@ export interface WholeRead {
   readonly budget: QueryBudget;
 }
 
+/** Told how much is kept so far; throws `SqlFailure` when that is too much. */
+export type Keep = (bytes: number) => void;
+
 /** Reads again what was read before: counted and bounded. Throws `SqlFailure`. */
 export type Reread = <Result>(read: (whole: WholeRead) => Result) => Result;
 
@@ -56,20 +59,18 @@ export class KeptStages {
   }
 
   /** Takes in the base as it is; once. */
-  open(whole: WholeRead): void {
+  open(whole: WholeRead, keep: Keep): void {
     const groups = this.#groups;
     if (groups === undefined) {
-      this.#fillWindow(whole);
+      this.#fillWindow(whole, keep);
     } else {
-      let known = 0;
       this.#feedOf(whole)((bytes, start) => {
         groups.add(bytes, start);
-        if (groups.bytes > known) whole.budget.take(groups.bytes - known);
-        known = Math.max(known, groups.bytes);
+        keep(groups.bytes);
         return true;
       });
       groups.takeChanges();
-      this.#window?.fill(groups.feed, false);
+      this.#window?.fill(groups.feed, { isOrdered: false, keep });
     }
     this.#window?.takeChanges();
   }
@@ -87,8 +88,8 @@ export class KeptStages {
     if (window === undefined) return changes;
     window.apply(changes);
     if (window.isShort) {
-      if (groups === undefined) reread((whole) => this.#fillWindow(whole));
-      else window.fill(groups.feed, false);
+      if (groups === undefined) reread((whole) => this.#fillWindow(whole, keepAll));
+      else window.fill(groups.feed, { isOrdered: false, keep: keepAll });
     }
     return window.takeChanges();
   }
@@ -109,10 +110,11 @@ export class KeptStages {
   }
 
   /** In the order of an index, if there is one, not all rows need be looked at. */
-  #fillWindow(whole: WholeRead): void {
+  #fillWindow(whole: WholeRead, keep: Keep): void {
     const ordered = this.#plan(whole, this.#order());
     const isOrdered = ordered.rows.kind === 'project';
-    this.#window?.fill(this.#feedOf(whole, isOrdered ? ordered : undefined), isOrdered);
+    const feed = this.#feedOf(whole, isOrdered ? ordered : undefined);
+    this.#window?.fill(feed, { isOrdered, keep });
   }
 
   #feedOf(whole: WholeRead, plan: ReadPlan = this.#plan(whole, [])): RowFeed {
@@ -147,6 +149,9 @@ export class KeptStages {
     });
   }
 }
+
+/** A window is filled again with about as much as it had. */
+const keepAll: Keep = () => undefined;
 
 /** `undefined`: the value cannot be looked for. */
 function equalityOf(key: TypedExpression, value: QueryValue): TypedExpression | undefined {
