@@ -12,9 +12,9 @@ const orderBy = /\border\s+by\s+(.+?)(?:\s+limit\s+(\d+))?\s*;?\s*$/is;
 const term = /^(?:\w+\.|"\w+"\.)*"?(\w+)"?(?:\s+(asc|desc))?$/i;
 
 /**
- * The order that a text asks for, of rows of `table`; `undefined` if it asks for none, or by something
- * else than columns of the result, or for a window that begins further down. The server says which
- * rows there are, not where they stand.
+ * The order that a text asks for, of rows of `table`; `undefined` if it asks for none, or by
+ * something else than columns of the result, or for a window that begins further down. The server
+ * says which rows there are, not where they stand.
  */
 export function resultOrderOf(sql: string, table: ClientTable): ResultOrder | undefined {
   const { columns, typespace } = table.parts;

@@ -92,6 +92,19 @@ describe('[subscriptions 4] groups', () => {
     expect(rowsOf(watched)).toEqual(['[{"tag":1,"value":[]}]']);
   });
 
+  it('are read again alone, each by its keys', () => {
+    const live = lab(...scores(0, 30), ...scores(30, 60).map(([id, , n]) => [id, 2, n] as const));
+    const sql = 'SELECT team, min(points) AS least FROM score GROUP BY team';
+    const watched = live.watch(sql, owner, 'full');
+    for (let id = 0; id < 25; id++) drop(live, [id, 1, id]);
+    expect(rowsOf(watched)).toEqual(['[1,{"tag":0,"value":25}]', '[2,{"tag":0,"value":30}]']);
+    const { reruns } = live.live.counters;
+    expect(reruns).toBeGreaterThan(0);
+    for (let id = 30; id < 58; id++) drop(live, [id, 2, id]);
+    expect(rowsOf(watched)).toEqual(['[1,{"tag":0,"value":25}]', '[2,{"tag":0,"value":58}]']);
+    expect(live.live.counters.reruns).toBeGreaterThan(reruns);
+  });
+
   it('fail alone where a result does not fit, with its text', () => {
     const live = lab();
     const sql = 'SELECT sum(n * 2) AS s FROM big';
@@ -188,6 +201,21 @@ describe('[limits] what live queries may cost', () => {
     put(live, ...scores(100, 400));
     expect(live.failures.map(({ query: number }) => number)).toEqual([query.number]);
     expect(live.failures[0]?.error).toMatch(/^Your live queries take more than/);
+  });
+
+  it('refuses while it reads what would be too much to keep', () => {
+    const live = new LiveLab([score], {}, { bytesMax: 1_000_000, identityBytesMax: 50_000 });
+    put(live, ...scores(0, 1_000));
+    for (const sql of [
+      'SELECT * FROM score ORDER BY points OFFSET 1',
+      'SELECT * FROM score ORDER BY team LIMIT 900',
+      'SELECT points, count(*) AS n FROM score GROUP BY points',
+      'SELECT id FROM score UNION SELECT team FROM score',
+    ]) {
+      expect(() => live.watch(sql, stranger, 'full'), sql).toThrow(/^Your live queries take more/);
+    }
+    live.watch('SELECT * FROM score ORDER BY points LIMIT 10', stranger, 'full');
+    expect(live.live.count).toBe(1);
   });
 
   it('is a share of all time for reading again', () => {

@@ -1,7 +1,7 @@
 import { filterChanges } from './evaluate-filter.ts';
 import { joinChanges } from './evaluate-join.ts';
 import type { LiveFragment } from './fragment.ts';
-import type { KeptStages, WholeRead } from './kept-stages.ts';
+import type { Keep, KeptStages, WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
 import { changesOf, type RowChanges } from './live-update.ts';
 import type { RowSet } from './row-set.ts';
@@ -25,8 +25,8 @@ export class IncrementalOperator implements LiveOperator {
     return this.fragments.reduce((sum, { bytes }) => sum + bytes, this.#stages?.bytes ?? 0);
   }
 
-  open(whole: WholeRead): void {
-    this.#stages?.open(whole);
+  open(whole: WholeRead, keep: Keep): void {
+    this.#stages?.open(whole, keep);
   }
 
   changes(

@@ -1,7 +1,7 @@
 import type { TableSpec } from '../schema/catalog.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { LiveFragment, LiveFrame } from './fragment.ts';
-import type { Reread, WholeRead } from './kept-stages.ts';
+import type { Keep, Reread, WholeRead } from './kept-stages.ts';
 import type { RowChanges } from './live-update.ts';
 import type { RowSet } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
@@ -28,7 +28,7 @@ export interface LiveOperator {
   /** Memory, about, at this moment. */
   readonly bytes: number;
   /** Takes in the rows as they are, before the first commit. Throws `SqlFailure`. */
-  open(whole: WholeRead): void;
+  open(whole: WholeRead, keep: Keep): void;
   /** One for each fragment of the answer that changed. Throws `SqlFailure`, and is useless then. */
   changes(
     hits: ReadonlyMap<LiveFragment, FragmentHits>,

@@ -7,7 +7,7 @@ import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import { frameOf, type LiveFragment } from './fragment.ts';
-import type { Reread, WholeRead } from './kept-stages.ts';
+import type { Keep, Reread, WholeRead } from './kept-stages.ts';
 import type { LiveOperator, Scan } from './live-operator.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
@@ -183,7 +183,7 @@ export class LiveQueries {
       useCount: 1,
       bytes: 0,
     };
-    operator.open(whole);
+    operator.open(whole, (bytes) => this.#memory.requireRoom(made, bytes));
     this.#charge(made);
     this.#byKey.set(key, made);
     this.#watch(made);
@@ -300,7 +300,8 @@ export class LiveQueries {
     this.#renew(query, before);
     const { operator } = query;
     if (before === undefined) return operator.changes(this.#collect(changes), around);
-    reread((whole) => operator.open(whole));
+    const keep: Keep = (bytes) => this.#memory.requireRoom(query, bytes);
+    reread((whole) => operator.open(whole, keep));
     const after = present(operator.rows(), 'the rows of a query that keeps them');
     const change = rowDifference(before, after);
     return change === undefined ? [] : [change];

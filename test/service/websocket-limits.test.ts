@@ -82,6 +82,17 @@ describe('the bounds of a connection', () => {
     await guest.client.close();
   });
 
+  it('[websocket 11] ends a flood of version 1 with 1013, before it is let in, too', async () => {
+    const client = SocketClient.begin(running.service.url, 'tavern', {
+      protocols: ['v1.json.spacetimedb'],
+    });
+    await new Promise((resolve) => client.socket.once('open', resolve));
+    for (let at = 0; at < 2_000; at += 1) {
+      client.send(JSON.stringify({ OneOffQuery: { message_id: '01', query_string: 'SELECT' } }));
+    }
+    expect(await client.ended).toEqual({ code: 1013, reason: 'too many requests' });
+  });
+
   it('reads no further ahead than the bytes allow, and loses nothing', async () => {
     const guest = await arrive();
     const name = 'x'.repeat(40_000);

@@ -195,7 +195,9 @@ describe('the WebSocket door in version 1, binary', () => {
     expect([error.requestId, error.queryId]).toEqual([1, 4]);
     expect(error.error).toContain('Subscribing to event tables requires WebSocket v2.');
     send(one, { kind: 'subscribeSingle', requestId: 2, queryId: 5, query: 'SELECT * FROM *' });
-    expect(await expectV1(one, 'subscriptionError')).toMatchObject({ requestId: 2, queryId: 5 });
+    const star = await expectV1(one, 'subscriptionError');
+    expect(star).toMatchObject({ requestId: 2, queryId: 5 });
+    expect(star.error).toMatch(/, executing: `SELECT \* FROM \*`$/);
     send(one, { kind: 'unsubscribe', requestId: 3, queryId: 77 });
     const missing = await expectV1(one, 'subscriptionError');
     expect(missing.requestId).toBe(3);
