@@ -124,7 +124,7 @@ export const limits = {
   readSliceMillisMax: 5,
   /** Reads of one database that have paused and go on between the turns; each keeps its tables. */
   longReadsMax: 8,
-  /** Query sets of one database whose first rows are read in slices at once; more hold up a turn. */
+  /** Query sets of one database whose first rows are read in slices at once; others are not. */
   pausedSetsMax: 8,
   /** Memory that is kept for paused reads because rows that they see were deleted meanwhile. */
   sqlHeldBytesMax: 256 * mebibyte,

@@ -175,8 +175,8 @@ export function writeRowList(writer: BinaryWriter, list: RowList): void {
 }
 
 /**
- * The same in pieces, for lists that are too large to be copied: what stands around `data`, which is
- * one of them as it is.
+ * The same in pieces, for lists that are too large to be copied: what stands around `data`, which
+ * is one of them as it is.
  */
 export function rowListParts(list: RowList): readonly Uint8Array[] {
   const head = encodedBy((writer) => {

@@ -61,8 +61,8 @@ function bytesOfRows(message: PlainMessage): number {
 
 /**
  * The rows are not copied when there are many. In all messages with rows the tables are the last
- * thing, each its name and its rows, so that the places of the rows follow from the sizes of what is
- * around them.
+ * thing, each its name and its rows, so that the places of the rows follow from the sizes of what
+ * is around them.
  */
 function encoded(message: PlainMessage): Outgoing {
   if (bytesOfRows(message) < largeBytesMin) return new Outgoing(encodeServerMessage(message));
