@@ -56,6 +56,7 @@ export class FirstReads {
     const known = key === undefined ? undefined : this.#byKey.get(key);
     if (known?.offset === offset && this.#isToShare(known.read)) {
       known.userCount += 1;
+      this.#all.add(known);
       return known;
     }
     const made = new SharedRead(key, offset, begin());

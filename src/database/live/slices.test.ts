@@ -121,6 +121,18 @@ describe('first rows in slices', () => {
     await items.database.close();
   });
 
+  it('are not lost to one set when they were handed out to another', async () => {
+    const database = await opened();
+    const { items } = database;
+    const seven = `${all} WHERE id = 7`;
+    const [first, second] = [subscribe(database, 1, seven), subscribe(database, 2, seven, all)];
+    // What was handed out is somebody else's now.
+    for (const bytes of bytesIn(await first)) bytes.fill(0xff);
+    const [of] = bytesIn(await second);
+    expect(new DataView(of?.buffer ?? new ArrayBuffer(4)).getUint32(0, true)).toBe(7);
+    await items.database.close();
+  });
+
   it('are read once for all who ask at one commit, and in one go when too many do', async () => {
     const database = await opened();
     const { items } = database;
