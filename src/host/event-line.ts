@@ -17,6 +17,7 @@ export class EventLine {
   #ready: LiveEvent[] = [];
   /** The first one is promised. */
   #behind: Place[] = [];
+  readonly #promised = new Set<LiveRequest>();
   #behindBytes = 0;
 
   /** True when more waits behind a promise than may wait for one client. */
@@ -35,16 +36,18 @@ export class EventLine {
   }
 
   promise(request: LiveRequest): void {
+    this.#promised.add(request);
     this.#behind.push({ kind: 'promised', request });
   }
 
   isPromised(request: LiveRequest): boolean {
-    return this.#placeOf(request) >= 0;
+    return this.#promised.has(request);
   }
 
   /** The answer that was promised. */
   keep(request: LiveRequest, event: LiveEvent): void {
     this.#behind[this.#placeOf(request)] = this.#told(event);
+    this.#promised.delete(request);
     const next = this.#behind.findIndex(({ kind }) => kind === 'promised');
     const ready = this.#behind.splice(0, next < 0 ? this.#behind.length : next);
     for (const place of ready) {
@@ -82,6 +85,7 @@ export class EventLine {
   clear(): void {
     this.#ready = [];
     this.#behind = [];
+    this.#promised.clear();
     this.#behindBytes = 0;
   }
 
