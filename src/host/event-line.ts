@@ -65,15 +65,16 @@ export class EventLine {
     const { setId } = request;
     const start = this.#placeOf(request) + 1;
     const behind = this.#behind.slice(start);
-    const end = behind.findIndex((place) => isEndOf(setId, place));
-    const told = behind.slice(0, end < 0 ? behind.length : end).flatMap((place) => {
+    const found = behind.findIndex((place) => isEndOf(setId, place));
+    const end = found < 0 ? behind.length : found;
+    const told = behind.slice(0, end).flatMap((place) => {
       if (place.kind === 'promised') return [place];
       this.#behindBytes -= place.byteCount;
       const event = withoutSet(place.event, setId);
       return event === undefined ? [] : [this.#told(event)];
     });
-    this.#behind.splice(start, end < 0 ? behind.length : end, ...told);
-    return end < 0;
+    this.#behind.splice(start, isFailure(behind[end]) ? end + 1 : end, ...told);
+    return found < 0;
   }
 
   take(): readonly LiveEvent[] {
@@ -107,6 +108,11 @@ function isEndOf(setId: number, place: Place): boolean {
   const of = place.kind === 'promised' ? place : place.event;
   if (of.kind === 'setFailed') return of.setId === setId;
   return 'request' in of && of.request.kind === 'unsubscribe' && of.request.setId === setId;
+}
+
+/** The set failed while it was read; its client is told of one error only. */
+function isFailure(place: Place | undefined): boolean {
+  return place?.kind === 'told' && place.event.kind === 'setFailed';
 }
 
 /** The event as it is without that set; `undefined` when nothing is left of it. */

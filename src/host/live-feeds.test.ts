@@ -232,6 +232,14 @@ describe('feeds', () => {
       expect(told).toHaveLength(2);
     });
 
+    it('[subscriptions 8] hear of one error when it also failed for a commit', () => {
+      const { lab, feed, told, answer } = reading();
+      lab.feeds.commit(commit([], [9]), undefined);
+      answer(refused);
+      expect(told).toMatchObject([{ kind: 'subscribed', outcome: refused }]);
+      expect(feed.setCount).toBe(1);
+    });
+
     it('[subscriptions 8] keep another set that took its id meanwhile', () => {
       const { lab, feed, told, answer } = reading();
       const leave = { kind: 'unsubscribe', requestId: 6, setId: 2, withRows: false } as const;
