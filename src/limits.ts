@@ -1,29 +1,26 @@
 import { assert } from './assert.ts';
+import * as shared from './shared-limits.ts';
 
 const kibibyte = 1024;
 const mebibyte = 1024 * kibibyte;
 
 /**
  * Every queue, buffer, body and recursion has its bound here, with its unit in its name.
- * Relations between limits are asserted below, when the process loads.
+ * Relations between limits are asserted below, when the process loads. Bounds that the client
+ * library needs too come from `shared-limits.ts`: this file would go into every page as a whole.
  */
 export const limits = {
+  ...shared,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
   /** One encoded argument list of a call. */
   argumentBytesMax: 32 * mebibyte,
+  /** One encoded value that a call returns or refuses with. */
+  callResultBytesMax: 4 * mebibyte,
   /** One row of a computed system table; pages have 26 bits for the length of a row. */
   systemRowBytesMax: 2 ** 26 - 1,
-  /** Nesting of a type, a value or a JSON text. */
-  nestingDepthMax: 128,
-  /** Elements without bytes (arrays of unit) in one encoded value: their count is all they cost. */
-  emptyElementCountMax: 65_536,
   /** Parts (primitives, products, sums, arrays) of one type with its references written out. */
   typePartsMax: 65_536,
-  /** Nodes of one type written out without refs, which can double with every ref. */
-  typeNodeCountMax: 65_536,
-  /** Variants of one sum: the tag is one byte. */
-  variantCountMax: 256,
   /** Columns of one table. */
   columnCountMax: 1024,
   /** Filters of row-level security of one module. */
@@ -94,8 +91,6 @@ export const limits = {
   sqlCachedTextLengthMax: 4_096,
   /** Wall-clock time of a part of an SQL statement that cannot pause: a subquery for one row. */
   sqlStallMillisMax: 250,
-  /** Values that one SQL statement may be given for its parameters. */
-  sqlParametersMax: 1_024,
   /** Characters of a text that a function of SQL makes. */
   sqlTextCharactersMax: 2 ** 20,
   /** Work on one row, counted in rows: what cannot be interrupted ends there. */
@@ -155,8 +150,6 @@ export const limits = {
   socketMessageBytesMax: 32 * mebibyte,
   /** Commas, colons and opening brackets in one message of a client that is JSON. */
   socketTextPartsMax: 65_536,
-  /** Queries of one subscription. */
-  querySetQueriesMax: 4_096,
   /** Query sets of one connection. */
   connectionSetsMax: 16_384,
   /** Characters of all queries of one subscription: they are checked before any is accepted. */
@@ -167,14 +160,6 @@ export const limits = {
   sharedRowsBytesMax: 16 * mebibyte,
   /** Memory of the different queries that one database watches at once, about. */
   liveQueryBytesMax: 160 * mebibyte,
-  /** Messages that one frame of the server holds, and bytes beyond which it takes no more. */
-  serverFrameMessagesMax: 4_096,
-  serverFrameBytesTarget: 512 * kibibyte,
-  /** The same for a frame of the client. */
-  clientFrameMessagesMax: 4_096,
-  clientFrameBytesTarget: 256 * kibibyte,
-  /** Calls and queries of one client that wait for an answer, sent or not. */
-  clientRequestsMax: 16_384,
   /** Messages of one client of a WebSocket that wait to be processed; more end its connection. */
   socketMessagesInMax: 16_384,
   /** Bytes of such messages beyond which nothing more is read from the client for a while. */

@@ -18,14 +18,15 @@ import type {
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
-import { keyOf, rootsOf, sqlOf } from './query-roots.ts';
-import type { QuerySet } from './query-set.ts';
+import { rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
-import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
-import { schemaLoader } from './schema-loader.ts';
+import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
+import { type KeyValue, schemaSource } from './schema-loader.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
-import { type LiveHandle, liveHandle } from './table-handle.ts';
-import { Watch, type WatchedRows } from './watch.ts';
+import type { SqlParameters } from './sql-parameters.ts';
+import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
+import type { WatchedQuery, WatchOptions } from './watch.ts';
+import { Watches } from './watches.ts';
 
 /**
  * How to connect. Only `uri` and `database` are required.
@@ -53,6 +54,8 @@ export interface ConnectOptions {
   readonly webSocket?: WebSocketClass;
   /** What the schema endpoint would answer. Without it, it is asked. */
   readonly schema?: RawSchema;
+  /** Keeps what the schema endpoint answers: tables have names before the network is there. */
+  readonly schemaCache?: KeyValue;
   /** False: a lost connection is not tried again. */
   readonly reconnect?: false | ReconnectOptions;
   /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
@@ -71,10 +74,25 @@ export interface ConnectOptions {
  * ```
  */
 export interface SubscriptionListener {
+  /** Values for the `:name`s of SQL texts. */
+  readonly params?: SqlParameters;
   /** Its rows are in the cache. */
   readonly onApplied?: () => void;
   /** The server refused it or gave it up. */
   readonly onError?: (error: Error) => void;
+}
+
+/**
+ * How long to wait for an answer, and the values of what the text leaves open.
+ *
+ * @example
+ * ```ts
+ * const options: QueryOptions = { params: { room: 'hall' }, timeoutMillis: 5_000 };
+ * ```
+ */
+export interface QueryOptions extends CallOptions {
+  /** Values for the `:name`s of a SQL text. */
+  readonly params?: SqlParameters;
 }
 
 /**
@@ -126,12 +144,12 @@ export interface Client<M> {
     listener?: SubscriptionListener,
   ): Subscription;
   /** Asks once. The rows do not go into the cache. */
-  query<R>(query: QueryInput<M, R>, options?: CallOptions): Promise<R[]>;
+  query<R>(query: QueryInput<M, R>, options?: QueryOptions): Promise<R[]>;
   /** The rows of a query as a store; equal queries share one subscription. */
-  watch<R = Row>(
+  watch<R = Row, Out = R>(
     query: QueryInput<M, R>,
-    options?: { keepMillis?: number },
-  ): Readable<WatchedRows<R>>;
+    options?: WatchOptions<R, Out>,
+  ): WatchedQuery<Out, R>;
   /** Ends the wait for the next attempt to connect. */
   retryNow(): void;
   /** For good. */
@@ -169,7 +187,7 @@ class ModuleClient implements Face {
   readonly #core: Core;
   readonly #platform: Platform;
   readonly #handles = new Map<string, LiveHandle>();
-  readonly #watches = new Map<string, { watch: Watch; set: QuerySet | undefined }>();
+  readonly #watches: Watches;
   readonly db: object;
   readonly reducers: object;
   readonly procedures: object;
@@ -177,6 +195,7 @@ class ModuleClient implements Face {
   constructor(options: ConnectOptions, on: Platform, openSocket: OpenSocket) {
     this.#platform = on;
     this.#core = new Core(coreOptions(options, on, openSocket), this);
+    this.#watches = new Watches(this.#core);
     this.db = lateTables({
       schema: () => this.#core.schema,
       live: (path) => this.#live(path),
@@ -214,19 +233,16 @@ class ModuleClient implements Face {
   }
 
   subscribe(queries: unknown, listener: SubscriptionListener = {}): Subscription {
-    return this.#subscribe(queries, listener).subscription;
-  }
-
-  #subscribe(queries: unknown, listener: SubscriptionListener) {
     let settle = { resolve: () => {}, reject: (_error: Error) => {} };
     const applied = new Promise<void>((resolve, reject) => {
       settle = { resolve, reject };
     });
     // Whoever does not wait for it has the callback, or nothing to say.
     applied.catch(() => {});
+    const given = withValues(queries, listener.params);
     const set = this.#core.subscribe(
       (schema) =>
-        (Array.isArray(queries) ? queries : [queries]).flatMap((each) => {
+        (Array.isArray(given) ? given : [given]).flatMap((each) => {
           return sqlOf(each, rootsOf(schema));
         }),
       {
@@ -242,7 +258,7 @@ class ModuleClient implements Face {
         closed: (error) => settle.reject(error),
       },
     );
-    const subscription: Subscription = {
+    return {
       get isActive() {
         return set.wasApplied && set.status !== 'ended';
       },
@@ -252,17 +268,17 @@ class ModuleClient implements Face {
       applied,
       unsubscribe: () => this.#core.unsubscribe(set),
     };
-    return { subscription, set };
   }
 
-  async query(query: unknown, options: CallOptions = {}): Promise<unknown[]> {
+  async query(query: unknown, options: QueryOptions = {}): Promise<unknown[]> {
+    const given = withValues(query, options.params);
     return this.#core.call<unknown[]>(
       {
         kind: 'query',
         name: typeof query === 'string' ? query : 'query',
         mayRepeat: true,
         message: (requestId, schema) => {
-          const [text = ''] = sqlOf(query, rootsOf(schema));
+          const [text = ''] = sqlOf(given, rootsOf(schema));
           return { kind: 'oneOffQuery', requestId, query: text };
         },
       },
@@ -270,28 +286,8 @@ class ModuleClient implements Face {
     );
   }
 
-  watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
-    const key = keyOf(query);
-    const known = this.#watches.get(key);
-    if (known !== undefined) return known.watch;
-    const entry: { watch: Watch; set: QuerySet | undefined } = {
-      set: undefined,
-      watch: new Watch({
-        subscribe: ({ applied, failed }) => {
-          const { set } = this.#subscribe(query, { onApplied: applied, onError: failed });
-          entry.set = set;
-          return {
-            rows: () => this.#core.contents?.rowsOf(set.id) ?? [],
-            leave: () => this.#core.unsubscribe(set),
-          };
-        },
-        after: (run) => this.#platform.after(keepMillis, run),
-        gone: () => this.#watches.delete(key),
-        report: this.#platform.report,
-      }),
-    };
-    this.#watches.set(key, entry);
-    return entry.watch;
+  watch<R, Out>(query: unknown, options?: WatchOptions<R, Out>): WatchedQuery<Out, R> {
+    return this.#watches.watch(query, options);
   }
 
   retryNow(): void {
@@ -304,23 +300,16 @@ class ModuleClient implements Face {
 
   described(): void {}
 
-  changed({ tables, sets }: Difference, event: Event): void {
-    const ctx = this.#context(event);
-    for (const { table, changes } of tables) {
-      const live = this.#handles.get(table.parts.accessor);
-      if (live === undefined) continue;
-      for (const change of changes) live.tell(change, ctx, this.#platform.report);
-    }
-    for (const { watch, set } of this.#watches.values()) {
-      if (set?.wasApplied === true && sets.has(set.id)) watch.refresh(false);
-    }
+  changed(difference: Difference, event: Event): void {
+    tellRows(difference, this.#handles, this.#context(event), this.#platform.report);
   }
 
-  welcomed(): void {}
-
-  lost(): void {
-    for (const { watch } of this.#watches.values()) watch.setStale(true);
+  /** What the first prediction needs is there when it comes. */
+  welcomed(): void {
+    this.#core.predictions.load().catch(this.#platform.report);
   }
+
+  lost(): void {}
 
   closed(): void {}
 
@@ -365,6 +354,8 @@ class ModuleClient implements Face {
         },
         info: () => found && { name: found.parts.name, args },
         result: (bytes) => found?.decode(bytes),
+        refusal: (bytes) => found?.refusal(bytes),
+        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
       },
       options,
     );
@@ -385,6 +376,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
   const { token, schema, reconnect, database } = options;
   const uri = new URL(options.uri);
   const given = schema === undefined ? undefined : schemaFromJson(schema);
+  const source = schemaSource(uri, database, on, options.schemaCache);
   return {
     target: {
       uri,
@@ -392,6 +384,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
       compression: options.compression ?? (on.canDecompress('gzip') ? 'gzip' : 'none'),
       lightMode: options.lightMode ?? false,
       confirmedReads: options.confirmedReads,
+      isFullDialect: true,
     },
     token: typeof token === 'function' ? token : () => token,
     saveToken: options.saveToken,
@@ -400,6 +393,8 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     platform: on,
     idleMillis: options.idleMillis ?? 25_000,
     queueMillis: options.queueMillis ?? 30_000,
-    loadSchema: given === undefined ? schemaLoader(uri, database, on) : () => given,
+    computedTable: computedTables(),
+    keptSchema: source.kept,
+    loadSchema: given === undefined ? source.load : () => given,
   };
 }

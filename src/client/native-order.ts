@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts';
+import { nestingDepthMax } from '../shared-limits.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { resolveType } from '../values/typespace.ts';
@@ -8,7 +8,7 @@ type Compare = (a: any, b: any) => number;
 /** The order of the database over values as programs hold them. */
 export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth = 0): Compare {
   // A type that contains itself is no key of an index; its order is of no use to anybody.
-  if (depth > limits.nestingDepthMax) return () => 0;
+  if (depth > nestingDepthMax) return () => 0;
   const inner = (part: AlgebraicType) => nativeOrderOf(part, typespace, depth + 1);
   const special = specialKindOf(type);
   switch (type.kind) {
@@ -71,17 +71,10 @@ export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth =
 function compareTexts(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let index = 0; index < shared; index += 1) {
-    const left = a.charCodeAt(index);
-    const right = b.charCodeAt(index);
-    if (left === right) continue;
-    // Halves of pairs stand for code points above all others.
-    return Number(isSurrogate(left)) - Number(isSurrogate(right)) || left - right;
+    const difference = (a.codePointAt(index) ?? 0) - (b.codePointAt(index) ?? 0);
+    if (difference !== 0) return difference;
   }
   return a.length - b.length;
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
 }
 
 /**

@@ -27,7 +27,7 @@ export class PreparedStatements {
    * `SqlFailure`.
    */
   get(request: SqlRequest, tables: CallerTables): PreparedStatement {
-    const key = `${request.caller.isOwner ? 'owner' : 'other'} ${request.sql}`;
+    const key = `${request.caller.rights.key} ${request.sql}`;
     const known = this.#cache.get(key);
     if (known !== undefined && hasAllValues(known, request)) {
       tables.prepareViews(known.typed.views);

@@ -1,5 +1,6 @@
 import { unreachable } from '../assert.ts';
 import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
+import { ownerRights, strangerRights } from '../database/rights.ts';
 import { limits } from '../limits.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
@@ -102,7 +103,11 @@ export class Host {
   /** The caller as that database sees it: owner or not. */
   callerFor(caller: HostCaller, database: DatabaseRecord): Caller {
     const { identity, payload: jwtPayload } = caller;
-    return { identity, isOwner: identity === database.owner, jwtPayload };
+    return {
+      identity,
+      rights: identity === database.owner ? ownerRights : strangerRights,
+      jwtPayload,
+    };
   }
 
   /** In the order of registration. */

@@ -3,12 +3,13 @@ import type { LiveCommit } from '../database/turn.ts';
 import { limits } from '../limits.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import { emptyRowSet } from '../live/row-set.ts';
+import { strangerRights } from '../sql/rights.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import type { LiveEnd, LiveEvent } from './live-connection.ts';
 import type { FeedRequest, LiveFeed } from './live-feed.ts';
 import { LiveFeeds } from './live-feeds.ts';
 
-const caller = { identity: 1n, isOwner: false, jwtPayload: '' };
+const caller = { identity: 1n, rights: strangerRights, jwtPayload: '' };
 
 /** Feeds whose database is the test. */
 class Lab {

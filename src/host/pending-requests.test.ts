@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { DatabaseRequest } from '../database/turn.ts';
+import { ownerRights } from '../sql/rights.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { PendingRequests } from './pending-requests.ts';
 import type { SeatEnd } from './seat.ts';
@@ -13,7 +14,7 @@ const update: DatabaseRequest = {
 const query: DatabaseRequest = {
   kind: 'query',
   query: {
-    caller: { identity: 1n, isOwner: true, jwtPayload: '' },
+    caller: { identity: 1n, rights: ownerRights, jwtPayload: '' },
     connection: { kind: 'open', id: 1n },
     sql: '',
     confirmed: false,

@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import { type Caller, Refusal } from '../database/outcome.ts';
+import { ownerRights } from '../database/rights.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -143,7 +144,7 @@ export class Registry {
   }
 }
 
-const registryCaller: Caller = { identity: registryIdentity, isOwner: true, jwtPayload: '' };
+const registryCaller: Caller = { identity: registryIdentity, rights: ownerRights, jwtPayload: '' };
 
 function numberOf(row: readonly Value[]): bigint {
   return row.at(-1) as bigint;

@@ -2,13 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { DatabaseReply, DatabaseRequest, LiveCommit } from '../database/turn.ts';
 import type { QueryRows } from '../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../live/row-set.ts';
+import { ownerRights, strangerRights } from '../sql/rights.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { buffersOf } from './worker-messages.ts';
 import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
 import { decodeRequests, encodeRequests } from './worker-requests.ts';
 
-const ada = { identity: 2n ** 255n + 3n, isOwner: true, jwtPayload: '{"sub":"ädä"}' };
-const bob = { identity: 5n, isOwner: false, jwtPayload: '' };
+const ada = { identity: 2n ** 255n + 3n, rights: ownerRights, jwtPayload: '{"sub":"ädä"}' };
+const bob = { identity: 5n, rights: strangerRights, jwtPayload: '' };
 const open = { kind: 'open', id: 2n ** 127n } as const;
 const temporary = { kind: 'temporary', id: 9n } as const;
 const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };

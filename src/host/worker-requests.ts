@@ -4,6 +4,7 @@ import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { Batch } from './worker-messages.ts';
+import { readRights, writeRights } from './worker-rights.ts';
 
 /**
  * A batch of requests on its way to a worker, one buffer:
@@ -13,7 +14,7 @@ import type { Batch } from './worker-messages.ts';
  *   ticket f64 · acceptedMicros i64 · kind u8 · the fields of the kind
  * caller:
  *   number u32 among the batch's callers; a new number is followed by
- *   identity u256 · isOwner bool · jwtPayload string
+ *   identity u256 · rights (`worker-rights.ts`) · jwtPayload string
  * ```
  */
 
@@ -135,7 +136,7 @@ class RequestEncoder {
     if (known !== undefined) return;
     this.#callers.set(caller, number);
     this.#writer.u256(caller.identity);
-    this.#writer.bool(caller.isOwner);
+    writeRights(this.#writer, caller.rights);
     this.#writer.string(caller.jwtPayload);
   }
 }
@@ -233,8 +234,8 @@ class RequestDecoder {
     const number = reader.u32();
     if (number === this.#callers.length) {
       const identity = reader.u256();
-      const isOwner = reader.bool();
-      this.#callers.push({ identity, isOwner, jwtPayload: reader.string() });
+      const rights = readRights(reader);
+      this.#callers.push({ identity, rights, jwtPayload: reader.string() });
     }
     const caller = this.#callers[number];
     assert(caller !== undefined, 'a request names a caller of its batch');

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Asker, LiveLab, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
+import { ownerRights, strangerRights } from '../sql/rights.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
 import { identityType } from '../values/special-types.ts';
@@ -54,7 +55,10 @@ class Run {
 
   #watch(): void {
     const identity = this.#random.pick(identities);
-    const asker: Asker = { identity, isOwner: this.#random.chance(0.5) };
+    const asker: Asker = {
+      identity,
+      rights: this.#random.chance(0.5) ? ownerRights : strangerRights,
+    };
     this.#watched.push(this.#lab.watch(this.#query(), asker));
   }
 

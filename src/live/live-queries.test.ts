@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Asker, LiveLab, owner } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
+import { strangerRights } from '../sql/rights.ts';
 import { identityType } from '../values/special-types.ts';
 import { LiveQueries } from './live-queries.ts';
 
@@ -123,7 +124,7 @@ describe('the worked examples', () => {
 });
 
 function asker(identity: bigint): Asker {
-  return { identity, isOwner: false };
+  return { identity, rights: strangerRights };
 }
 
 describe('a join', () => {
@@ -276,7 +277,7 @@ describe('the memory of queries', () => {
       now: () => 0,
       bytesMax: 10_000,
     });
-    const add = (sql: string) => small.add(small.prepare(sql, owner), 1n, []);
+    const add = (sql: string) => small.add(small.prepare(sql, owner.rights), 1n, []);
     const first = add(q1);
     const fill = (): void => {
       for (let n = 0; n < 100; n++) add(`SELECT * FROM t WHERE n = ${n}`);

@@ -1,8 +1,8 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import { type Rights, rightsOf, type StatementCaller } from '../sql/check/visibility.ts';
 import { overBudget, SqlFailure } from '../sql/failure.ts';
+import type { Rights } from '../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
@@ -118,8 +118,7 @@ export class LiveQueries {
   }
 
   /** Checks a query that is to be watched; `sql` is trimmed. Throws `SqlFailure`. */
-  prepare(sql: string, caller: StatementCaller): PreparedQuery {
-    const rights = rightsOf(caller);
+  prepare(sql: string, rights: Rights): PreparedQuery {
     const key = keyOf(sql, rights, undefined);
     const known = this.#prepared.get(key);
     if (known !== undefined) return known;
@@ -180,7 +179,7 @@ export class LiveQueries {
 
   /** The query as it is to be read now. Throws `SqlFailure` when it cannot be, see above. */
   preparedAgain({ sql, rights }: LiveQuery): PreparedQuery {
-    return this.prepare(sql, { identity: 0n, isOwner: rights.bypassesFilters });
+    return this.prepare(sql, rights);
   }
 
   /** The queries that read the rows of a view for a caller, `undefined`: for all. */
@@ -367,6 +366,5 @@ function keyOfQuery(query: PreparedQuery, identity: bigint): string {
 }
 
 function keyOf(sql: string, rights: Rights, identity: bigint | undefined): string {
-  const who = rights.bypassesFilters ? 'owner' : 'other';
-  return `${who} ${identity === undefined ? '' : identity.toString(16)} ${sql}`;
+  return `${rights.key} ${identity === undefined ? '' : identity.toString(16)} ${sql}`;
 }

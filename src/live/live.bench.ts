@@ -1,6 +1,7 @@
 import { LiveLab } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { assert } from '../assert.ts';
+import { ownerRights } from '../sql/rights.ts';
 import { Random } from '../testing/random.ts';
 
 interface Measure {
@@ -80,7 +81,7 @@ function newLab(tables: readonly SampleTable[]): LiveLab {
 }
 
 function register(lab: LiveLab, sql: string): void {
-  lab.live.add(lab.live.prepare(sql, { identity: 1n, isOwner: true }), 1n, []);
+  lab.live.add(lab.live.prepare(sql, ownerRights), 1n, []);
 }
 
 /** Time of evaluating commits of one row each, without the time of making them. */

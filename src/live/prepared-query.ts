@@ -1,10 +1,10 @@
 import type { TableSpec } from '../schema/catalog.ts';
 import { bindParameters, type ParameterValue } from '../sql/check/bind.ts';
 import { checkSubscription, type TypedSubscription } from '../sql/check/check-subscription.ts';
-import type { Rights } from '../sql/check/visibility.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { planStatement } from '../sql/plan/plan-statement.ts';
 import { planningStatistics } from '../sql/planning-statistics.ts';
+import type { Rights } from '../sql/rights.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { parse } from '../sql/syntax/parse.ts';
 import { LiveFragment } from './fragment.ts';

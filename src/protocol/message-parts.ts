@@ -1,5 +1,5 @@
 /** What the codecs of all versions of messages are put together from. */
-import { limits } from '../limits.ts';
+import { querySetQueriesMax } from '../shared-limits.ts';
 import { type BinaryReader, DecodeError, tooManyElements } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 
@@ -73,7 +73,7 @@ export function readList<Item>(
   return readItems(reader, readCount(reader, itemBytesMin), read);
 }
 
-/** The queries of one subscription, at most `limits.querySetQueriesMax`. */
+/** The queries of one subscription, at most `querySetQueriesMax`. */
 export function readQueries(reader: BinaryReader): string[] {
   const count = readCount(reader, 4);
   checkQueryCount(count);
@@ -81,8 +81,8 @@ export function readQueries(reader: BinaryReader): string[] {
 }
 
 export function checkQueryCount(count: number): void {
-  if (count <= limits.querySetQueriesMax) return;
-  throw new DecodeError(`${count} queries exceed the ${limits.querySetQueriesMax} of one set`);
+  if (count <= querySetQueriesMax) return;
+  throw new DecodeError(`${count} queries exceed the ${querySetQueriesMax} of one set`);
 }
 
 function readCount(reader: BinaryReader, itemBytesMin: number): number {

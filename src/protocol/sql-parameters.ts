@@ -1,4 +1,4 @@
-import { limits } from '../limits.ts';
+import { sqlParametersMax } from '../shared-limits.ts';
 import { JsonNumber, JsonObject, type JsonValue } from '../values/json.ts';
 
 /** Values of the parameters of a statement; a number is its digits. */
@@ -15,9 +15,9 @@ export class SqlParametersError extends Error {
  */
 export function sqlParametersFromJson(json: JsonValue): SqlParameterValues {
   const entries = entriesOf(json);
-  if (entries.length > limits.sqlParametersMax) {
+  if (entries.length > sqlParametersMax) {
     throw new SqlParametersError(
-      `${entries.length} parameters exceed the ${limits.sqlParametersMax} of one statement`,
+      `${entries.length} parameters exceed the ${sqlParametersMax} of one statement`,
     );
   }
   return new Map(entries.map(([name, value]) => [name, parameterValue(name, value)]));

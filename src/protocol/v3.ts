@@ -2,7 +2,12 @@
  * Protocol v3: the messages of v2, several of them in one binary frame, back to back. A frame of
  * the server begins with its compression tag, a frame of the client does not.
  */
-import { limits } from '../limits.ts';
+import {
+  clientFrameBytesTarget,
+  clientFrameMessagesMax,
+  serverFrameBytesTarget,
+  serverFrameMessagesMax,
+} from '../shared-limits.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
 import { compressionTags } from './compression.ts';
 import { type ClientMessage, readClientMessage } from './v2/client-message.ts';
@@ -51,15 +56,15 @@ interface FrameBounds {
 }
 
 const clientBounds: FrameBounds = {
-  head: new Uint8Array(0),
-  bytesTarget: limits.clientFrameBytesTarget,
-  messagesMax: limits.clientFrameMessagesMax,
+  head: /* @__PURE__ */ new Uint8Array(0),
+  bytesTarget: clientFrameBytesTarget,
+  messagesMax: clientFrameMessagesMax,
 };
 
 const serverBounds: FrameBounds = {
-  head: Uint8Array.of(compressionTags.none),
-  bytesTarget: limits.serverFrameBytesTarget,
-  messagesMax: limits.serverFrameMessagesMax,
+  head: /* @__PURE__ */ Uint8Array.of(compressionTags.none),
+  bytesTarget: serverFrameBytesTarget,
+  messagesMax: serverFrameMessagesMax,
 };
 
 function packMessages(messages: readonly Uint8Array[], bounds: FrameBounds): Uint8Array[] {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
 import { identityFromHex } from '../values/identity.ts';
-import type { SocketLimits } from '../websocket/socket-limits.ts';
+import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
 
 /** Everything that decides how a service runs. Paths are absolute. */
 export interface ServiceConfiguration {
@@ -58,6 +58,7 @@ export function completeConfiguration(given: Partial<ServiceConfiguration>): Ser
     logLevel: given.logLevel ?? 'info',
   };
   refuseOpenPublishing(configuration);
+  refuseLatePings(configuration);
   return configuration;
 }
 
@@ -99,5 +100,14 @@ function refuseOpenPublishing({ listen, publishPolicy }: ServiceConfiguration): 
       '  --publish-policy anyone             every caller, anonymous ones too\n' +
       '  --publish-policy authenticated      callers who present a token\n' +
       '  --publish-policy <identity,...>     these identities only',
+  );
+}
+
+/** Clients are heard by their answers to pings: with none in time, all would be dropped. */
+function refuseLatePings({ websocket }: ServiceConfiguration): void {
+  const { pingMillis, idleMillis } = completeSocketLimits(websocket);
+  if (pingMillis < idleMillis) return;
+  throw new ConfigurationError(
+    `--ping-interval (${pingMillis} ms) must be below --idle-timeout (${idleMillis} ms)`,
   );
 }

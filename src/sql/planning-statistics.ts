@@ -1,6 +1,6 @@
 import type { TableSpec } from '../schema/catalog.ts';
-import type { Rights } from './check/visibility.ts';
 import { type Statistics, statisticsOf, unknownStatistics } from './plan/statistics.ts';
+import type { Rights } from './rights.ts';
 import type { SqlSchema, SqlTables } from './schema.ts';
 
 /**

@@ -4,7 +4,6 @@ import type { Transaction } from '../store/transaction.ts';
 import { bindParameters, type ParameterValue } from './check/bind.ts';
 import { check } from './check/check.ts';
 import type { TypedRead, TypedStatement, TypedWrite } from './check/typed.ts';
-import { type Rights, rightsOf, type StatementCaller } from './check/visibility.ts';
 import { LimitedRead, type VisibleCount } from './limited-read.ts';
 import { explainPlan } from './plan/explain.ts';
 import type { Plan, PlanOptions, WritePlan } from './plan/plan.ts';
@@ -15,6 +14,7 @@ import {
   planningStatistics,
   sizesOf,
 } from './planning-statistics.ts';
+import type { Rights, StatementCaller } from './rights.ts';
 import { requireWithinRowLimit, rowLimitOf } from './row-limit.ts';
 import type { QueryBudget } from './run/budget.ts';
 import { type CompiledRead, compileRead, ReadExecution, type ReadResult } from './run/execution.ts';
@@ -89,8 +89,7 @@ export type StatementExecution = Pick<ReadExecution, 'run' | 'result' | 'dispose
 /** Parses and checks one statement; reads no rows. Throws `SqlFailure`. */
 export function checkStatement(sql: string, scope: StatementScope): CheckedStatement {
   const { schema, caller, parameterNames } = scope;
-  const rights = rightsOf(caller);
-  const { identity } = caller;
+  const { identity, rights } = caller;
   return { schema, rights, typed: check(parse(sql), { schema, rights, identity, parameterNames }) };
 }
 

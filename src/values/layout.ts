@@ -2,7 +2,7 @@
  * Walking over encoded values without decoding them. All three are compiled per type; bytes that
  * stand beside each other and have a fixed width are passed in one step.
  */
-import { limits } from '../limits.ts';
+import { emptyElementCountMax, nestingDepthMax } from '../shared-limits.ts';
 import {
   DecodeError,
   invalidBool,
@@ -268,7 +268,7 @@ function freeBytesOf(type: AlgebraicType): number {
 function sumValidator(types: readonly AlgebraicType[], typespace: Typespace): DeepValidator {
   const validators = types.map((type) => deepValidatorOf(type, typespace));
   return (bytes, offset, end, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= nestingDepthMax) throw tooDeep();
     if (offset >= end) throw tooShort('u8', 1, 0);
     const tag = bytes[offset] as number;
     const validate = validators[tag];
@@ -281,12 +281,12 @@ function arrayValidator(element: AlgebraicType, typespace: Typespace): DeepValid
   const isEmpty = fixedSizeOf(element, typespace) === 0;
   const validate = deepValidatorOf(element, typespace);
   return (bytes, offset, end, depth) => {
-    if (depth >= limits.nestingDepthMax) throw tooDeep();
+    if (depth >= nestingDepthMax) throw tooDeep();
     if (offset + 4 > end) throw tooShort('u32', 4, end - offset);
     const count = readCount(bytes, offset);
     if (isEmpty) {
       emptyElements += count;
-      if (emptyElements > limits.emptyElementCountMax) throw tooManyElements(count);
+      if (emptyElements > emptyElementCountMax) throw tooManyElements(count);
       return offset + 4;
     }
     let at = offset + 4;

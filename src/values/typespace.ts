@@ -1,5 +1,5 @@
 /** Refs, equality and the text of types. */
-import { limits } from '../limits.ts';
+import { nestingDepthMax, typeNodeCountMax, variantCountMax } from '../shared-limits.ts';
 import type { AlgebraicType, NamedType, Typespace } from './type.ts';
 import { emptyTypespace } from './type.ts';
 
@@ -50,7 +50,7 @@ export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypes
   /** Refs around the current type, with the depth that each stands at. */
   const open = new Map<number, number>();
   const extentOf = (current: AlgebraicType, depth: number, boxDepth: number): Extent => {
-    if (depth > limits.nestingDepthMax) throw tooDeep();
+    if (depth > nestingDepthMax) throw tooDeep();
     switch (current.kind) {
       case 'ref':
         return refExtent(current.ref, depth, boxDepth);
@@ -59,8 +59,8 @@ export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypes
           current.elements.map((item) => extentOf(item.type, depth + 1, boxDepth)),
         );
       case 'sum':
-        if (current.variants.length > limits.variantCountMax) {
-          throw new InvalidTypeError(`a sum has more than ${limits.variantCountMax} variants`);
+        if (current.variants.length > variantCountMax) {
+          throw new InvalidTypeError(`a sum has more than ${variantCountMax} variants`);
         }
         return sumOfExtents(current.variants.map((item) => extentOf(item.type, depth + 1, depth)));
       case 'array':
@@ -84,7 +84,7 @@ export function checkType(type: AlgebraicType, typespace: Typespace = emptyTypes
       open.delete(ref);
       done.set(ref, extent);
     }
-    if (depth + extent.height > limits.nestingDepthMax) throw tooDeep();
+    if (depth + extent.height > nestingDepthMax) throw tooDeep();
     return extent;
   };
   extentOf(type, 0, -1);
@@ -103,12 +103,12 @@ function sumOfExtents(parts: readonly Extent[]): Extent {
     height = Math.max(height, part.height + 1);
     nodes += part.nodes;
   }
-  if (nodes > limits.typeNodeCountMax) throw new InvalidTypeError('the type is too large');
+  if (nodes > typeNodeCountMax) throw new InvalidTypeError('the type is too large');
   return { height, nodes };
 }
 
 function tooDeep(): InvalidTypeError {
-  return new InvalidTypeError(`the type is nested deeper than ${limits.nestingDepthMax} levels`);
+  return new InvalidTypeError(`the type is nested deeper than ${nestingDepthMax} levels`);
 }
 
 /**

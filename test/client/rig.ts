@@ -235,6 +235,12 @@ export function update(...updates: SetUpdate[]): ServerMessage {
   return { kind: 'transactionUpdate', querySets: querySets(...updates) };
 }
 
+/** The answer to a call that changed nothing. */
+export function committed(requestId: number): ServerMessage {
+  const outcome = { kind: 'ok', returned: new Uint8Array(0), querySets: [] } as const;
+  return { kind: 'reducerResult', requestId, timestamp: 5n, outcome };
+}
+
 export interface Hero {
   owner: Identity;
   id: number;

@@ -2,6 +2,7 @@ import { answerOnce, subscribe, unsubscribe } from '../../src/database/live/subs
 import type { LiveCommit } from '../../src/database/turn.ts';
 import type { QueryRows } from '../../src/live/live-update.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
+import { ownerRights, type Rights, strangerRights } from '../../src/sql/rights.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import type { ProductType } from '../../src/values/type.ts';
@@ -31,14 +32,18 @@ export class CoreClients {
 
 export class CoreClient {
   readonly #database: CoreUnderTest;
-  readonly #caller: { identity: bigint; isOwner: boolean; jwtPayload: string };
+  readonly #caller: { identity: bigint; rights: Rights; jwtPayload: string };
   readonly connectionId: bigint;
   /** What the next commits brought, by query number. */
   readonly numbers: number[] = [];
 
   constructor(database: CoreUnderTest, identity: bigint, connectionId: bigint) {
     this.#database = database;
-    this.#caller = { identity, isOwner: identity === ownerIdentity, jwtPayload: '' };
+    this.#caller = {
+      identity,
+      rights: identity === ownerIdentity ? ownerRights : strangerRights,
+      jwtPayload: '',
+    };
     this.connectionId = connectionId;
   }
 

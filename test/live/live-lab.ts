@@ -3,6 +3,7 @@ import { LiveQueries, type LiveQuery } from '../../src/live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../src/live/live-update.ts';
 import { RowsReader } from '../../src/live/read-rows.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
+import { ownerRights, type Rights } from '../../src/sql/rights.ts';
 import { QueryBudget } from '../../src/sql/run/budget.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import type { ChangeSet } from '../../src/store/change-set.ts';
@@ -17,10 +18,10 @@ import { type SampleTable, sampleCatalog } from '../sql/sample-tables.ts';
 
 export interface Asker {
   readonly identity: bigint;
-  readonly isOwner: boolean;
+  readonly rights: Rights;
 }
 
-export const owner: Asker = { identity: 1n, isOwner: true };
+export const owner: Asker = { identity: 1n, rights: ownerRights };
 
 /** How often each row is there, by its text. */
 export type Bag = Map<string, number>;
@@ -67,7 +68,7 @@ export class LiveLab {
 
   /** Watches a query and takes its first rows. */
   watch(sql: string, asker: Asker = owner): Watched {
-    const query = this.live.add(this.live.prepare(sql, asker), asker.identity, []);
+    const query = this.live.add(this.live.prepare(sql, asker.rights), asker.identity, []);
     const watched = { query, asker, bag: this.fresh(query, asker) };
     this.#watched.push(watched);
     return watched;

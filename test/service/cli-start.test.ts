@@ -3,8 +3,10 @@ import { Agent, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { fixture } from './cli-support.ts';
 import { freePort, type RunningService, Sandbox } from './harness.ts';
+import { SocketClient } from './socket-client.ts';
 
 let sandbox: Sandbox;
 let running: RunningService[];
@@ -115,10 +117,31 @@ describe('start', () => {
     [['--log-level', 'loud'], 2, '--log-level: one of'],
     [['--call-timeout', '0'], 2, '--call-timeout: `0` is not a whole number above zero'],
     [['--heap-limit', 'x'], 2, '--heap-limit: `x` is not'],
+    [['--incoming-queue-length', '-1'], 2, '--incoming-queue-length: `-1` is not'],
+    [['--idle-timeout', '15000'], 1, '--ping-interval (15000 ms) must be below --idle-timeout'],
   ])('[cli §8] refuses %j', async (flags, code, words) => {
     const result = await sandbox.run(['start', ...flags]);
     expect(result).toMatchObject({ code });
     expect(result.stderr).toContain(words);
+  });
+
+  it('[cli §8.2] [websocket 11] takes the bounds of WebSockets', async () => {
+    await start(['--ping-interval', '40', '--idle-timeout', '300', '--incoming-queue-length', '5']);
+    await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
+    const client = await SocketClient.open(sandbox.url, 'ledger');
+    const pings: unknown[] = [];
+    client.socket.on('ping', (data) => pings.push(data));
+    await expect.poll(() => pings.length).toBeGreaterThan(2);
+    client.socket.pause();
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    client.socket.resume();
+    expect((await client.ended).code).toBe(1006);
+    const flood = await SocketClient.open(sandbox.url, 'ledger', {
+      protocols: ['v3.bsatn.spacetimedb'],
+    });
+    const query = encodeClientMessage({ kind: 'oneOffQuery', requestId: 1, query: 'SELECT' });
+    flood.send(Buffer.concat(Array.from({ length: 50 }, () => query)));
+    expect(await flood.ended).toEqual({ code: 1013, reason: 'too many requests' });
   });
 
   it('[cli §8.3] keeps databases in memory, and loses them, when told so', async () => {

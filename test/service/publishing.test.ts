@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { strangerRights } from '../../src/sql/rights.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
 import { type Answer, type Person, Running } from './running.ts';
 import { type Program, written, writtenFrom } from './written-module.ts';
@@ -263,7 +264,7 @@ describe('an update', () => {
     success(await upload('doors', await version('one')));
     const { handle } = running.service.host.database('doors');
     const identity = identityFromHex(stranger.identity) ?? 0n;
-    const caller = { identity, isOwner: false, jwtPayload: '{}' };
+    const caller = { identity, rights: strangerRights, jwtPayload: '{}' };
     await handle.connect(caller, 77n);
     const ask = async () => {
       const { schemaVersion } = await handle.describe();

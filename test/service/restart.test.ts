@@ -2,6 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { strangerRights } from '../../src/sql/rights.ts';
 import { Random } from '../../src/testing/random.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
 import { Sandbox } from './harness.ts';
@@ -168,7 +169,7 @@ describe('a service that starts on kept data', () => {
     const { handle } = running.service.host.database('doors');
     for (const [at, guest] of guests.entries()) {
       const identity = identityFromHex(guest.identity) ?? 0n;
-      await handle.connect({ identity, isOwner: false, jwtPayload: '{}' }, BigInt(at + 1));
+      await handle.connect({ identity, rights: strangerRights, jwtPayload: '{}' }, BigInt(at + 1));
     }
     ok(await running.sql('doors', 'SELECT * FROM left'));
     const crashed = folder();

@@ -7,8 +7,8 @@ import type {
   TypedRead,
   TypedStatement,
 } from '../../src/sql/check/typed.ts';
-import { rightsOf } from '../../src/sql/check/visibility.ts';
 import { SqlFailure, type StatementError } from '../../src/sql/failure.ts';
+import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import type { SqlSchema } from '../../src/sql/schema.ts';
 import { parse } from '../../src/sql/syntax/parse.ts';
 import { typeText } from '../../src/values/typespace.ts';
@@ -50,7 +50,7 @@ export function scopeFor(
 ): CheckScope {
   return {
     schema,
-    rights: rightsOf({ identity: sampleIdentity, isOwner: who === 'owner' }),
+    rights: who === 'owner' ? ownerRights : strangerRights,
     identity: sampleIdentity,
     parameterNames: new Set(parameterNames),
   };

@@ -1,7 +1,7 @@
 import { present } from '../../src/assert.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
-import type { StatementCaller } from '../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
+import type { StatementCaller } from '../../src/sql/rights.ts';
 import { QueryBudget } from '../../src/sql/run/budget.ts';
 import type { ReadResult } from '../../src/sql/run/execution.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import { identityType } from '../../src/values/special-types.ts';
 import type { Value } from '../../src/values/value.ts';
 import { type Asked, TwinLab, type TwinModule } from './twin-lab.ts';
@@ -12,10 +13,10 @@ const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
 const text = { kind: 'string' } as const;
 
-const alice = { identity: 1n, isOwner: false };
-const bob = { identity: 2n, isOwner: false };
-const stranger = { identity: 3n, isOwner: false };
-const owner = { identity: 9n, isOwner: true };
+const alice = { identity: 1n, rights: strangerRights };
+const bob = { identity: 2n, rights: strangerRights };
+const stranger = { identity: 3n, rights: strangerRights };
+const owner = { identity: 9n, rights: ownerRights };
 
 const parts: TwinModule = {
   tables: [

@@ -1,10 +1,10 @@
 import { check } from '../../src/sql/check/check.ts';
 import type { ParameterSpec, TypedRead, TypedStatement } from '../../src/sql/check/typed.ts';
-import { ownerRights, rightsOf, type StatementCaller } from '../../src/sql/check/visibility.ts';
 import { explainPlan } from '../../src/sql/plan/explain.ts';
 import type { PlanOptions, ReadPlan } from '../../src/sql/plan/plan.ts';
 import { planStatement } from '../../src/sql/plan/plan-statement.ts';
 import { statisticsOf } from '../../src/sql/plan/statistics.ts';
+import { ownerRights, type StatementCaller } from '../../src/sql/rights.ts';
 import { QueryBudget } from '../../src/sql/run/budget.ts';
 import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/run/execution.ts';
 import { encodeQueryValue } from '../../src/sql/run/value-codec.ts';
@@ -39,7 +39,7 @@ export interface LabWrite {
   readonly returned: readonly Value[];
 }
 
-export const labOwner: StatementCaller = { identity: 0xabn, isOwner: true };
+export const labOwner: StatementCaller = { identity: 0xabn, rights: ownerRights };
 
 /** A store with rows, and each stage of a query to be looked at on its own. */
 export class QueryLab {
@@ -87,7 +87,7 @@ export class QueryLab {
   }
 
   check(sql: string, { parameters = {}, caller = labOwner }: LabOptions = {}): TypedStatement {
-    const rights = caller.isOwner ? ownerRights : rightsOf(caller);
+    const { rights } = caller;
     const parameterNames = new Set(Object.keys(parameters));
     const { schema } = this;
     return check(parse(sql), { schema, rights, identity: caller.identity, parameterNames });

@@ -1,7 +1,7 @@
 import { present } from '../../src/assert.ts';
 import type { ParameterValue } from '../../src/sql/check/bind.ts';
-import type { StatementCaller } from '../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../src/sql/failure.ts';
+import type { StatementCaller } from '../../src/sql/rights.ts';
 import { QueryBudget } from '../../src/sql/run/budget.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import {
@@ -115,7 +115,7 @@ export class TwinLab {
 
   /** As `database` keeps them: one for all with the same rights, until its tables have grown. */
   #statement(sql: string, { caller, parameters }: Asked, tables: SqlTables): PreparedStatement {
-    const key = `${caller.isOwner} ${sql}`;
+    const key = `${caller.rights.key} ${sql}`;
     const known = this.#prepared.get(key);
     if (known !== undefined && !isStale(known, tables)) return known;
     const parameterNames = new Set(parameters?.keys());

@@ -13,6 +13,7 @@ import { programHash } from '../../src/host/program-hash.ts';
 import { programLoader } from '../../src/host/program-loader.ts';
 import type { ModuleLogLine } from '../../src/module/runner.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
+import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import { noRow } from '../../src/store/row-ref.ts';
 import type { Table } from '../../src/store/table.ts';
 import { Random } from '../../src/testing/random.ts';
@@ -148,7 +149,11 @@ export class CoreUnderTest {
   #asked(sender: bigint) {
     this.#lastConnection += 1n;
     return {
-      caller: { identity: sender, isOwner: sender === ownerIdentity, jwtPayload: '' },
+      caller: {
+        identity: sender,
+        rights: sender === ownerIdentity ? ownerRights : strangerRights,
+        jwtPayload: '',
+      },
       connection: { kind: 'temporary' as const, id: this.#lastConnection },
       confirmed: false,
     };

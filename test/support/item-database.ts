@@ -27,6 +27,7 @@ import { MachineClock } from '../../src/node/clock.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
 import { encodeRawModuleV10 } from '../../src/schema/encode-raw-module.ts';
 import { emptyRawModule } from '../../src/schema/raw-module.ts';
+import { ownerRights } from '../../src/sql/rights.ts';
 import { noRow, type RowRef } from '../../src/store/row-ref.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Table } from '../../src/store/table.ts';
@@ -262,7 +263,7 @@ export class PausingScan implements ReadExecution {
   }
 }
 
-const owner = { identity: 1n, isOwner: true, jwtPayload: '' };
+const owner = { identity: 1n, rights: ownerRights, jwtPayload: '' };
 
 const itemType = product(['id', { kind: 'u32' }], ['text', { kind: 'string' }]);
 

@@ -20,6 +20,7 @@ import { workerPlacement } from '../../src/host/worker-placement.ts';
 import type { ModuleLogLine } from '../../src/module/runner.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
+import { ownerRights, strangerRights } from '../../src/sql/rights.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
@@ -131,7 +132,8 @@ class OpenShop implements Shop {
     const isOwner = subject === 'owner';
     const jwtPayload = JSON.stringify({ iss: 'test', sub: subject });
     const number = BigInt(subject.length) + 1000n;
-    return { identity: isOwner ? ownerIdentity : number, isOwner, jwtPayload };
+    const rights = isOwner ? ownerRights : strangerRights;
+    return { identity: isOwner ? ownerIdentity : number, rights, jwtPayload };
   };
 
   call = async (

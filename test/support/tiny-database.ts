@@ -11,6 +11,7 @@ import type { SeatMode } from '../../src/host/seat.ts';
 import { SupervisedDatabase } from '../../src/host/supervised-database.ts';
 import type { Disk } from '../../src/log/disk.ts';
 import type { ModuleRunner } from '../../src/module/runner.ts';
+import { ownerRights } from '../../src/sql/rights.ts';
 import type { Store } from '../../src/store/store.ts';
 import { Random } from '../../src/testing/random.ts';
 import { TestClock } from '../../src/testing/test-clock.ts';
@@ -31,7 +32,7 @@ export const tinyProgram = { kind: 'js', bytes: registryProgram() } as const;
 export const createTiny: SeatMode = { kind: 'create', program: tinyProgram, createdMicros: 1n };
 export const openTiny: SeatMode = { kind: 'open', skipFirstDisconnect: false };
 
-const owner = { identity: tinyIdentity, isOwner: true, jwtPayload: '' };
+const owner = { identity: tinyIdentity, rights: ownerRights, jwtPayload: '' };
 
 export function tinyDatabase(
   disk: Disk,

@@ -18,6 +18,10 @@ interface StartFlags {
   readonly publishPolicy?: string;
   readonly callTimeout?: string;
   readonly heapLimit?: string;
+  readonly pingInterval?: string;
+  readonly idleTimeout?: string;
+  readonly closeHandshakeTimeout?: string;
+  readonly incomingQueueLength?: string;
   readonly logLevel: string;
 }
 
@@ -36,6 +40,10 @@ export function addStart(program: Command, io: Io): void {
     )
     .option('--call-timeout <ms>', 'wall-clock limit of one reducer call')
     .option('--heap-limit <MiB>', 'JavaScript heap of one database')
+    .option('--ping-interval <ms>', 'between two pings of a WebSocket (default: 15000)')
+    .option('--idle-timeout <ms>', 'silence after which a WebSocket is dropped (default: 30000)')
+    .option('--close-handshake-timeout <ms>', 'wait for the answer to a close (default: 250)')
+    .option('--incoming-queue-length <count>', 'requests of a WebSocket that wait (default: 16384)')
     .option('--log-level <level>', 'trace, debug, info, warn, error or silent', 'info')
     .option('--non-interactive', 'never ask anything (it does not)')
     .action(async (flags: StartFlags, command: Command) => {
@@ -88,12 +96,14 @@ function configurationOf(flags: StartFlags, session: Session): Partial<ServiceCo
     keyDirectory: keyDirectoryOf(flags, session),
     ...(policy === undefined ? {} : { publishPolicy: parsePublishPolicy(policy) }),
     budget: {
-      ...(flags.callTimeout === undefined
-        ? {}
-        : { callMillisMax: positive(flags.callTimeout, '--call-timeout') }),
-      ...(flags.heapLimit === undefined
-        ? {}
-        : { workerHeapMebibytesMax: positive(flags.heapLimit, '--heap-limit') }),
+      ...given('callMillisMax', flags.callTimeout, '--call-timeout'),
+      ...given('workerHeapMebibytesMax', flags.heapLimit, '--heap-limit'),
+    },
+    websocket: {
+      ...given('pingMillis', flags.pingInterval, '--ping-interval'),
+      ...given('idleMillis', flags.idleTimeout, '--idle-timeout'),
+      ...given('closeMillis', flags.closeHandshakeTimeout, '--close-handshake-timeout'),
+      ...given('messagesInMax', flags.incomingQueueLength, '--incoming-queue-length'),
     },
     logLevel: parseLevel(flags.logLevel),
   };
@@ -114,6 +124,16 @@ function parseLevel(text: string): ServiceConfiguration['logLevel'] {
   const level = levels.find((candidate) => candidate === text);
   if (level === undefined) throw new CliError(`--log-level: one of ${levels.join(', ')}`, 2);
   return level;
+}
+
+/** The value of a flag under the name of its setting, or nothing when it was left out. */
+function given<Key extends string>(
+  key: Key,
+  text: string | undefined,
+  flag: string,
+): Partial<Record<Key, number>> {
+  if (text === undefined) return {};
+  return { [key]: positive(text, flag) } as Record<Key, number>;
 }
 
 function positive(text: string, flag: string): number {

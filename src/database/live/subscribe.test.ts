@@ -4,6 +4,7 @@ import { CoreClients, changesIn } from '../../../test/live/core-clients.ts';
 import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
 import { present } from '../../assert.ts';
 import { buildModule } from '../../bundle/build-module.ts';
+import { ownerRights } from '../../sql/rights.ts';
 import { encodeValue } from '../../values/encode.ts';
 import type { ProgramSource } from '../program.ts';
 import { runReducer } from '../run-reducer.ts';
@@ -47,7 +48,7 @@ describe('subscribing', () => {
     const client = clients.connect();
     const queries = ['SELECT * FROM secret', 'SELECT * FROM hero WHERE id = 9'];
     const request = {
-      caller: { identity: 1n, isOwner: true, jwtPayload: '' },
+      caller: { identity: 1n, rights: ownerRights, jwtPayload: '' },
       connectionId: client.connectionId,
       setId: 1,
       queries,

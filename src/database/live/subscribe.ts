@@ -5,7 +5,6 @@ import { executingText } from '../../live/live-queries.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import { PreparedQuery } from '../../live/prepared-query.ts';
 import { joinedRows, RowsReader } from '../../live/read-rows.ts';
-import { rightsOf } from '../../sql/check/visibility.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
@@ -70,7 +69,7 @@ export function answerOnce(
   const outcome = timed(core, () => {
     requireOpen(core, connectionId);
     const { schema } = core.live.queries;
-    const query = new PreparedQuery(sql.trim(), rightsOf(caller), schema, false);
+    const query = new PreparedQuery(sql.trim(), caller.rights, schema, false);
     prepareViews(core, query.views, caller.identity, nowMicros);
     const reader = readerFor(core, caller.identity, nowMicros);
     reader.requireWithinLimit([query]);
@@ -140,7 +139,7 @@ class NewSet {
     for (const text of queries) {
       const sql = text.trim();
       if (!isOfAll(sql)) texts.add(sql);
-      else for (const one of expandAll(this.#core.program.sql, rightsOf(caller))) texts.add(one);
+      else for (const one of expandAll(this.#core.program.sql, caller.rights)) texts.add(one);
       if (texts.size > limits.querySetQueriesMax) {
         throw invalid(`A subscription has at most ${limits.querySetQueriesMax} queries`);
       }
@@ -152,7 +151,7 @@ class NewSet {
     const { caller, knowsEvents } = this.#request;
     try {
       if (sql === '') throw invalid('SubscriptionError: Empty string');
-      const query = this.#core.live.queries.prepare(sql, caller);
+      const query = this.#core.live.queries.prepare(sql, caller.rights);
       if (query.table.isEvent && !knowsEvents) throw invalid(eventsRefused);
       return query;
     } catch (error) {

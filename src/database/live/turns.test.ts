@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
 import { ItemDatabase } from '../../../test/support/item-database.ts';
 import { rowCountOf } from '../../live/row-set.ts';
+import { strangerRights } from '../../sql/rights.ts';
 
-const caller = { identity: 5n, isOwner: false, jwtPayload: '' };
+const caller = { identity: 5n, rights: strangerRights, jwtPayload: '' };
 const all = 'SELECT * FROM item';
 
 /** A database with one connection. */

@@ -1,4 +1,5 @@
-import type { Rights } from '../../sql/check/visibility.ts';
+import { isVisible } from '../../sql/check/visibility.ts';
+import type { Rights } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 
 /** `SELECT * FROM *`: everything that the caller may read. */
@@ -13,6 +14,6 @@ export function isOfAll(sql: string): boolean {
 export function expandAll(schema: SqlSchema, rights: Rights): readonly string[] {
   return schema.tables
     .filter(({ kind, isEvent }) => kind !== 'system' && !isEvent)
-    .filter(({ access }) => access === 'public' || rights.readsPrivateTables)
+    .filter((table) => isVisible(table, rights))
     .map(({ name }) => `SELECT * FROM "${name.replaceAll('"', '""')}"`);
 }

@@ -1,13 +1,13 @@
 import type { ProductType } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
 import { invalid } from '../failure.ts';
+import { ownerRights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
 import { parse } from '../syntax/parse.ts';
 import { checkRowSelect } from './check-subscription.ts';
 import { shownType } from './shown-type.ts';
 import { requireSubscriptionSurface } from './subscription-surface.ts';
 import type { TypedRead } from './typed.ts';
-import { ownerRights } from './visibility.ts';
 import { hasSender } from './written.ts';
 
 /** Texts of SQL that a module brings along: they are typed as their owner would. */

@@ -4,6 +4,7 @@ import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
 import { depthOfQuery, sizeOfExpression, sizeOfQuery } from '../plan/size.ts';
+import type { Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
 import type { Expression, Span } from '../syntax/ast.ts';
 import type { SourceText } from '../syntax/source-text.ts';
@@ -19,7 +20,6 @@ import type {
   TypedQuery,
   ValueType,
 } from './typed.ts';
-import type { Rights } from './visibility.ts';
 
 /** What a statement is checked against, and for whom. */
 export interface CheckScope {

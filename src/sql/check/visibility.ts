@@ -1,41 +1,7 @@
 import type { TableSpec } from '../../schema/catalog.ts';
 import { editDistance, nearestNames } from '../../schema/nearest-names.ts';
+import type { Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
-
-/** On whose behalf a statement is checked. */
-export interface StatementCaller {
-  readonly identity: bigint;
-  readonly isOwner: boolean;
-}
-
-/**
- * What a caller may do. A pure function of who they are, so that finer rights have a place to go.
- */
-export interface Rights {
-  readonly readsPrivateTables: boolean;
-  readonly writes: boolean;
-  readonly exceedsRowLimit: boolean;
-  /** Filters of row-level security do not hold for them. */
-  readonly bypassesFilters: boolean;
-}
-
-export function rightsOf(caller: StatementCaller): Rights {
-  return caller.isOwner ? ownerRights : strangerRights;
-}
-
-/** One object each: what is cached for callers of the same rights is found by it. */
-export const ownerRights: Rights = {
-  readsPrivateTables: true,
-  writes: true,
-  exceedsRowLimit: true,
-  bypassesFilters: true,
-};
-const strangerRights: Rights = {
-  readsPrivateTables: false,
-  writes: false,
-  exceedsRowLimit: false,
-  bypassesFilters: false,
-};
 
 /**
  * The table or view that `name` means to a caller with these rights: canonical names first, then
@@ -61,7 +27,9 @@ export function visibleTableNames(schema: SqlSchema, rights: Rights): readonly s
   return schema.tables.filter((table) => isVisible(table, rights)).map(({ name }) => name);
 }
 
-function isVisible(table: TableSpec, rights: Rights): boolean {
+/** Whether the table or view exists for a caller with these rights. */
+export function isVisible(table: TableSpec, rights: Rights): boolean {
+  if (rights.tables?.has(table.name) === false) return false;
   return table.access === 'public' || rights.readsPrivateTables;
 }
 

@@ -2,12 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { type LabOptions, QueryLab } from '../../../test/sql/query-lab.ts';
 import { identityType } from '../../values/special-types.ts';
 import { explainPlan } from '../plan/explain.ts';
+import { strangerRights } from '../rights.ts';
 import { Measurements } from './measure.ts';
 
 const u32 = { kind: 'u32' } as const;
 const i64 = { kind: 'i64' } as const;
-const alice = { identity: 1n, isOwner: false };
-const bob = { identity: 2n, isOwner: false };
+const alice = { identity: 1n, rights: strangerRights };
+const bob = { identity: 2n, rights: strangerRights };
 
 const member = 'SELECT doc.* FROM doc JOIN member ON doc.room = member.room';
 const lab = new QueryLab(

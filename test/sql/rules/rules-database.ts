@@ -4,8 +4,8 @@ import { catalogOf } from '../../../src/schema/build-catalog.ts';
 import { decodeRawModule } from '../../../src/schema/decode-raw-module.ts';
 import { validateModule } from '../../../src/schema/validate.ts';
 import { checkSubscription } from '../../../src/sql/check/check-subscription.ts';
-import { rightsOf } from '../../../src/sql/check/visibility.ts';
 import { SqlFailure } from '../../../src/sql/failure.ts';
+import { ownerRights, strangerRights } from '../../../src/sql/rights.ts';
 import type { SqlSchema } from '../../../src/sql/schema.ts';
 import { parse } from '../../../src/sql/syntax/parse.ts';
 import { type Answer, type Person, program, Running } from '../../service/running.ts';
@@ -125,7 +125,7 @@ export class RulesDatabase {
 
   /** What the subscription dialect refuses a query with, or `ok`. */
   subscription(sql: string, { who = 'owner', joinRules = true }: SubscriptionOptions = {}): string {
-    const rights = rightsOf({ identity: 0n, isOwner: who === 'owner' });
+    const rights = who === 'owner' ? ownerRights : strangerRights;
     try {
       checkSubscription(parse(sql), { schema: this.#schema, rights }, { joinRules });
       return 'ok';
@@ -137,7 +137,7 @@ export class RulesDatabase {
 
   /** The name of the table whose rows a query of the subscription dialect returns. */
   returnedTable(sql: string): string {
-    const rights = rightsOf({ identity: 0n, isOwner: true });
+    const rights = ownerRights;
     const scope = { schema: this.#schema, rights };
     return checkSubscription(parse(sql), scope, { joinRules: true }).table.name;
   }
