@@ -19,7 +19,7 @@ import type { SeatMode, StampedLine } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
 import { buffersOf, type FromWorker, type ToWorker, type WorkerStart } from './worker-messages.ts';
 import { encodeTurn } from './worker-outcomes.ts';
-import { decodeRequests } from './worker-requests.ts';
+import { RequestReader } from './worker-requests.ts';
 
 /**
  * The thread of one database: takes requests from the gateway, hands back the outcomes of each
@@ -67,7 +67,10 @@ async function receive(message: ToWorker): Promise<void> {
   switch (message.kind) {
     case 'requests': {
       const open = await database;
-      for (const request of decodeRequests(message.batch)) open?.submit(request);
+      const requests = new RequestReader(message.batch);
+      // Only a program comes beside a batch, and it is loaded before its turn comes.
+      if (message.batch.blobs.length === 0) open?.submitAll(requests);
+      else while (requests.remaining > 0) open?.submit(requests.next());
       return;
     }
     case 'linked':

@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts';
+import { AssertionError, assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
@@ -313,7 +313,10 @@ export class CommitLog {
   }
 
   #checkNext(offset: number): void {
-    assert(offset === this.#offset + 1, `offset ${offset} appended after ${this.#offset}`);
+    // Not `assert`: its message would be put together for every record.
+    if (offset !== this.#offset + 1) {
+      throw new AssertionError(`offset ${offset} appended after ${this.#offset}`);
+    }
   }
 
   #checkOpen(): void {
