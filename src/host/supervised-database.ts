@@ -83,7 +83,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
   readonly #pending: PendingRequests;
   readonly #outbox = new Outbox();
-  readonly #feeds = new LiveFeeds(() => this.#submitFeeds());
+  readonly #feeds = new LiveFeeds(() => this.#flushSoon());
   readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
   #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
   #closing: Promise<void> | undefined;
@@ -249,6 +249,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#isFlushing = true;
     setImmediate(() => {
       this.#isFlushing = false;
+      this.#submitFeeds();
       this.#flush();
       this.#flushFeeds();
     });
@@ -332,6 +333,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#lastWrite = 0;
     this.#outbox.reopened(offset);
     this.#state = 'serving';
+    this.#submitFeeds();
     const waiting = this.#whenStarted;
     this.#whenStarted = [];
     for (const { resolve } of waiting) resolve();
