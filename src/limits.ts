@@ -105,7 +105,10 @@ export const limits = {
   sqlResultBytesMax: 256 * mebibyte,
   /** Memory that one SQL statement may take beside its result: to sort, to group, to join. */
   sqlMemoryBytesMax: 256 * mebibyte,
-  /** Results of views, one for each caller that asked, kept in one database. */
+  /**
+   * Results of views, one for each caller that asked, kept in one database: fewer than there may be
+   * connections, since each takes memory without any rows. Subscribers beyond are refused.
+   */
   viewInstancesMax: 4_096,
   /** Memory of those results, with their indexes and what is known of what they rest on. */
   viewBytesMax: 128 * mebibyte,
@@ -160,6 +163,13 @@ export const limits = {
   sharedRowsBytesMax: 16 * mebibyte,
   /** Memory of the different queries that one database watches at once, about. */
   liveQueryBytesMax: 160 * mebibyte,
+  /** How much of it may be for queries of one identity that does not own the database. */
+  liveIdentityBytesMax: 32 * mebibyte,
+  /**
+   * Wall-clock time for which tables are read again for the live queries of one identity, as long
+   * as it comes back slowly; for those of all together twice as much.
+   */
+  liveRereadMillisMax: 1_000,
   /** Messages of one client of a WebSocket that wait to be processed; more end its connection. */
   socketMessagesInMax: 16_384,
   /** Bytes of such messages beyond which nothing more is read from the client for a while. */
@@ -202,7 +212,19 @@ assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
   'a list of the largest length must fit a call',
 );
+assert(
+  limits.liveQueryBytesMax >= 4 * limits.liveIdentityBytesMax,
+  'one identity must leave memory for the live queries of others',
+);
+assert(
+  limits.liveIdentityBytesMax >= limits.querySetQueriesMax * 4 * kibibyte,
+  'the largest query set must fit the share of one identity',
+);
 assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
+assert(
+  limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
+  'results of views must leave room for their rows: an empty one takes about 16 KiB',
+);
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
 assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');

@@ -1,5 +1,6 @@
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
+import { isIntegerKind } from '../values/integer-range.ts';
 import {
   closureDecoderOf as decoderOf,
   closureEncoderOf as encoderOf,
@@ -7,6 +8,7 @@ import {
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import { CallError } from './errors.ts';
+import type { RawSchema } from './schema-from-json.ts';
 
 /**
  * What a client knows of a database: its tables and functions, under the names that programs use
@@ -14,6 +16,8 @@ import { CallError } from './errors.ts';
  * Values are encoded without generated code: pages may forbid that.
  */
 export interface ClientSchema {
+  /** What it was made from. */
+  readonly source?: RawSchema;
   /** By accessor. Views are tables here. */
   readonly tables: ReadonlyMap<string, ClientTable>;
   readonly tablesByName: ReadonlyMap<string, ClientTable>;
@@ -151,14 +155,22 @@ export class ClientFunction {
   }
 
   decode(bytes: Uint8Array): unknown {
-    return this.#decode?.(new BinaryReader(bytes));
+    return this.#decode && wholeValue(this.#decode, bytes);
   }
 
   /** The error for the value that a call was refused with; `undefined`: they are words. */
   refusal(bytes: Uint8Array): CallError | undefined {
     const error = this.#decodeError;
-    return error && new CallError(this.parts.accessor, error(new BinaryReader(bytes)));
+    return error && new CallError(this.parts.accessor, wholeValue(error, bytes));
   }
+}
+
+/** The value of all the bytes: one of a type that the program does not know seldom is as long. */
+function wholeValue(decode: (reader: BinaryReader) => unknown, bytes: Uint8Array): unknown {
+  const reader = new BinaryReader(bytes);
+  const value = decode(reader);
+  if (reader.remaining > 0) throw new TypeError('the value is of another type');
+  return value;
 }
 
 /**
@@ -166,10 +178,12 @@ export class ClientFunction {
  * types than the plain ones are taken by their encoding.
  */
 export function keyReader(type: AlgebraicType, typespace: Typespace): (value: unknown) => RowKey {
-  const plain = plainKinds.has(type.kind);
-  if (plain) return (value) => value as RowKey;
+  const { kind } = type;
+  if (kind === 'string' || kind === 'bool' || isIntegerKind(kind)) {
+    return (value) => value as RowKey;
+  }
   const special = specialKindOf(type);
-  if (type.kind === 'product' && special !== undefined) {
+  if (kind === 'product' && special !== undefined) {
     const inner = type.elements[0]?.name ?? '';
     return (value) => (value as Record<string, bigint>)[inner] as bigint;
   }
@@ -182,11 +196,6 @@ export function keyReader(type: AlgebraicType, typespace: Typespace): (value: un
     return binaryText(bytes, 0, bytes.length);
   };
 }
-
-const plainKinds: ReadonlySet<string> = new Set([
-  ...['string', 'bool', 'i8', 'u8', 'i16', 'u16', 'i32', 'u32'],
-  ...['i64', 'u64', 'i128', 'u128', 'i256', 'u256'],
-]);
 
 /** The bytes as a text of as many characters. */
 function binaryText(data: Uint8Array, start: number, end: number): string {

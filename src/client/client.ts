@@ -1,12 +1,14 @@
 import type { RowTypedQuery } from '../declare/query-types.ts';
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
+import { specialKindOf } from '../values/special-types.ts';
 import type { ClientFunction, ClientSchema, Row } from './client-schema.ts';
 import type { ConnectionState, ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
 import { Core, type CoreOptions, type Face } from './core.ts';
 import { SchemaMismatchError } from './errors.ts';
 import type { Event } from './events.ts';
+import { type FunctionKind, requestOf } from './function-call.ts';
 import { lateCalls, lateTables } from './late-handles.ts';
 import type {
   ClientContext,
@@ -22,6 +24,7 @@ import { rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
 import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
 import { type KeyValue, schemaSource } from './schema-loader.ts';
+import type { Snapshot } from './snapshot.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
@@ -56,6 +59,8 @@ export interface ConnectOptions {
   readonly schema?: RawSchema;
   /** Keeps what the schema endpoint answers: tables have names before the network is there. */
   readonly schemaCache?: KeyValue;
+  /** Rows that were read elsewhere, shown until the server's are there: see `preload`. */
+  readonly snapshot?: Snapshot;
   /** False: a lost connection is not tried again. */
   readonly reconnect?: false | ReconnectOptions;
   /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
@@ -148,7 +153,7 @@ export interface Client<M> {
   /** The rows of a query as a store; equal queries share one subscription. */
   watch<R = Row, Out = R>(
     query: QueryInput<M, R>,
-    options?: WatchOptions<R, Out>,
+    options?: WatchOptions<NoInfer<R>, Out>,
   ): WatchedQuery<Out, R>;
   /** Ends the wait for the next attempt to connect. */
   retryNow(): void;
@@ -182,6 +187,12 @@ export function connectOn<M>(
   return client as unknown as Client<M>;
 }
 
+/** What a client knows of its database by now. */
+export function schemaOf(client: Client<any>): ClientSchema | undefined {
+  // Its type says what is for programs; every client is an object of this class.
+  return (client as unknown as ModuleClient).schema;
+}
+
 /** The face of the core for programs that bring the type of a module. */
 class ModuleClient implements Face {
   readonly #core: Core;
@@ -196,12 +207,13 @@ class ModuleClient implements Face {
     this.#platform = on;
     this.#core = new Core(coreOptions(options, on, openSocket), this);
     this.#watches = new Watches(this.#core);
+    if (options.snapshot !== undefined) this.#watches.hydrate(options.snapshot);
     this.db = lateTables({
       schema: () => this.#core.schema,
       live: (path) => this.#live(path),
       rows: (path) => this.#rows(path),
     });
-    const call = (kind: 'reducer' | 'procedure') => (path: string, args: unknown, given: unknown) =>
+    const call = (kind: FunctionKind) => (path: string, args: unknown, given: unknown) =>
       this.#call(kind, path, args, given as CallOptions | undefined);
     this.reducers = lateCalls(call('reducer'));
     this.procedures = lateCalls(call('procedure'));
@@ -209,6 +221,10 @@ class ModuleClient implements Face {
 
   start(): void {
     this.#core.start();
+  }
+
+  get schema(): ClientSchema | undefined {
+    return this.#core.schema;
   }
 
   get state(): Readable<ConnectionState> {
@@ -305,7 +321,8 @@ class ModuleClient implements Face {
   }
 
   /** What the first prediction needs is there when it comes. */
-  welcomed(): void {
+  welcomed(identity: Identity): void {
+    this.#watches.welcomed(identity);
     this.#core.predictions.load().catch(this.#platform.report);
   }
 
@@ -333,42 +350,33 @@ class ModuleClient implements Face {
   }
 
   #call(
-    kind: 'reducer' | 'procedure',
-    path: string,
+    kind: FunctionKind,
+    name: string,
     args: unknown,
     options: CallOptions = {},
   ): Promise<unknown> {
-    let found: ClientFunction | undefined;
-    return this.#core.call(
-      {
-        kind,
-        name: path,
-        mayRepeat: options.retry === true,
-        message: (requestId, schema) => {
-          found = functionAt(schema, kind, path);
-          const bytes = found.encode(args);
-          const { name } = found.parts;
-          return kind === 'reducer'
-            ? { kind: 'callReducer', requestId, reducer: name, args: bytes }
-            : { kind: 'callProcedure', requestId, procedure: name, args: bytes };
-        },
-        info: () => found && { name: found.parts.name, args },
-        result: (bytes) => found?.decode(bytes),
-        refusal: (bytes) => found?.refusal(bytes),
-        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
-      },
-      options,
-    );
+    const find = (schema: ClientSchema) => functionAt(schema, kind, name, args);
+    return this.#core.call(requestOf({ kind, name, find, args, options }), options);
   }
 }
 
+/**
+ * The function that the program calls. Arguments that its types do not know of are missing here;
+ * others than the database wants are left out, as a row may be given with more than is asked for.
+ */
 function functionAt(
   schema: ClientSchema,
-  kind: 'reducer' | 'procedure',
+  kind: FunctionKind,
   path: string,
+  args: unknown,
 ): ClientFunction {
   const found = (kind === 'reducer' ? schema.reducers : schema.procedures).get(path);
-  if (found === undefined) throw new SchemaMismatchError(path, kind);
+  if (found === undefined) throw new SchemaMismatchError(path, `has no ${kind}`);
+  const given = Object(args ?? {}) as object;
+  for (const { name = '', type } of found.parts.params.elements) {
+    if (name in given || specialKindOf(type) === 'option') continue;
+    throw new SchemaMismatchError(`${path}.${name}`, 'wants the argument');
+  }
   return found;
 }
 

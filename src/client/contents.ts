@@ -38,12 +38,21 @@ export interface Difference {
   readonly tables: readonly TableChange[];
   /** Sets whose rows may not be what they were: these rows, or any if it does not say which. */
   readonly sets: ReadonlyMap<number, ReadonlySet<RowKey> | undefined>;
+  /** Rows of event tables, which no set keeps. */
+  readonly events?: readonly SetEvents[];
   /** While calls are predicted: what became of the merge of rows and predictions. */
   readonly shown?: readonly TableChange[];
   /** Keys of rows that a prediction was or is about, in whatever table. */
   readonly predicted?: ReadonlySet<RowKey>;
   /** Rows that were predicted under a temporary key. */
   readonly renamed?: readonly Renaming[];
+}
+
+/** Rows of an event table that a set was told of. */
+export interface SetEvents {
+  readonly querySetId: number;
+  readonly table: ClientTable;
+  readonly rows: readonly Row[];
 }
 
 /** A row was shown under one key and is there under another one now. */
@@ -91,7 +100,7 @@ interface Work {
   readonly touched: Map<Entry, Touched>;
   /** By table in the order of the message: new entries, and old ones that it inserts again. */
   readonly arrivals: Map<ClientTable, (Entry | Touched)[]>;
-  readonly events: { readonly table: ClientTable; readonly rows: Row[] }[];
+  readonly events: SetEvents[];
 }
 
 export class Contents {
@@ -131,8 +140,9 @@ export class Contents {
       if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, work);
     }
     for (const { querySetId, rows, change } of this.#parts(changes)) {
+      const { table } = rows;
       if (change.kind === 'persistent') this.#insert(querySetId, rows, change.inserts, work);
-      else work.events.push({ table: rows.table, rows: decodeAll(rows.table, change.events) });
+      else work.events.push({ querySetId, table, rows: decodeAll(table, change.events) });
     }
     return settle(work, sets);
   }
@@ -302,7 +312,7 @@ function settle({ touched, arrivals, events }: Work, sets: Difference['sets']): 
     changesOf(rows.table).push({ kind: 'delete', row: before });
   }
   const tables = [...changes].map(([table, list]) => ({ table, changes: list }));
-  return { tables: tables.filter((table) => table.changes.length > 0), sets };
+  return { tables: tables.filter((table) => table.changes.length > 0), sets, events };
 }
 
 function touch({ touched }: Work, rows: TableRows, entry: Entry): Touched {

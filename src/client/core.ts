@@ -70,6 +70,8 @@ export interface Face {
 
 /** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
 export interface Watcher {
+  /** What the database has, now that it is asked. */
+  begun(schema: ClientSchema): void;
   changed(difference: Difference): void;
   lost(): void;
 }
@@ -301,6 +303,7 @@ export class Core {
 
   #begin(schema: ClientSchema): void {
     this.#describe(schema);
+    this.watcher?.begun(schema);
     this.#canSend = true;
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {
@@ -308,10 +311,12 @@ export class Core {
       this.#return = { contents, awaited: new Set(), over: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
-      this.predictions.beneath(() => {
+      const difference = this.predictions.beneath(() => {
         this.#shown = this.#newContents(schema);
         return noDifference;
       });
+      // Calls that were made before the schema was known are predicted from now on.
+      if (difference?.shown !== undefined) this.#tell(difference, { tag: 'Optimistic' });
     }
     // The sets of before, in their old order, and what waits behind them: one frame if it fits.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
@@ -475,7 +480,13 @@ export class Core {
   }
 
   #answer(tracked: Tracked, returned: Uint8Array): void {
-    this.#settle(tracked, () => tracked.request.result?.(returned));
+    this.#settle(tracked, () => {
+      try {
+        return tracked.request.result?.(returned);
+      } catch (cause) {
+        throw new InternalError('the call is done, and its value cannot be read', { cause });
+      }
+    });
   }
 
   #settle(tracked: Tracked, result: () => unknown): void {
@@ -576,6 +587,6 @@ function errorOf(
     const { error } = outcome;
     return request.refusal?.(error) ?? new SenderError(new BinaryReader(error).string());
   } catch (cause) {
-    return new InternalError('the reducer failed, and its text cannot be read', { cause });
+    return new InternalError('the call was refused, and the reason cannot be read', { cause });
   }
 }

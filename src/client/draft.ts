@@ -36,7 +36,11 @@ type DraftTables<M> = {
  *
  * @example
  * ```ts
- * const raise = (heroes: DraftTable<{ level: U8Builder }, { name: 'hero' }>) => heroes.count() + 1n;
+ * const options: CallOptions<Draft<typeof tavern>> = {
+ *   optimistic: ({ hero }) => {
+ *     for (const weak of hero.filter(({ level }) => level < 3)) hero.delete(weak);
+ *   },
+ * };
  * ```
  */
 export type DraftTable<C extends Columns, Options extends TableOptions> = TableIndexes<

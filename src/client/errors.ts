@@ -219,7 +219,7 @@ export class SchemaMismatchError extends ReducerDbError {
   readonly accessor: string;
 
   constructor(accessor: string, what: string) {
-    super('schemaMismatch', `the database has no ${what} \`${accessor}\``);
+    super('schemaMismatch', `the database ${what} \`${accessor}\``);
     this.accessor = accessor;
   }
 }

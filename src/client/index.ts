@@ -109,6 +109,12 @@ export type { StopSignal, WebSocketClass } from './platform.ts';
 export type { CallOptions, PendingCall } from './requests.ts';
 export type { RawSchema } from './schema-from-json.ts';
 export type { KeyValue } from './schema-loader.ts';
+export {
+  type PreloadInput,
+  preload,
+  type Snapshot,
+  serialize,
+} from './snapshot.ts';
 export type { CompressionChoice } from './socket.ts';
 export type { SqlParameter, SqlParameters } from './sql-parameters.ts';
 export { SubscriptionBuilderImpl, SubscriptionHandleImpl } from './subscription-builder.ts';

@@ -35,13 +35,13 @@ export function lateTables(tables: LateTables, path = ''): object {
       const table = schema.tables.get(path);
       if (table !== undefined) {
         const found = accessorOf(table, key, () => tables.rows(path)) ?? target[key];
-        if (found === undefined) throw new SchemaMismatchError(`${path}.${key}`, 'index');
+        if (found === undefined) throw new SchemaMismatchError(`${path}.${key}`, 'has no index');
         return found;
       }
       const index = indexAt(schema, tables, path);
       if (index !== undefined) return index[key];
       const inner = path === '' ? key : `${path}.${key}`;
-      if (!hasPath(schema.tables, inner)) throw new SchemaMismatchError(inner, 'table');
+      if (!hasPath(schema.tables, inner)) throw new SchemaMismatchError(inner, 'has no table');
       return node(key);
     },
   });

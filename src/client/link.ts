@@ -67,6 +67,8 @@ export class Link {
   readonly #owner: LinkOwner;
   #socket: Socket | undefined;
   #frames: FrameReader | undefined;
+  /** Counts attempts and their ends: what an older socket says is of no interest. */
+  #run = 0;
   #isPacked = false;
   #isOpen = false;
   #attempt = 0;
@@ -86,7 +88,7 @@ export class Link {
   }
 
   start(): void {
-    this.#stopWaking = this.#options.platform.onWake(() => this.#woken());
+    this.#stopWaking = this.#options.platform.onWake(() => this.retryNow());
     this.#connect();
   }
 
@@ -124,9 +126,7 @@ export class Link {
     if (kind === 'closed') return;
     const wasOpen = this.#isOpen;
     this.#dropSocket();
-    this.#stopWaking();
-    this.#cancelTimer();
-    this.state.set({ kind: 'closed', ...(error && { error }) });
+    this.#setClosed(error);
     // In between two sockets the loss was told already.
     if (kind !== 'waiting') this.#owner.lost(wasOpen, undefined);
     this.#owner.closed(error);
@@ -140,17 +140,16 @@ export class Link {
   #connect(): void {
     this.#cancelTimer();
     this.#attempt += 1;
+    this.#run += 1;
+    const run = this.#run;
     this.state.set({ kind: 'connecting', attempt: this.#attempt });
-    const started = this.state.get();
-    // Another state meanwhile: somebody has disconnected, or the attempt is over.
-    const isStale = () => this.state.get() !== started;
     const ask = async () => this.#options.token();
     ask().then(
       (token) => {
-        if (!isStale()) this.#open(token ?? this.#token);
+        if (run === this.#run) this.#open(token ?? this.#token);
       },
       (error: unknown) => {
-        if (!isStale()) this.#lost(asError(error), false);
+        if (run === this.#run) this.#lost(asError(error), false);
       },
     );
   }
@@ -158,35 +157,28 @@ export class Link {
   #open(token: string | undefined): void {
     if (token !== undefined) this.#token = token;
     const { target, openSocket, platform } = this.#options;
-    const protocols = [packedProtocol, plainProtocol];
-    let socket: Socket | undefined;
-    let isOver = false;
-    const isMine = () => !isOver && (socket === undefined || this.#socket === socket);
-    const frames = new FrameReader(
-      platform,
-      (message) => this.#receive(message),
-      (error) => isMine() && this.#lost(error, false),
-    );
+    const run = this.#run;
+    const lost = (error: Error | undefined) => {
+      if (run === this.#run) this.#lost(error, false);
+    };
+    const frames = new FrameReader(platform, (message) => this.#receive(message), lost);
     this.#frames = frames;
-    socket = openSocket(
+    const protocols = [packedProtocol, plainProtocol];
+    const socket = openSocket(
       { ...target, token, protocols },
       {
         opened: (protocol) => {
-          if (isMine()) this.#opened(protocol);
+          if (run === this.#run) this.#opened(protocol);
         },
         frame: (bytes) => {
-          if (!isMine()) return;
+          if (run !== this.#run) return;
           this.#lastHeardAt = platform.now();
           frames.push(bytes);
         },
-        closed: (error) => {
-          const wasMine = isMine();
-          isOver = true;
-          if (wasMine) this.#lost(error, false);
-        },
+        closed: lost,
       },
     );
-    if (!isOver) this.#socket = socket;
+    if (run === this.#run) this.#socket = socket;
   }
 
   #opened(protocol: string): void {
@@ -238,8 +230,7 @@ export class Link {
     this.#lostAt ??= now;
     const gaveUp = now - this.#lostAt >= (reconnect?.giveUpAfterMillis ?? Number.POSITIVE_INFINITY);
     if (reconnect === undefined || gaveUp || error instanceof ConnectionRefusedError) {
-      this.#stopWaking();
-      this.state.set({ kind: 'closed', ...(error && { error }) });
+      this.#setClosed(error);
       this.#owner.lost(wasOpen, error);
       this.#owner.closed(error);
       return;
@@ -256,7 +247,13 @@ export class Link {
     this.#owner.lost(wasOpen, error);
   }
 
+  #setClosed(error: Error | undefined): void {
+    this.#stopWaking();
+    this.state.set({ kind: 'closed', ...(error && { error }) });
+  }
+
   #dropSocket(): void {
+    this.#run += 1;
     this.#cancelTimer();
     this.#frames?.close();
     this.#frames = undefined;
@@ -287,9 +284,5 @@ export class Link {
       }
       this.#watch();
     });
-  }
-
-  #woken(): void {
-    this.retryNow();
   }
 }

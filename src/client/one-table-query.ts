@@ -9,7 +9,8 @@
  * comparison = column ( "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" ) ( column | literal )
  * ```
  *
- * These are the texts of queries that are built without joins, and the common ones that people write.
+ * These are the texts of queries that are built without joins, and the common ones that people
+ * write.
  */
 import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
@@ -96,6 +97,7 @@ export function parseOneTable(
       return (row) => some.some((holds) => holds(row));
     };
     const holds = take('WHERE') ? or() : () => true;
+    take(';');
     need(at === tokens.length);
     return { table: name, holds };
   } catch (error) {

@@ -111,8 +111,8 @@ export class Optimistic {
   }
 
   /**
-   * Changes the rows below by `change` and drops the layers of the calls that are `over`. Gives what
-   * is to be told: the rows of the server, and beside them what is shown.
+   * Changes the rows below by `change` and drops the layers of the calls that are `over`. Gives
+   * what is to be told: the rows of the server, and beside them what is shown.
    */
   beneath(change: () => Difference, over: ReadonlySet<object> = new Set()): Difference {
     if (this.#layers.length === 0) return change();
@@ -371,8 +371,11 @@ function renamedRows(
       const [only] = inserts;
       const isOnly = tempRows.filter(({ table }) => table === name).length === 1;
       if (found === undefined || only === undefined || inserts.length > 1 || !isOnly) continue;
-      if (before.get(name)?.get(key) !== undefined) {
-        renamed.push({ table: name, from: key, to: found.table.keyOfRow(only.row) });
+      const to = found.table.keyOfRow(only.row);
+      const shown = before.get(name);
+      // Another prediction about the real key has a story of its own.
+      if (shown?.get(key) !== undefined && !shown.has(to)) {
+        renamed.push({ table: name, from: key, to });
       }
     }
   }

@@ -1,4 +1,4 @@
-import { isTypedQuery, queryOfTable, queryOfUnknownTable } from '../declare/query.ts';
+import { isTypedQuery, queryOfTable, queryOfUnknownTable, TableQuery } from '../declare/query.ts';
 import type { ClientSchema } from './client-schema.ts';
 import { SchemaMismatchError } from './errors.ts';
 import { type SqlParameters, withParameters } from './sql-parameters.ts';
@@ -28,14 +28,16 @@ export function withValues(given: GivenQueries, params: SqlParameters | undefine
 
 const rootsBySchema = new WeakMap<ClientSchema, object>();
 
-/** Starting points of queries over all tables of a database; unknown ones throw. */
+/** Starting points of queries over all tables of a database; unknown ones and columns throw. */
 export function rootsOf(schema: ClientSchema): object {
   let roots = rootsBySchema.get(schema);
   if (roots === undefined) {
     const items = [...schema.tables.values()].map(({ parts: { accessor, name, columns } }) => {
-      return [accessor, queryOfTable(name, columns)] as const;
+      const { source } = queryOfTable(name, columns);
+      const row = checked(source.row, `${accessor}.`, 'column');
+      return [accessor, new TableQuery({ name, row })] as const;
     });
-    roots = checked(nested(items));
+    roots = checked(nested(items), '', 'table');
     rootsBySchema.set(schema, roots);
   }
   return roots;
@@ -77,13 +79,14 @@ export function nested<Item>(items: Iterable<readonly [string, Item]>): Record<s
   return root;
 }
 
-function checked(roots: Record<string, any>): object {
-  return new Proxy(roots, {
+/** Throws when something is asked for that is not there; `path` stands before its name. */
+function checked<Items extends object>(items: Items, path: string, what: string): Items {
+  return new Proxy(items, {
     get: (target, key) => {
       if (typeof key === 'string' && !(key in target)) {
-        throw new SchemaMismatchError(key, 'table');
+        throw new SchemaMismatchError(path + key, `has no ${what}`);
       }
-      return target[key as string];
+      return Reflect.get(target, key);
     },
   });
 }

@@ -29,8 +29,9 @@ export interface CallOptions<Draft = any, Args = any> {
   /** Running it twice does no harm: it is sent again when the connection was lost. */
   readonly retry?: boolean;
   /**
-   * Writes to `draft` what the call is expected to change; shown at once, until the answer is there.
-   * It runs again whenever other rows change, so all that it may look at is the draft and `args`.
+   * Writes to `draft` what the call is expected to change; shown at once, until the answer is
+   * there. It runs again whenever other rows change, so all that it may look at is the draft
+   * and `args`.
    */
   readonly optimistic?: (draft: Draft, args: Args) => void;
 }

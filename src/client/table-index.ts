@@ -91,23 +91,24 @@ export class TableIndex {
     const prefix = range === undefined ? values : values.slice(0, -1);
     const order = this.#orders[prefix.length] ?? (() => 0);
     const { from, to } = range ?? new Range<unknown>();
-    const isBefore = ({ values: here }: Bucket): boolean => {
+    /** Below zero before the range, zero inside, above behind. */
+    const placeOf = ({ values: here }: Bucket): number => {
       const difference = this.#comparePrefix(here, prefix);
-      if (difference !== 0 || from.tag === 'unbounded') return difference < 0;
-      const fromStart = order(here[prefix.length], from.value);
-      return fromStart < 0 || (fromStart === 0 && from.tag === 'excluded');
-    };
-    const isInside = ({ values: here }: Bucket): boolean => {
-      if (this.#comparePrefix(here, prefix) !== 0) return false;
-      if (to.tag === 'unbounded') return true;
-      const toEnd = order(here[prefix.length], to.value);
-      return toEnd < 0 || (toEnd === 0 && to.tag === 'included');
+      if (difference !== 0) return difference;
+      const value = here[prefix.length];
+      if (from.tag !== 'unbounded') {
+        const fromStart = order(value, from.value);
+        if (fromStart < 0 || (fromStart === 0 && from.tag === 'excluded')) return -1;
+      }
+      if (to.tag === 'unbounded') return 0;
+      const toEnd = order(value, to.value);
+      return toEnd > 0 || (toEnd === 0 && to.tag === 'excluded') ? 1 : 0;
     };
     const sorted = this.#order();
     const found: Bucket[] = [];
-    for (let at = firstNot(sorted, isBefore); at < sorted.length; at += 1) {
+    for (let at = firstNot(sorted, (bucket) => placeOf(bucket) < 0); at < sorted.length; at += 1) {
       const bucket = sorted[at] as Bucket;
-      if (!isInside(bucket)) break;
+      if (placeOf(bucket) > 0) break;
       found.push(bucket);
     }
     return found;

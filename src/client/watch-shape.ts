@@ -73,6 +73,7 @@ export function shaped<R, Out>(
       });
     },
     onChange: (listener: (changes: readonly RowChange<R>[]) => void) => watch.onChange(listener),
+    getInitial: () => shape.of(watch.getInitial(), options),
     ready: () => watch.ready(),
   };
 }

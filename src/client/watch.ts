@@ -2,6 +2,7 @@ import type { Row, RowKey } from './client-schema.ts';
 import type { RowChange } from './contents.ts';
 import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
 /**
@@ -41,6 +42,8 @@ export interface WatchOptions<R, Out = R> {
   readonly sort?: (a: R, b: R) => number;
   /** So many rows at most, of the sorted ones. */
   readonly limit?: number;
+  /** Rows for the time before the server's: see `preload`. */
+  readonly initial?: Snapshot;
   /** What is shown in the place of a row; must give equal results for equal rows. */
   readonly select?: (row: R) => Out;
 }
@@ -58,9 +61,15 @@ export interface WatchOptions<R, Out = R> {
 export interface WatchedQuery<Out, R = Out> extends Readable<WatchedRows<Out>> {
   /**
    * Tells which rows came, changed and went, the first ones as inserts, just before listeners of
-   * the store are called. It does not keep the query alive: `subscribe` does.
+   * the store are called. Rows of an event table are told and not kept. It does not keep the query
+   * alive: `subscribe` does.
    */
   onChange(listener: (changes: readonly RowChange<R>[]) => void): () => void;
+  /**
+   * What a server renders, and a page that takes over from it renders first: the rows of the
+   * snapshot, or those that are there; stale, as they are of another moment.
+   */
+  getInitial(): WatchedRows<Out>;
   /** Resolves when the rows are there, rejects when the server refuses the query. */
   ready(): Promise<void>;
 }
@@ -73,6 +82,8 @@ export interface WatchedSet {
   at(key: RowKey): Row | undefined;
   /** How often the row stands in the result; more than once only where rows are computed. */
   copies(key: RowKey): number;
+  /** `undefined`: there are no rows to compare with. */
+  keyOf(row: Row): RowKey | undefined;
   leave(): void;
 }
 
@@ -101,6 +112,10 @@ export class Watch implements WatchedQuery<Row> {
   #shown = new Map<RowKey, Row>();
   /** Of the shown rows those that stand there more than once. */
   readonly #copies = new Map<RowKey, number>();
+  /** Rows of a snapshot, shown until the server's are there. */
+  #initial: readonly Row[] | undefined;
+  /** What was shown of a snapshot; kept for parts of the page that come to life later. */
+  #begun: WatchedRows<Row> | undefined;
   #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
@@ -142,6 +157,11 @@ export class Watch implements WatchedQuery<Row> {
     };
   }
 
+  getInitial(): WatchedRows<Row> {
+    const value = this.#begun ?? this.get();
+    return { ...value, isStale: value.isReady };
+  }
+
   onChange(listener: (changes: readonly RowChange[]) => void): () => void {
     const own = (changes: readonly RowChange[]) => listener(changes);
     this.#changeListeners.add(own);
@@ -165,19 +185,43 @@ export class Watch implements WatchedQuery<Row> {
     });
   }
 
+  /** Shows rows of a snapshot, if there are any and none of the server. */
+  begin(rows: () => readonly Row[] | undefined): void {
+    if (this.get().isReady) return;
+    this.#initial = rows();
+    if (this.#initial === undefined) return;
+    this.#begun = { rows: this.#initial, isReady: true, isStale: true };
+    this.#value.set(this.#begun);
+  }
+
+  /** The snapshot is of no use. */
+  forget(): void {
+    if (this.#initial === undefined) return;
+    this.#initial = undefined;
+    this.#begun = undefined;
+    this.#value.set(nothing);
+  }
+
   /** Looks at the rows with these keys again, or at all. Unchanged ones give the same value. */
   refresh(keys?: Iterable<RowKey>): void {
     const set = this.#set;
     if (set === undefined) return;
     const changes: RowChange[] = [];
-    let isOther = false;
+    let isOther = this.#adopt(set, changes);
     for (const key of keys ?? new Set([...this.#shown.keys(), ...set.keys()])) {
       isOther = this.#look(set, key, changes) || isOther;
     }
-    const { rows, isReady, isStale } = this.get();
-    if (!isOther && isReady && !isStale) return;
+    const { rows, isReady, isStale: wasStale } = this.get();
+    // A prediction changes rows also while the connection is away.
+    const isStale = keys !== undefined && wasStale;
+    if (!isOther && isReady && isStale === wasStale) return;
     this.#tell(changes);
-    this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale: false });
+    this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale });
+  }
+
+  /** Rows that come and are gone: of an event table. */
+  flash(rows: readonly Row[]): void {
+    this.#tell(rows.map((row) => ({ kind: 'insert', row })));
   }
 
   /** A row that was shown under one key is there under another one: it keeps its place. */
@@ -191,6 +235,19 @@ export class Watch implements WatchedQuery<Row> {
   setStale(): void {
     const value = this.get();
     if (value.isReady && !value.isStale) this.#value.set({ ...value, isStale: true });
+  }
+
+  /** Takes the rows of a snapshot for those that were shown; true if some of them are gone. */
+  #adopt(set: WatchedSet, changes: RowChange[]): boolean {
+    const initial = this.#initial ?? [];
+    this.#initial = undefined;
+    for (const row of initial) {
+      const key = set.keyOf(row);
+      if (key === undefined) changes.push({ kind: 'delete', row });
+      else if (this.#shown.has(key)) this.#copies.set(key, (this.#copies.get(key) ?? 1) + 1);
+      else this.#shown.set(key, row);
+    }
+    return changes.length > 0;
   }
 
   /** Whether the row with this key is another one now, or stands there another number of times. */
@@ -255,6 +312,8 @@ export class Watch implements WatchedQuery<Row> {
   }
 
   #forget(): void {
+    this.#initial = undefined;
+    this.#begun = undefined;
     this.#shown.clear();
     this.#copies.clear();
   }

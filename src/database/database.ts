@@ -407,6 +407,11 @@ export interface LiveFigures extends Readonly<LiveCounters> {
   readonly bytes: number;
 }
 
+export const noLiveFigures: LiveFigures = {
+  ...{ queries: 0, bytes: 0 },
+  ...{ commits: 0, evaluations: 0, scans: 0, reruns: 0 },
+};
+
 type QueuedWork = TicketedRequest | PreparedUpdate;
 
 interface PreparedUpdate {

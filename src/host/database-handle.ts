@@ -1,3 +1,4 @@
+import type { LiveFigures } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type {
   Caller,
@@ -93,4 +94,6 @@ export interface DatabaseStatistics {
   /** Clients that stay connected, and the query sets that they watch. */
   readonly connections: number;
   readonly querySets: number;
+  /** The queries in them, each once. */
+  readonly live: LiveFigures;
 }

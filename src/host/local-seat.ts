@@ -76,7 +76,8 @@ export class LocalSeat implements Seat {
           handOver: (turn) => events.handOver(turn),
           durable: (write, offset) => {
             events.durable(write, offset);
-            if (this.#database !== undefined) events.memory(this.#database.memory());
+            const open = this.#database;
+            if (open !== undefined) events.memory({ ...open.memory(), live: open.liveFigures });
           },
           stopped: (reason: StopReason) => this.#end(endOfService(reason)),
         },

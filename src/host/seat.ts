@@ -1,3 +1,4 @@
+import type { LiveFigures } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
@@ -63,9 +64,11 @@ export interface SeatOpening {
   readonly offset: CommitOffset;
 }
 
+/** Sizes and counters, told every now and then. */
 export interface SeatMemory {
   readonly rowBytes: number;
   readonly indexBytes: number;
+  readonly live: LiveFigures;
 }
 
 export interface StampedLine {

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import { overloaded } from '../database/call-queue.ts';
 import type { Clock } from '../database/clock.ts';
-import { stoppedRefusal } from '../database/database.ts';
+import { noLiveFigures, stoppedRefusal } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import {
   type Caller,
@@ -42,6 +42,7 @@ import type {
   Seat,
   SeatEnd,
   SeatEvents,
+  SeatMemory,
   SeatMode,
   SeatOpening,
   SeatTaker,
@@ -99,7 +100,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #isFlushing = false;
   #offset = commitOffset(0);
   #durableOffset = commitOffset(0);
-  #memory = { rowBytes: 0, indexBytes: 0 };
+  #memory: SeatMemory = { rowBytes: 0, indexBytes: 0, live: noLiveFigures };
 
   /** Takes the first seat. `create` makes the database; its failure is final. */
   constructor(options: SupervisionOptions, mode: SeatMode) {
@@ -248,8 +249,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (this.#isFlushing || this.#state !== 'serving') return;
     this.#isFlushing = true;
     setImmediate(() => {
-      this.#isFlushing = false;
       this.#submitFeeds();
+      this.#isFlushing = false;
       this.#flush();
       this.#flushFeeds();
     });

@@ -187,7 +187,7 @@ function tellMemory(open: Database): void {
   memoryToldAt = clock.monotonicMillis();
   const memory = open.memory();
   board.holds(memory.rowBytes + memory.indexBytes);
-  send({ kind: 'memory', memory });
+  send({ kind: 'memory', memory: { ...memory, live: { ...open.liveFigures } } });
 }
 
 /** The last message; the gateway then lets the thread go. */

@@ -2,6 +2,7 @@ import { assert, unreachable } from '../assert.ts';
 import type { ItemSource } from '../database/call-queue.ts';
 import type { Caller, CallRequest, SqlRequest, SubscribeRequest } from '../database/outcome.ts';
 import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
+import type { QueryDialect } from '../live/query-dialect.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { Batch } from './worker-messages.ts';
@@ -103,6 +104,7 @@ class RequestEncoder {
         this.#caller(request.oneOff.caller);
         writer.u128(request.oneOff.connectionId);
         writer.string(request.oneOff.sql);
+        this.#dialect(request.oneOff);
         return;
       case 'program':
         return;
@@ -115,7 +117,8 @@ class RequestEncoder {
     }
   }
 
-  #subscribe({ caller, connectionId, setId, knowsEvents, queries }: SubscribeRequest): void {
+  #subscribe(request: SubscribeRequest): void {
+    const { caller, connectionId, setId, knowsEvents, queries } = request;
     const writer = this.#writer;
     this.#caller(caller);
     writer.u128(connectionId);
@@ -123,6 +126,11 @@ class RequestEncoder {
     writer.bool(knowsEvents);
     writer.u32(queries.length);
     for (const query of queries) writer.string(query);
+    this.#dialect(request);
+  }
+
+  #dialect({ dialect }: Pick<SubscribeRequest, 'dialect'>): void {
+    this.#writer.bool(dialect === 'full');
   }
 
   /** Calls of one connection come together: what they share is written once. */
@@ -227,7 +235,8 @@ export class RequestReader implements ItemSource<TicketedRequest> {
       case 'oneOff': {
         const caller = this.#caller();
         const connectionId = reader.u128();
-        return { kind, oneOff: { caller, connectionId, sql: reader.string() } };
+        const sql = reader.string();
+        return { kind, oneOff: { caller, connectionId, sql, dialect: this.#dialect() } };
       }
       case 'program':
         return { kind };
@@ -269,7 +278,12 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     const setId = reader.f64();
     const knowsEvents = reader.bool();
     const queries = Array.from({ length: reader.u32() }, () => reader.string());
-    return { caller, connectionId, setId, knowsEvents, queries };
+    const dialect = this.#dialect();
+    return { caller, connectionId, setId, knowsEvents, queries, dialect };
+  }
+
+  #dialect(): QueryDialect {
+    return this.#reader.bool() ? 'full' : 'subscription';
   }
 
   #query(): SqlRequest {

@@ -54,6 +54,31 @@ const figures: readonly Figure[] = [
     read: ({ querySets }) => querySets,
   },
   {
+    name: 'reducerdb_live_queries',
+    help: 'Different queries in them',
+    read: ({ live }) => live.queries,
+  },
+  {
+    name: 'reducerdb_live_query_bytes',
+    help: 'Memory that live queries take, about',
+    read: ({ live }) => live.bytes,
+  },
+  {
+    name: 'reducerdb_live_evaluations_total',
+    help: 'Times a live query was evaluated for a commit since the database was opened',
+    read: ({ live }) => live.evaluations,
+  },
+  {
+    name: 'reducerdb_live_scans_total',
+    help: 'Whole tables read for a join without an index',
+    read: ({ live }) => live.scans,
+  },
+  {
+    name: 'reducerdb_live_reruns_total',
+    help: 'Live queries read again as a whole, for want of an incremental form',
+    read: ({ live }) => live.reruns,
+  },
+  {
     name: 'reducerdb_row_bytes',
     help: 'Memory that rows take',
     read: ({ rowBytes }) => rowBytes,

@@ -35,12 +35,20 @@ export function* serverMessagesIn(body: Uint8Array): Generator<ServerMessage, vo
 
 /** Puts encoded messages of a client into as few frames as the bounds of a frame allow. */
 export function packClientMessages(messages: readonly Uint8Array[]): Uint8Array[] {
-  return packMessages(messages, clientBounds);
+  return packMessages(messages, {
+    head: new Uint8Array(0),
+    bytesTarget: clientFrameBytesTarget,
+    messagesMax: clientFrameMessagesMax,
+  });
 }
 
 /** The same for messages of a server. Each frame begins with the tag of "not compressed". */
 export function packServerMessages(messages: readonly Uint8Array[]): Uint8Array[] {
-  return packMessages(messages, serverBounds);
+  return packMessages(messages, {
+    head: Uint8Array.of(compressionTags.none),
+    bytesTarget: serverFrameBytesTarget,
+    messagesMax: serverFrameMessagesMax,
+  });
 }
 
 /** The text that a connection is closed with whose client sends a frame without a message. */
@@ -54,18 +62,6 @@ interface FrameBounds {
   readonly bytesTarget: number;
   readonly messagesMax: number;
 }
-
-const clientBounds: FrameBounds = {
-  head: /* @__PURE__ */ new Uint8Array(0),
-  bytesTarget: clientFrameBytesTarget,
-  messagesMax: clientFrameMessagesMax,
-};
-
-const serverBounds: FrameBounds = {
-  head: /* @__PURE__ */ Uint8Array.of(compressionTags.none),
-  bytesTarget: serverFrameBytesTarget,
-  messagesMax: serverFrameMessagesMax,
-};
 
 function packMessages(messages: readonly Uint8Array[], bounds: FrameBounds): Uint8Array[] {
   const frames: Uint8Array[] = [];

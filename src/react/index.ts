@@ -1,6 +1,10 @@
+'use client';
+
 /**
  * Hooks for React over `reducerdb/client`. `createHooks` types them by the module itself;
  * `ReducerDBProvider` and the hooks beside it are for generated bindings.
+ *
+ * The directive above is for frameworks that render on servers: what is in here belongs to pages.
  *
  * @module
  */

@@ -17,9 +17,13 @@ export class QueryView<R, Out> {
   /** The rows of the query before, once they were on the screen. */
   #previous: readonly Out[] | undefined;
 
-  /** What there is to see now. */
-  look(watch: WatchedQuery<R>, options: WatchOptions<R, Out>): WatchedRows<Out> {
-    const now = this.#shape.of(watch.get(), options);
+  /** What there is to see of a value of the query. */
+  look(
+    watch: WatchedQuery<R>,
+    value: WatchedRows<R>,
+    options: WatchOptions<R, Out>,
+  ): WatchedRows<Out> {
+    const now = this.#shape.of(value, options);
     const before = this.#seen;
     const isSame =
       before !== undefined &&

@@ -28,8 +28,11 @@ export function useWatched<R, Out>(
   options: WatchedView<R, Out>,
 ): WatchedRows<Out> {
   const [view] = useState(() => new QueryView<R, Out>());
-  const look = () => view.look(watch, options);
-  const value = useSyncExternalStore(watch.subscribe, look, look);
+  const value = useSyncExternalStore(
+    watch.subscribe,
+    () => view.look(watch, watch.get(), options),
+    () => view.look(watch, watch.getInitial(), options),
+  );
   const { keepPrevious = true } = options;
   const bridged = useMemo(() => view.bridged(value, keepPrevious), [view, value, keepPrevious]);
   useEffect(() => {
@@ -64,7 +67,9 @@ export function useLatest<Value>(value: Value): { readonly current: Value } {
 /** A query that nothing ever happens to. */
 export function still(value: WatchedRows<never>): WatchedQuery<never> {
   const stop = () => {};
-  return { get: () => value, subscribe: () => stop, onChange: () => stop, ready: async () => {} };
+  const get = () => value;
+  const [subscribe, onChange] = [() => stop, () => stop];
+  return { get, getInitial: get, subscribe, onChange, ready: async () => {} };
 }
 
 /** Nobody wants its rows: there is nothing to wait for. */
@@ -77,6 +82,8 @@ export function firstRows(watch: WatchedQuery<unknown>): Promise<void> {
   let first = waiting.get(watch);
   if (first === undefined) {
     first = watch.ready().finally(() => waiting.delete(watch));
+    // The next render finds the error in the query, if there is one.
+    first.catch(() => {});
     waiting.set(watch, first);
   }
   return first;

@@ -1,7 +1,7 @@
 /**
- * Storing floats, for generated codecs. A hardened realm replaces `DataView.prototype.setFloat64` by
- * a guarded one that takes 200 ns, and a store into a `Float64Array` is slow there too; then the
- * bits are computed.
+ * Storing floats, for generated codecs. A hardened realm replaces `DataView.prototype.setFloat64`
+ * by a guarded one that takes 200 ns, and a store into a `Float64Array` is slow there too; then
+ * the bits are computed.
  */
 import { isHardenedRealm } from './hardened-realm.ts';
 

@@ -137,8 +137,10 @@ function phraseOf(demand: Demand): string {
       return 'an object { tag, value }';
     case 'result':
       return 'an object { ok } or { err }';
-    default:
-      return `a ${isIntegerKind(demand) && isWideInteger(demand) ? 'bigint' : 'number'} (${demand})`;
+    default: {
+      const isWide = isIntegerKind(demand) && isWideInteger(demand);
+      return `a ${isWide ? 'bigint' : 'number'} (${demand})`;
+    }
   }
 }
 

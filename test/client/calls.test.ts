@@ -207,4 +207,30 @@ describe('calls', () => {
     await expect(missing.applied).rejects.toMatchObject({ accessor: 'sword' });
     failed.catch(() => {});
   });
+
+  it('[client-sdk 12] names a column or an argument that the types of the program lack', async () => {
+    const { client } = await liveRig();
+    const loose = client as unknown as {
+      reducers: { joinTavern(args: object): Promise<void> };
+      query(
+        query: (q: { hero: { where(on: (row: Row) => unknown): unknown } }) => unknown,
+      ): unknown;
+    };
+    type Row = Record<string, { eq(value: string): unknown }>;
+    const unknown = loose.query((q) => q.hero.where((row) => row.name?.eq('Ada')));
+    await expect(unknown).rejects.toMatchObject({ accessor: 'hero.name' });
+    await expect(unknown).rejects.toThrow('the database has no column `hero.name`');
+    const call = loose.reducers.joinTavern({ name: 'Ada' });
+    await expect(call).rejects.toMatchObject({
+      code: 'schemaMismatch',
+      accessor: 'joinTavern.nick',
+      message: 'the database wants the argument `joinTavern.nick`',
+    });
+    // What may be left out, and what is too much, is no mismatch.
+    const fitting = loose.reducers.joinTavern({ nick: 'Ada', level: 3 });
+    fitting.catch(() => {});
+    await settled();
+    expect(client.pendingCalls.get().map(({ name }) => name)).toEqual(['joinTavern']);
+    client.disconnect();
+  });
 });

@@ -1,18 +1,23 @@
 import { describe, expect, it } from 'vitest';
+import type { Draft } from '../../src/client/index.ts';
 import type { ReducerOutcome } from '../../src/protocol/v2/server-message.ts';
 import {
   hero,
   liveRig,
   log,
+  makeRig,
   querySets,
   type Rig,
   type SetUpdate,
+  schemaText,
   settled,
   shout,
   tableRows,
   update,
 } from './rig.ts';
+import type * as tavern from './tavern.ts';
 
+type Heroes = Draft<typeof tavern>;
 type Setup = Rig & { readonly told: string[]; readonly shown: string[] };
 
 /** A client that knows all heroes, `known` at first, and has what predictions need. */
@@ -79,16 +84,11 @@ describe('optimistic calls', () => {
     const rig = await watching(hero(1, { nick: 'a' }));
     const { client, told, shown } = rig;
     const rename = (suffix: string) => {
-      const optimistic = (draft: Parameters<typeof predict>[0]) => predict(draft, suffix);
+      const optimistic = ({ hero: heroes }: Heroes) => {
+        for (const row of heroes.iter()) heroes.update({ ...row, nick: row.nick + suffix });
+      };
       return client.reducers.ping.result({}, { optimistic });
     };
-    const predict = (draft: { hero: typeof client.db.hero & Writable }, suffix: string) => {
-      const [row] = [...draft.hero.iter()];
-      if (row !== undefined) draft.hero.update({ ...row, nick: row.nick + suffix });
-    };
-    interface Writable {
-      update(row: object): unknown;
-    }
     const calls = [rename('x'), rename('y')];
     await settled();
     expect(nicks(rig)).toEqual(['axy']);
@@ -229,6 +229,55 @@ describe('optimistic calls', () => {
       'Optimistic - hero 1',
       'Reconnected + hero 3',
     ]);
+  });
+
+  it('[client-sdk 15] show while the connection is away, too', async () => {
+    const rig = await watching(hero(1));
+    const { client, platform } = rig;
+    const watched = client.watch('SELECT * FROM hero');
+    watched.subscribe(() => {});
+    await settled();
+    await rig.socket.apply(1, tableRows('hero', hero(1)));
+    await rig.socket.drop();
+    const optimistic = { optimistic: (draft: Heroes) => draft.hero.insert(hero(2)) };
+    const call = client.reducers.ping.result({}, optimistic);
+    expect(watched.get()).toMatchObject({ rows: [{ id: 1 }, { id: 2 }], isStale: true });
+    await platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    await rig.socket.apply(0, tableRows('hero', hero(1)));
+    await rig.socket.apply(1, tableRows('hero', hero(1)));
+    expect(watched.get()).toMatchObject({ rows: [{ id: 1 }, { id: 2 }], isStale: false });
+    await answer(rig, 0, failed);
+    await call;
+    expect(watched.get().rows).toHaveLength(1);
+  });
+
+  it('[client-sdk 15] show as soon as the schema is known', async () => {
+    const rig = makeRig({ schema: undefined as never });
+    const { client, platform } = rig;
+    platform.answers.set('/v1/database/tavern/schema', { status: 200, text: schemaText });
+    await import('../../src/client/optimistic.ts');
+    await import('../../src/client/one-table-query.ts');
+    const seen: string[] = [];
+    const options = { includeOptimistic: true };
+    client.db.hero.onInsert(({ event }, { nick }) => seen.push(`${event.tag} ${nick}`), options);
+    const optimistic = {
+      optimistic: (draft: Heroes) => {
+        draft.hero.insert(hero(2));
+        expect([...draft.hero.iter()].length).toBe(1);
+        expect([draft.hero.count(), draft.hero.id.find(2)?.id]).toEqual([1n, 2]);
+        expect(() => draft.flash.insert({ text: 'a' })).toThrow('flash keeps no rows');
+        expect(() => draft.shout.update(shout('a', 1))).toThrow('no primary key');
+      },
+    };
+    client.reducers.ping.result({}, optimistic).catch(() => {});
+    await settled();
+    expect(seen).toEqual([]);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect([seen, platform.reported]).toEqual([['Optimistic hero 2'], []]);
+    client.disconnect();
   });
 
   it('[client-sdk 15] are judged by the conditions of watched queries', async () => {

@@ -53,6 +53,10 @@ export class TestPlatform implements Platform {
   canDecompress = () => false;
   decompress = async () => new Uint8Array(0);
   debug = () => {};
+  readonly warned: string[] = [];
+  warn = (text: string) => {
+    this.warned.push(text);
+  };
   report = (error: unknown) => {
     this.reported.push(error);
   };

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createContext, runInContext } from 'node:vm';
+import { build } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 // @ts-expect-error: a script without types of its own
 import { bundleSizes } from '../../scripts/bundle-size.mjs';
@@ -34,7 +36,12 @@ describe('what a page has to load', () => {
   });
 
   it.each(sizes)('[client-sdk 18] $name touches nothing when it is loaded', ({ text }) => {
-    const program = text.replace(/export\s*\{[^}]*\};?\s*$/, '').replace(/^import.*?;/, '');
+    // Contexts are made when the hooks are loaded; they touch nothing either.
+    const react = (_: string, names: string) =>
+      `const {${names.replaceAll(' as ', ':')}} = { createContext: () => ({}) };`;
+    const program = text
+      .replace(/export\s*\{[^}]*\};?\s*$/, '')
+      .replace(/import\{([^}]*)\}from"react";/g, react);
     // A realm with nothing but the language, in which nothing may be changed.
     const realm = createContext({});
     const names = () => runInContext('Reflect.ownKeys(globalThis).map(String).join()', realm);
@@ -48,5 +55,22 @@ describe('what a page has to load', () => {
     );
     runInContext(`(() => { 'use strict'; ${program} })()`, realm);
     expect(names()).toBe(before);
+  });
+
+  it('[client-sdk 20.6] a program typed by a module loads nothing of it', async () => {
+    const entry = 'test/types/client/connect.ts';
+    const library = path.join(root, 'src/client/index.ts');
+    const { metafile } = await build({
+      entryPoints: [path.join(root, entry)],
+      alias: { 'reducerdb/client': library },
+      absWorkingDir: root,
+      bundle: true,
+      format: 'esm',
+      metafile: true,
+      write: false,
+    });
+    const loaded = Object.keys(metafile.inputs).filter((file) => !file.startsWith('src/'));
+    expect(loaded.sort()).toEqual([entry, 'test/types/expect.ts']);
+    expect(readFileSync(path.join(root, entry), 'utf8')).toContain("from '../tavern.ts'");
   });
 });

@@ -124,7 +124,8 @@ describe('real sockets', () => {
       expect(server.received.map(({ kind }) => kind)).toEqual(['subscribe', 'callReducer']);
       expect(client.token).toBe('issued');
       expect(server.requests.sort()).toEqual([
-        '/v1/database/tavern/subscribe?compression=Gzip v3.bsatn.spacetimedb,v2.bsatn.spacetimedb',
+        '/v1/database/tavern/subscribe?compression=Gzip&dialect=full ' +
+          'v3.bsatn.spacetimedb,v2.bsatn.spacetimedb',
         'GET /v1/database/tavern/schema?version=10 -',
       ]);
     },

@@ -90,7 +90,7 @@ export class Desk {
   write(file: string, text: string): void {
     const target = path.join(this.folder, file);
     mkdirSync(path.dirname(target), { recursive: true });
-    writeFileSync(target, text);
+    writeFileSync(target, this.#here(text));
   }
 
   /** Rewrites a file; the text is empty when there is none yet. */
@@ -111,13 +111,17 @@ export class Desk {
   }
 
   #bash(lines: string): ChildProcess {
-    const text = lines.replaceAll('127.0.0.1:3000', `127.0.0.1:${this.#port}`);
-    return spawn('bash', ['-euo', 'pipefail', '-c', text], {
+    return spawn('bash', ['-euo', 'pipefail', '-c', this.#here(lines)], {
       cwd: this.folder,
       env: this.#environment(),
       // A socket would make bash read the configuration of an interactive shell.
       stdio: ['ignore', 'pipe', 'pipe'],
     });
+  }
+
+  /** About the service of this desk. */
+  #here(text: string): string {
+    return text.replaceAll('127.0.0.1:3000', `127.0.0.1:${this.#port}`);
   }
 
   #environment(): NodeJS.ProcessEnv {
@@ -127,13 +131,14 @@ export class Desk {
   }
 
   /**
-   * The package and a compiler are there as `npm install` would put them, the commands in the path.
+   * The package, a compiler and React are there as `npm install` would put them, the commands in
+   * the path.
    */
   #install(): void {
     const modules = path.join(this.folder, 'node_modules');
     mkdirSync(modules, { recursive: true });
     symlinkSync(root, path.join(modules, 'reducerdb'));
-    for (const name of ['.bin', 'typescript']) {
+    for (const name of ['.bin', '@types', 'react', 'react-dom', 'typescript']) {
       symlinkSync(path.join(root, 'node_modules', name), path.join(modules, name));
     }
     symlinkSync(path.join(root, 'examples'), path.join(this.folder, 'examples'));

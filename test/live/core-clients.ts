@@ -1,6 +1,7 @@
 import { answerOnce, subscribe, unsubscribe } from '../../src/database/live/subscribe.ts';
 import type { LiveCommit } from '../../src/database/turn.ts';
 import type { QueryRows } from '../../src/live/live-update.ts';
+import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
 import { ownerRights, type Rights, strangerRights } from '../../src/sql/rights.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
@@ -8,6 +9,7 @@ import { decoderOf } from '../../src/values/decode.ts';
 import type { ProductType } from '../../src/values/type.ts';
 import type { Value } from '../../src/values/value.ts';
 import { type CoreUnderTest, ownerIdentity } from '../support/core-under-test.ts';
+import { rowTypeOf } from './live-lab.ts';
 
 /** Connections to a database without the actor around it. */
 export class CoreClients {
@@ -18,10 +20,10 @@ export class CoreClients {
     this.database = database;
   }
 
-  connect(identity = ownerIdentity): CoreClient {
+  connect(identity = ownerIdentity, dialect: QueryDialect = 'subscription'): CoreClient {
     const id = ++this.#lastId;
     this.database.core.connections.set(id, { identity, jwtPayload: '' });
-    return new CoreClient(this.database, identity, id);
+    return new CoreClient(this.database, identity, { id, dialect });
   }
 
   /** What was committed for live queries since the last call. */
@@ -34,17 +36,23 @@ export class CoreClient {
   readonly #database: CoreUnderTest;
   readonly #caller: { identity: bigint; rights: Rights; jwtPayload: string };
   readonly connectionId: bigint;
+  readonly #dialect: QueryDialect;
   /** What the next commits brought, by query number. */
   readonly numbers: number[] = [];
 
-  constructor(database: CoreUnderTest, identity: bigint, connectionId: bigint) {
+  constructor(
+    database: CoreUnderTest,
+    identity: bigint,
+    { id, dialect }: { readonly id: bigint; readonly dialect: QueryDialect },
+  ) {
     this.#database = database;
     this.#caller = {
       identity,
       rights: identity === ownerIdentity ? ownerRights : strangerRights,
       jwtPayload: '',
     };
-    this.connectionId = connectionId;
+    this.connectionId = id;
+    this.#dialect = dialect;
   }
 
   /** The rows of each query, or why not. */
@@ -67,10 +75,10 @@ export class CoreClient {
 
   once(sql: string): string[] | string {
     const { connectionId } = this;
-    const request = { caller: this.#caller, connectionId, sql };
+    const request = { caller: this.#caller, connectionId, sql, dialect: this.#dialect };
     const outcome = answerOnce(this.#database.core, request, this.#now);
     if (outcome.kind === 'failed') return outcome.error;
-    return textsOf(this.#database, outcome.tableId, outcome.rows);
+    return textsOf(this.#database, outcome.table, outcome.rows);
   }
 
   disconnect(): void {
@@ -85,15 +93,16 @@ export class CoreClient {
 
   #subscribe(setId: number, queries: readonly string[], knowsEvents: boolean): string[][] | string {
     const { connectionId } = this;
-    const request = { caller: this.#caller, connectionId, setId, queries, knowsEvents };
+    const dialect = this.#dialect;
+    const request = { caller: this.#caller, connectionId, setId, queries, knowsEvents, dialect };
     const outcome = subscribe(this.#database.core, request, this.#now);
     if (outcome.kind === 'refused') return outcome.error;
     this.numbers.splice(0, this.numbers.length, ...outcome.queries.map(({ query }) => query));
     return outcome.queries.map((rows) => this.#texts(rows));
   }
 
-  #texts({ tableId, fragments }: QueryRows): string[] {
-    return fragments.flatMap((rows) => textsOf(this.#database, tableId, rows));
+  #texts({ table, fragments }: QueryRows): string[] {
+    return fragments.flatMap((rows) => textsOf(this.#database, table, rows));
   }
 }
 
@@ -106,7 +115,7 @@ export function changesIn(
   const update = commit?.updates.find((one) => one.query === query);
   if (update === undefined) return [];
   const texts = (rows: RowSet, mark: string) =>
-    textsOf(database, update.tableId, rows).map((text) => mark + text);
+    textsOf(database, update.table, rows).map((text) => mark + text);
   return update.changes.flatMap((change) =>
     change.kind === 'event'
       ? texts(change.events, '!')
@@ -114,14 +123,18 @@ export function changesIn(
   );
 }
 
-function textsOf({ core }: CoreUnderTest, tableId: number, rows: RowSet): string[] {
-  const table = core.program.sql.tables.find(({ id }) => id === tableId);
-  if (table === undefined) throw new Error(`there is no table ${tableId}`);
-  const rowType: ProductType = { kind: 'product', elements: table.columns };
+function textsOf({ core }: CoreUnderTest, name: string, rows: RowSet): string[] {
+  const rowType = name.startsWith('{') ? rowTypeOf(name) : rowTypeOfTable(core, name);
   const decode = decoderOf(rowType, { types: core.program.sql.types });
   return Array.from({ length: rowCountOf(rows) }, (_, row) =>
     textOf(decode(new BinaryReader(rows.data, startOfRow(rows, row), endOfRow(rows, row)))),
   ).sort();
+}
+
+function rowTypeOfTable(core: CoreUnderTest['core'], name: string): ProductType {
+  const table = core.program.sql.tables.find((one) => one.name === name);
+  if (table === undefined) throw new Error(`there is no table ${name}`);
+  return { kind: 'product', elements: table.columns };
 }
 
 function textOf(value: Value): string {

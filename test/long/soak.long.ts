@@ -18,9 +18,11 @@ it(`[websocket 11] ${minutes} minutes of clients that come and go, seed ${seed}`
   console.log({ visits, givenUp, leftovers, growthInMebibytes: growth });
   expect(leftovers).toEqual([]);
   expect(givenUp).toBeGreaterThan(0);
-  // Over the whole run, tens of thousands of clients: less than a hundred bytes for each.
-  expect(growth.gateway).toBeLessThan(1);
-  expect(growth.worker).toBeLessThan(1);
+  // A client that is not forgotten, or a listener of it, is more than a hundred bytes.
+  const bearable = Math.max(1, (visits * 100) / mebibyte);
+  expect(growth.gateway).toBeLessThan(bearable);
+  expect(growth.worker).toBeLessThan(bearable);
+  // The allocator does not give back everything that a flood has taken.
   expect(growth.resident).toBeLessThan(32);
   expect(growth.resources).toBeLessThan(1);
 });

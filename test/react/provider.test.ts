@@ -1,5 +1,6 @@
-import { createElement, type ReactNode } from 'react';
+import { createElement, type ReactNode, useEffect } from 'react';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { rowListOf } from '../../src/protocol/row-list.ts';
 import type { ServerMessage } from '../../src/protocol/v2/server-message.ts';
 import {
   ReducerDBProvider,
@@ -11,6 +12,7 @@ import {
   useSpacetimeDB,
   useTable,
 } from '../../src/react/index.ts';
+import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { Adapter, heroRows } from '../client/adapter.ts';
 import { DbConnection, procedures, reducers, tables } from '../client/bindings/index.ts';
 import { settled } from '../client/rig.ts';
@@ -96,7 +98,6 @@ describe('the provider for generated bindings', () => {
     const socket = await welcomed(one);
     expect(screen.text).toBe('true 7 issued 9 0');
     await screen.show(null);
-    expect(socket.isClosed).toBe(false);
     await during(aMoment);
     expect(socket.isClosed).toBe(true);
   });
@@ -204,6 +205,28 @@ describe('useTable', () => {
     expect([screen.text, lines]).toEqual([' true', ['+ 1', '~ 1 Calm > Angry', '- 1']]);
   });
 
+  it('[client-sdk 9] tells of the rows of an event table, and keeps none', async () => {
+    const one = rig();
+    const lines: string[] = [];
+    const screen = await screenOf(
+      inside(one, () => {
+        const onInsert = ({ text }: { text: string }) => lines.push(text);
+        return JSON.stringify(useTable(tables.flash, { onInsert }));
+      }),
+    );
+    const socket = await welcomed(one);
+    await during(() => {
+      return socket.say({ kind: 'subscribeApplied', requestId: 0, querySetId: 0, tables: [] });
+    });
+    const writer = new BinaryWriter();
+    writer.string('lightning');
+    const events = rowListOf([writer.finish()]);
+    const changes = [{ kind: 'event', events } as const];
+    const querySets = [{ querySetId: 0, tables: [{ table: 'flash', changes }] }];
+    await during(() => socket.say({ kind: 'transactionUpdate', querySets }));
+    expect([screen.text, lines]).toEqual(['[[],true]', ['lightning']]);
+  });
+
   it('[client-sdk 9] asks nothing unless enabled', async () => {
     const one = rig();
     const screen = await screenOf(
@@ -224,7 +247,9 @@ describe('calls by descriptions', () => {
       inside(one, () => {
         const join = useReducer(reducers.joinTavern);
         const heroCount = useProcedure(procedures.heroCount);
-        functions.add(join).add(heroCount);
+        useEffect(() => {
+          functions.add(join).add(heroCount);
+        });
         if (!isCalled) made.push(join({ nick: 'Ada' }), heroCount());
         isCalled = true;
         return useConnection().isActive;

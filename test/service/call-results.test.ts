@@ -13,6 +13,7 @@ import {
   SenderError,
 } from '../../src/client/index.ts';
 import { type ClientMessage, encodeClientMessage } from '../../src/protocol/v1/client-message.ts';
+import { CallFailed, openTestDatabase } from '../../src/testing/index.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import type * as market from '../client/market.ts';
 import { type RunningService, Sandbox } from './harness.ts';
@@ -198,12 +199,15 @@ describe('what reducers return', () => {
     };
     await publish(await program('t.u64()', 'ctx.db.deal.count()'));
     const guest = await Guest.arrive(running.service.url, 'changing', {});
-    expect((await running.call('changing', 'next', [])).text).toBe('1');
+    const { reducers } = open('changing');
+    const { next } = reducers as unknown as { next(): Promise<unknown> };
+    expect(await next()).toBe(1n);
     await publish(await program('t.string()', "'no. ' + ctx.db.deal.count()"));
     expect((await running.call('changing', 'next', [])).text).toBe('"no. 2"');
+    await expect(next()).rejects.toThrow(InternalError);
     guest.call(1, 'next');
     const { outcome } = await guest.expect('reducerResult');
-    expect(outcome.kind === 'ok' && new BinaryReader(outcome.returned).string()).toBe('no. 3');
+    expect(outcome.kind === 'ok' && new BinaryReader(outcome.returned).string()).toBe('no. 4');
     await guest.client.close();
   });
 });
@@ -329,6 +333,33 @@ describe('what reducers return, elsewhere', () => {
       'reducer \'trade\' failed: {"noPurse":"eve"}',
     ]);
     expect(await tool('fill', ['eve', 1])).toEqual([false, "reducer 'fill' committed"]);
+  });
+});
+
+describe('what reducers return, in a test database', () => {
+  it('[client-sdk 14] a call gives the value, or fails with that of the error', async () => {
+    const db = await openTestDatabase({ module: file });
+    try {
+      expect(await db.call('fill', ['ada', 10])).toBeUndefined();
+      await db.call('fill', ['bob', 0]);
+      const no = await db.call<bigint>('trade', trade);
+      expect(no + 1n).toBe(2n);
+      expect(await db.call('receipt')).toEqual({ trade_no: 1n, left_over: 0, note: undefined });
+      const error = await db.call('trade', tooDear).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(CallFailed);
+      expect(error).toMatchObject({
+        code: 'reducer.refusedWithValue',
+        message: 'TooPoor',
+        error: { tag: 'tooPoor', value: { missing: 8, owner_name: 'ada' } },
+      });
+      await expect(db.call('ask_guard')).rejects.toMatchObject({
+        code: 'reducer.refusedWithoutValue',
+        message: 'the guard says no',
+        error: undefined,
+      });
+    } finally {
+      await db.close();
+    }
   });
 });
 

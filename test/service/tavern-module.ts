@@ -1,7 +1,7 @@
 import { type Program, written } from './written-module.ts';
 
 /** A module for clients that stay connected: tables of several kinds, and reducers for each. */
-export function tavern(says = 'one', moreOfSeat = ''): Promise<Program> {
+export function tavern(says = 'one', moreOfSeat = '', moreExports = ''): Promise<Program> {
   return written({
     says,
     tables: {
@@ -56,6 +56,7 @@ export function tavern(says = 'one', moreOfSeat = ''): Promise<Program> {
         const connection = ctx.connectionId.__connection_id__;
         ctx.db.visit.insert({ id: 0n, kind: 'left', connection });
       });
+      ${moreExports}
     `,
   });
 }

@@ -2,6 +2,7 @@ import * as peerTwo from 'spacetimedb';
 import * as peerOne from 'spacetimedb-v1';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  type PeerBuilder,
   type PeerConnection,
   type PeerLibrary,
   type PersonRow,
@@ -9,6 +10,8 @@ import {
 } from '../fixtures/bindings/tavern.ts';
 import { type Person, Running } from './running.ts';
 import { tavern } from './tavern-module.ts';
+import { Wire } from './wire.ts';
+import type { Program } from './written-module.ts';
 
 let running: Running;
 let owner: Person;
@@ -29,13 +32,16 @@ describe.each(libraries)('the published client, major version $version', (peer) 
   const lines: string[] = [];
 
   beforeAll(async () => {
-    const { status, text } = await running.upload(database, await tavern(), owner);
+    const { status, text } = await running.upload(database, await tavernWithView(), owner);
     if (status !== 200) throw new Error(text);
   });
 
   /** Connects, and waits until the client says that it is connected. */
-  function connect(token?: string): Promise<Connected> {
-    const builder = tavernBindings(library, version);
+  function connect(
+    token?: string,
+    { configure = (builder) => builder, uri = running.service.url }: ConnectOptions = {},
+  ): Promise<Connected> {
+    const builder = configure(tavernBindings(library, version));
     const named = builder.withModuleName?.(database) ?? builder.withDatabaseName?.(database);
     return new Promise((resolve, reject) => {
       let tell = (): void => undefined;
@@ -43,7 +49,7 @@ describe.each(libraries)('the published client, major version $version', (peer) 
         tell = told;
       });
       named
-        ?.withUri(running.service.url)
+        ?.withUri(uri)
         .withToken(token)
         .onConnect((conn, identity, issued) => {
           resolve({ conn, identity: identity.toHexString(), token: issued, gone });
@@ -180,17 +186,130 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     });
   }
 
+  const settings: Readonly<Record<string, (builder: PeerBuilder) => PeerBuilder>> = {
+    'no compression': (builder) => builder.withCompression('none'),
+    gzip: (builder) => builder.withCompression('gzip'),
+    // One of the clients does not know brotli, the other refuses it where the runtime has none.
+    'light mode': (builder) => builder.withLightMode(true),
+    'confirmed reads': (builder) => builder.withConfirmedReads(true),
+    'reads that are not confirmed': (builder) => builder.withConfirmedReads(false),
+  };
+
+  it.each(Object.keys(settings))('[websocket 12] knows what there is, with %s', async (name) => {
+    const configure = settings[name] as (builder: PeerBuilder) => PeerBuilder;
+    const { conn, gone } = await connect(undefined, { configure });
+    await subscribe(conn, 'SELECT * FROM person WHERE id >= 2000');
+    await running.call(database, 'fill', [2000, 200]);
+    await expect.poll(() => Number(conn.db.person.count())).toBe(200);
+    await call(conn, 'rename', { id: 2007, name: 'mine' });
+    await running.call(database, 'rename', [2008, 'theirs']);
+    await expect
+      .poll(() => names(conn).filter((one) => !one.includes('guest')))
+      .toEqual(['2007 mine', '2008 theirs']);
+    await running.sql(database, 'DELETE FROM person WHERE id >= 2000', owner);
+    await expect.poll(() => Number(conn.db.person.count())).toBe(0);
+    conn.disconnect();
+    await gone;
+  });
+
+  it('[subscriptions 7] keeps a row that another of its query sets has', async () => {
+    await running.call(database, 'fill', [10, 3]);
+    const { conn, gone } = await connect();
+    const all = await subscribe(conn, 'SELECT * FROM person');
+    const some = await subscribe(conn, 'SELECT * FROM person WHERE id < 12');
+    expect(names(conn)).toHaveLength(3);
+    await new Promise<void>((resolve) => all.unsubscribeThen(resolve));
+    expect(names(conn)).toEqual(['10 guest 10', '11 guest 11']);
+    await running.call(database, 'remove', [10]);
+    await expect.poll(() => names(conn)).toEqual(['11 guest 11']);
+    await new Promise<void>((resolve) => some.unsubscribeThen(resolve));
+    expect(names(conn)).toEqual([]);
+    conn.disconnect();
+    await gone;
+    await running.sql(database, 'DELETE FROM person WHERE id >= 10', owner);
+  });
+
+  it('[subscriptions 9, 11] subscribes to all tables, a view among them', async () => {
+    await running.call(database, 'add', [1, 'ada', 7]);
+    const { conn, gone } = await connect();
+    await new Promise<void>((resolve, reject) => {
+      const builder = conn.subscriptionBuilder().onApplied(() => resolve());
+      builder.onError(({ event }) => reject(event ?? new Error('refused'))).subscribeToAllTables();
+    });
+    const regulars = () => Array.from(conn.db.regulars.iter(), ({ name }) => name).sort();
+    expect([names(conn), regulars()]).toEqual([['1 ada'], ['ada']]);
+    await running.call(database, 'add', [2, 'bob', 7]);
+    await running.call(database, 'rename', [1, 'amy']);
+    await expect.poll(regulars).toEqual(['amy', 'bob']);
+    await running.sql(database, 'DELETE FROM person', owner);
+    await expect.poll(regulars).toEqual([]);
+    expect(names(conn)).toEqual([]);
+    conn.disconnect();
+    await gone;
+  });
+
+  it('[websocket 7] is told that there are no procedures, and goes on', async () => {
+    lendWithResolvers();
+    const { conn, gone } = await connect();
+    await expect(conn.procedures.countAll?.({})).rejects.toThrow('No such procedure');
+    await subscribe(conn, 'SELECT * FROM person');
+    conn.disconnect();
+    await gone;
+  });
+
+  it('[client-sdk 11] connects again when its connection was cut, as the same person', async () => {
+    const wire = await Wire.to(running.service.url);
+    const { conn, identity, token, gone } = await connect(undefined, { uri: wire.url });
+    await subscribe(conn, 'SELECT * FROM person');
+    wire.cut();
+    await gone;
+    await running.call(database, 'add', [3, 'eve', 1]);
+    const again = await connect(token, { uri: wire.url });
+    expect(again.identity).toBe(identity);
+    await subscribe(again.conn, 'SELECT * FROM person');
+    expect(names(again.conn)).toEqual(['3 eve']);
+    again.conn.disconnect();
+    await again.gone;
+    await running.call(database, 'remove', [3]);
+    await wire.close();
+  });
+
   it('[client-sdk 11] hears that the database is gone, and connects again to another', async () => {
     const { gone } = await connect();
     await running.ask('DELETE', `/v1/database/${database}`, { as: owner });
     await gone;
     await expect(connect()).rejects.toThrow();
-    await running.upload(database, await tavern(), owner);
+    await running.upload(database, await tavernWithView(), owner);
     const { conn } = await connect();
     await subscribe(conn, 'SELECT * FROM person');
     conn.disconnect();
   });
 });
+
+/** What one of the clients needs to call a procedure, and the oldest runtime does not have. */
+function lendWithResolvers(): void {
+  const promises = Promise as unknown as Record<string, unknown>;
+  promises.withResolvers ??= () => {
+    const parts: Record<string, unknown> = {};
+    parts.promise = new Promise((resolve, reject) => Object.assign(parts, { resolve, reject }));
+    return parts;
+  };
+}
+
+function tavernWithView(): Promise<Program> {
+  return tavern(
+    'one',
+    '',
+    `export const regulars = db.anonymousView({ public: true }, t.array(person.rowType), (ctx) => [
+      ...ctx.db.person.seat.filter(7),
+    ]);`,
+  );
+}
+
+interface ConnectOptions {
+  readonly configure?: (builder: PeerBuilder) => PeerBuilder;
+  readonly uri?: string;
+}
 
 interface Connected {
   readonly conn: PeerConnection;

@@ -26,6 +26,22 @@ const queries = [
   'SELECT my_heroes.* FROM my_heroes JOIN hero ON my_heroes.zone = hero.zone',
 ];
 
+/**
+ * Beside those, for clients of the full dialect. Windows have one order only, so that they can be
+ * compared with plans.
+ */
+const fullQueries = [
+  'SELECT zone, count(*) AS n, max(level) AS best FROM hero GROUP BY zone',
+  'SELECT level FROM my_heroes',
+  'SELECT zone, count(*) AS n FROM my_heroes GROUP BY zone ORDER BY n DESC, zone LIMIT 2',
+  'SELECT * FROM hero ORDER BY level DESC, id LIMIT 2',
+  'SELECT * FROM my_heroes ORDER BY level, id LIMIT 1 OFFSET 1',
+  'SELECT m.id, h.level FROM my_heroes AS m JOIN hero AS h ON m.zone = h.zone',
+  'SELECT id FROM hero WHERE id IN (SELECT id FROM my_heroes)',
+  'SELECT DISTINCT level FROM in_zone_two',
+  'SELECT :sender AS me, count(*) AS n FROM everyone',
+];
+
 /** A set that a client has, and how often each row of each query is there. */
 interface KeptSet {
   readonly client: CoreClient;
@@ -62,9 +78,11 @@ class Run {
 
   #subscribe(): void {
     const identity = this.#random.pick(identities);
-    const client = this.#clients.connect(identity);
+    const isFull = this.#random.chance(0.5);
+    const client = this.#clients.connect(identity, isFull ? 'full' : 'subscription');
     const id = ++this.#lastSet;
-    const texts = queries.filter(() => this.#random.chance(0.3));
+    const all = isFull ? [...queries, ...fullQueries] : queries;
+    const texts = all.filter(() => this.#random.chance(0.3));
     const rows = client.subscribe(id, ...texts);
     if (typeof rows === 'string') throw new Error(rows);
     this.#sets.push({ client, identity, id, texts, numbers: [...client.numbers], rows });
@@ -102,8 +120,11 @@ class Run {
   }
 
   #requireExact({ identity, texts, rows }: KeptSet): void {
-    const fresh = this.#clients.connect(identity).subscribe(1, ...texts);
+    const asking = this.#clients.connect(identity, 'full');
+    const fresh = texts.map((text) => asking.once(text));
     expect(rows.map((of) => of.sort())).toEqual(fresh);
+    expect(asking.subscribe(1, ...texts)).toEqual(fresh);
+    asking.disconnect();
   }
 }
 

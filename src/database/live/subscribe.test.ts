@@ -4,6 +4,7 @@ import { CoreClients, changesIn } from '../../../test/live/core-clients.ts';
 import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
 import { present } from '../../assert.ts';
 import { buildModule } from '../../bundle/build-module.ts';
+import { limits } from '../../limits.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { encodeValue } from '../../values/encode.ts';
 import type { ProgramSource } from '../program.ts';
@@ -56,6 +57,24 @@ describe('subscribing', () => {
     };
     expect(client.subscribe(1, ...queries)).toEqual([[], []]);
     expect(core.live.sets.get(request.connectionId, 1)?.queries).toHaveLength(2);
+  });
+
+  it('[limits] refuses results of views beyond those that it keeps, and says which to ask for', () => {
+    const query = 'SELECT * FROM my_heroes';
+    const everyone = Array.from({ length: limits.viewInstancesMax }, (_, at) => {
+      const client = clients.connect(10_000n + BigInt(at));
+      client.subscribe(1, query);
+      return client;
+    });
+    const late = clients.connect(1n);
+    expect(late.subscribe(1, query)).toBe(
+      'The database keeps no more results of views for subscribers: it keeps 4096 at most, one ' +
+        'for each caller of a view with rows of their own, of 128 MiB together; subscribe to ' +
+        'tables, or to a view that is the same for everybody',
+    );
+    expect(late.subscribe(2, 'SELECT * FROM hero')).toEqual([[first, second]]);
+    everyone[7]?.disconnect();
+    expect(late.subscribe(3, query)).toEqual([[]]);
   });
 
   it('[subscriptions 8] refuses the whole set for one query, with its text', () => {

@@ -144,7 +144,7 @@ export async function request({ url, database, people }: Target, random: Random)
     ['sql', 'SELECT * FROM item WHERE zone = 1'],
     ['sql', 'SELECT COUNT(*) AS n FROM mine'],
     ['sql', 'SELECT * FROM nobody'],
-    ['sql', `UPDATE item SET text = 'y' WHERE id = ${random.below(itemCount)}`],
+    ['sql', `UPDATE item SET text = 'y' WHERE id = ${random.below(8)}`],
     ['call/put', JSON.stringify([random.below(itemCount), 1, 'z'])],
     ['call/crash', '[]'],
     ['call/put', '[]'],

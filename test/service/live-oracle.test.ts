@@ -1,0 +1,19 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type House, homeHouse } from './oracle/house.ts';
+import { runOracle } from './oracle/oracle.ts';
+
+let house: House;
+beforeAll(async () => {
+  house = await homeHouse();
+});
+afterAll(() => house.close());
+
+describe('[subscriptions 2, 4, 6] clients of all kinds know what their queries give', () => {
+  for (const seed of [1, 2]) {
+    it(`at every quiet point, and have seen every commit once (seed ${seed})`, async () => {
+      const report = await runOracle({ seed, steps: 300, house });
+      expect(report.quietPoints).toBeGreaterThan(3);
+      expect(report.commits).toBeGreaterThan(100);
+    }, 120_000);
+  }
+});
