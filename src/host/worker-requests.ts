@@ -51,8 +51,12 @@ export function encodeRequests(requests: readonly TicketedRequest[]): Batch {
   return new RequestEncoder().encode(requests);
 }
 
+/** Kept, so that it need not grow for every batch; one that grew large is let go. */
+let batchWriter = new BinaryWriter(4096);
+const batchBytesKept = 1024 * 1024;
+
 class RequestEncoder {
-  readonly #writer = new BinaryWriter(1024);
+  readonly #writer = batchWriter;
   readonly #callers = new Map<Caller, number>();
   readonly #blobs: Uint8Array[] = [];
   /** The call before. */
@@ -60,6 +64,7 @@ class RequestEncoder {
 
   encode(requests: readonly TicketedRequest[]): Batch {
     const writer = this.#writer;
+    writer.reset();
     writer.u32(requests.length);
     for (const { ticket, request, acceptedMicros } of requests) {
       writer.f64(ticket);
@@ -67,7 +72,9 @@ class RequestEncoder {
       writer.u8(requestKinds.indexOf(request.kind));
       this.#request(request);
     }
-    return { bytes: writer.finish(), blobs: this.#blobs, updates: [] };
+    const bytes = writer.finish();
+    if (writer.source.length > batchBytesKept) batchWriter = new BinaryWriter(4096);
+    return { bytes, blobs: this.#blobs, updates: [] };
   }
 
   #request(request: DatabaseRequest): void {
