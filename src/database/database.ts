@@ -196,7 +196,8 @@ export class Database {
     this.#around.progress.resting();
     if (results.length === 0 && this.#writes === written) return;
     this.#handOver(results);
-    this.#startSync();
+    // One caller that waits is served soonest when nobody is asked to sync on the side.
+    this.#startSync(results.length <= 1 && this.#queue.length === 0);
   }
 
   #handOver(results: readonly TurnResult[]): void {
@@ -377,7 +378,7 @@ export class Database {
   }
 
   /** Has a sync running whenever something written is not durable. */
-  #startSync(): void {
+  #startSync(mayBlock = false): void {
     if (this.#sync !== undefined || this.#writes === this.#durableWrites) return;
     const write = this.#writes;
     const { offset } = this.#core.store;
@@ -388,7 +389,7 @@ export class Database {
       this.#around.owner.durable(write, offset);
       this.#startSync();
     };
-    this.#sync = this.#core.log.sync().then(done, (error: unknown) => this.#stop(error));
+    this.#sync = this.#core.log.sync(mayBlock).then(done, (error: unknown) => this.#stop(error));
   }
 
   #stop(error: unknown): void {

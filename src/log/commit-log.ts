@@ -181,9 +181,9 @@ export class CommitLog {
 
   /**
    * Writes, and resolves when all appended before the call is durable. Syncs run one at a time;
-   * calls made while one runs share the next.
+   * calls made while one runs share the next. `mayBlock`: see `DiskFile.sync`.
    */
-  sync(): Promise<void> {
+  sync(mayBlock = false): Promise<void> {
     try {
       this.write();
     } catch (error) {
@@ -194,14 +194,14 @@ export class CommitLog {
     const running = this.#running;
     if (running === undefined) {
       if (this.#writtenPosition === this.#durablePosition) return Promise.resolve();
-      this.#running = this.#sync();
+      this.#running = this.#sync(mayBlock);
       return this.#running;
     }
     if (this.#writtenPosition === this.#runningPosition) return running;
     this.#waiting = running.then(() => {
       this.#waiting = undefined;
       this.#checkOpen();
-      this.#running = this.#sync();
+      this.#running = this.#sync(false);
       return this.#running;
     });
     return this.#waiting;
@@ -252,7 +252,7 @@ export class CommitLog {
     this.#offset = offset;
   }
 
-  async #sync(): Promise<void> {
+  async #sync(mayBlock: boolean): Promise<void> {
     const offset = this.#writtenOffset;
     const position = this.#writtenPosition;
     const file = this.#file;
@@ -265,7 +265,7 @@ export class CommitLog {
         await this.#leftFiles[0]?.sync();
         this.#leftFiles.shift()?.close();
       }
-      await file.sync();
+      await file.sync(mayBlock);
       if (isDirectoryDirty) await this.#disk.syncDirectory();
     } catch (error) {
       throw this.#break(error);
