@@ -40,7 +40,7 @@ for (const file of files) {
   const { benchmarks } = await load(file);
   for (const measured of await benchmarks(scale, { peers })) {
     const figure = withRatio(measured);
-    figures.push({ file, ...figure });
+    figures.push({ file, ...(scale === 1 ? {} : { scale }), ...figure });
     print(file, figure);
   }
 }
@@ -102,7 +102,7 @@ function record() {
   const target = path.join(folder, `${day}.json`);
   const kept = recorded(target).filter(({ file }) => !files.includes(file));
   const all = [...kept, ...figures];
-  const text = JSON.stringify({ day, machine, scale, figures: all }, null, 2);
+  const text = JSON.stringify({ day, machine, figures: all }, null, 2);
   writeFileSync(target, `${text}\n`);
   console.log(`recorded in bench/results/${day}.json (${machine})`);
 }

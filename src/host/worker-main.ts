@@ -52,7 +52,7 @@ const memoryDisk = new MemoryDisk();
 /**
  * Without this the engine sometimes decides, after a busy moment, to make what lives for one call
  * among what lives long. There each dead object keeps the young ones that it names until a full
- * collection: they are copied, and look long-lived themselves. It cost a third of the thread's time.
+ * collection: they are copied, and look long-lived themselves. It cost a third of the time.
  */
 function keepYoung(): void {
   v8.setFlagsFromString('--no-allocation-site-pretenuring');

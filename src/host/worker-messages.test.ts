@@ -29,7 +29,13 @@ function requestsIn(batch: Batch): TicketedRequest[] {
 describe('a batch of requests', () => {
   const requests: DatabaseRequest[] = [
     { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(1, 2) } },
+    { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(3) } },
+    {
+      kind: 'call',
+      call: { ...call, reducer: 'ädd', caller: ada, connection: open, args: Uint8Array.of() },
+    },
     { kind: 'call', call: { ...call, caller: bob, connection: temporary, args: { fault: 'no' } } },
+    { kind: 'call', call: { ...call, caller: bob, connection: open, args: { fault: 'no' } } },
     {
       kind: 'query',
       query: { caller: ada, connection: temporary, sql: 'SELECT 1', confirmed: false },
