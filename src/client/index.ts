@@ -101,6 +101,7 @@ export type {
   ClientReducers,
   QueryInput,
   QueryRoots,
+  TableRow,
   TablesOf,
 } from './module-types.ts';
 export { sameValue as deepEqual } from './native-order.ts';

@@ -1,7 +1,7 @@
 import type { AnyType, outType } from '../declare/builder.ts';
 import type { columnsType, elementType } from '../declare/composite.ts';
 import type { Described } from '../declare/described.ts';
-import type { Columns, RowInput } from '../declare/infer.ts';
+import type { Columns, RowInput, RowOf } from '../declare/infer.ts';
 import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
 import type { TableSchema } from '../declare/table.ts';
 import type { Accessor } from './accessor-type.ts';
@@ -88,6 +88,17 @@ export type Submodules<M> = {
 interface Namespace {
   readonly default: { readonly schemaType: unknown };
 }
+
+/**
+ * A row of a table or a view, which is named by its accessor.
+ *
+ * @example
+ * ```ts
+ * const nickOf = (hero: TableRow<typeof tavern, 'hero'>) => hero.nick;
+ * ```
+ */
+export type TableRow<M, Name extends keyof TablesOf<M>> =
+  TablesOf<M>[Name] extends TableSchema<infer C, any> ? RowOf<C> : never;
 
 /**
  * `client.db`: the tables that this client knows rows of, by accessor.

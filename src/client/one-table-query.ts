@@ -3,7 +3,7 @@
  * its columns with literals or with each other:
  *
  * ```text
- * query      = SELECT ( "*" | table ".*" ) FROM table [ WHERE or ]
+ * query      = SELECT ( "*" | table ".*" ) FROM table [ WHERE or ] [ ORDER BY … [ LIMIT n ] ]
  * or         = and { OR and }            and = not { AND not }
  * not        = NOT not | "(" or ")" | comparison
  * comparison = column ( "=" | "<>" | "!=" | "<" | "<=" | ">" | ">=" ) ( column | literal )
@@ -20,6 +20,7 @@ import type { AlgebraicType } from '../values/type.ts';
 import { Uuid } from '../values/uuid.ts';
 import type { ClientSchema, Row } from './client-schema.ts';
 import { nativeOrderOf } from './native-order.ts';
+import { resultOrderOf } from './result-order.ts';
 
 export interface OneTableQuery {
   /** By its name on the wire. */
@@ -54,8 +55,9 @@ export function parseOneTable(
   try {
     need(take('SELECT'));
     const [shown, , name] = [nameOf(next()), need(take('FROM')), nameOf(next())];
-    const parts = schema.tablesByName.get(name)?.parts;
-    if (parts === undefined) return undefined;
+    const table = schema.tablesByName.get(name);
+    if (table === undefined) return undefined;
+    const { parts } = table;
     need(shown === '*' || shown === `${name}.*`);
 
     const columnOf = (text: string) => {
@@ -97,8 +99,9 @@ export function parseOneTable(
       return (row) => some.some((holds) => holds(row));
     };
     const holds = take('WHERE') ? or() : () => true;
-    take(';');
-    need(at === tokens.length);
+    // A window shows the first of all that there are, predicted ones among them.
+    if (take('ORDER')) need(resultOrderOf(sql, table) !== undefined);
+    else if (!take(';')) need(at === tokens.length);
     return { table: name, holds };
   } catch (error) {
     if (error === notUnderstood) return undefined;

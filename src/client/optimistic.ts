@@ -8,8 +8,7 @@
  * merge before and the merge after.
  */
 import type { Identity } from '../values/identity.ts';
-import type { AlgebraicType } from '../values/type.ts';
-import type { ClientSchema, ClientTable, Row, RowKey } from './client-schema.ts';
+import type { ClientSchema, Row, RowKey } from './client-schema.ts';
 import {
   type Contents,
   type Difference,
@@ -18,13 +17,11 @@ import {
   type RowChange,
   type TableChange,
 } from './contents.ts';
+import { draftOf, KeyTaken, type Write } from './draft-writer.ts';
 import { sameValue } from './native-order.ts';
 import type { OneTableQuery, parseOneTable } from './one-table-query.ts';
 import type { Platform } from './platform.ts';
-import { nested } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
-import { accessorOf } from './table-handle.ts';
-import type { TableRows } from './table-rows.ts';
 
 /** The prediction of one call; run again whenever what lies below has changed. */
 export type Predict = (draft: unknown) => void;
@@ -50,49 +47,28 @@ interface Layer {
   hasRun: boolean;
 }
 
-/** One step of a layer, with what takes it back. */
-interface Write {
-  readonly table: string;
-  readonly key: RowKey;
-  undo(): void;
-}
-
 /** By name of the table and key: a row as it was at some moment. */
 type RowsThen = Map<string, Map<RowKey, Row | undefined>>;
 
-/** Stands for a number that no other pending call has, until it is written to a column. */
-class TempId {
-  readonly number: number;
-
-  constructor(number: number) {
-    this.number = number;
-  }
-
-  /** Far from what a sequence gives: negative, or counted down from the largest one. */
-  valueFor(table: ClientTable, type: AlgebraicType): unknown {
-    const [, sign, digits] = /^([iu])(\d+)$/.exec(type.kind) ?? [];
-    if (type.kind === 'string') return `temp-${this.number}`;
-    if (digits === undefined) {
-      throw new TypeError(
-        `tempId() is for integers and texts; a column of ${table.parts.accessor} is neither`,
-      );
-    }
-    const value = (sign === 'u' ? 1n << BigInt(digits) : 0n) - BigInt(this.number);
-    return Number(digits) > 32 ? value : Number(value);
-  }
+/** What is known of a query under a schema. */
+interface Understood {
+  readonly schema: ClientSchema;
+  readonly query: OneTableQuery | undefined;
 }
 
 export class Optimistic {
   readonly #host: OptimisticHost;
   readonly #parse: typeof parseOneTable;
-  readonly #queries = new WeakMap<QuerySet, { readonly query: OneTableQuery | undefined }>();
+  readonly #queries = new WeakMap<QuerySet, Understood>();
   #layers: Layer[] = [];
   #writes: Write[] = [];
   /** What lay below the writes. */
   #below: RowsThen = new Map();
+  /** What lay below the writes of the layer that was added last. */
+  #replaced: RowsThen = new Map();
   #running: Layer | undefined;
   #tempCount = 0;
-  #drafts: { readonly schema: ClientSchema; readonly draft: object } | undefined;
+  #draft: { readonly schema: ClientSchema; readonly draft: object } | undefined;
 
   /** `parse` says which rows a query would give. */
   constructor(host: OptimisticHost, parse: typeof parseOneTable) {
@@ -102,8 +78,12 @@ export class Optimistic {
 
   /** Lays the prediction of a call on top; gives what is to be told. */
   add(call: object, predict: Predict): Difference {
-    this.#layers.push({ call, predict, temps: [], tempsTaken: 0, tempRows: [], hasRun: false });
-    return this.beneath(() => noDifference);
+    const layer = { call, predict, temps: [], tempsTaken: 0, tempRows: [], hasRun: false };
+    this.#layers.push(layer);
+    this.#replaced = new Map();
+    this.#run(layer);
+    const shown = this.#shown([], this.#replaced, []);
+    return { ...noDifference, shown, predicted: keysOf(this.#replaced) };
   }
 
   has(call: object): boolean {
@@ -121,6 +101,7 @@ export class Optimistic {
     for (const write of this.#writes.reverse()) write.undo();
     this.#writes = [];
     this.#below = new Map();
+    this.#replaced = new Map();
     const ended = this.#layers.filter(({ call }) => over.has(call));
     this.#layers = this.#layers.filter(({ call }) => !over.has(call));
     let difference = noDifference;
@@ -145,8 +126,7 @@ export class Optimistic {
     }
     const renamed = renamedRows(ended, difference, before);
     const shown = this.#shown(untouched, before, renamed);
-    const predicted = new Set([...before.values()].flatMap((rows) => [...rows.keys()]));
-    return { ...difference, shown, predicted, renamed };
+    return { ...difference, shown, predicted: keysOf(before), renamed };
   }
 
   /**
@@ -167,13 +147,15 @@ export class Optimistic {
 
   #queryOf(set: QuerySet): OneTableQuery | undefined {
     const { schema, link } = this.#host;
+    if (schema === undefined) return undefined;
     let known = this.#queries.get(set);
-    if (known === undefined && schema !== undefined) {
+    if (known?.schema !== schema) {
       const [text = '', ...others] = set.queries(schema);
-      known = { query: others.length > 0 ? undefined : this.#parse(text, schema, link.identity) };
+      const query = others.length > 0 ? undefined : this.#parse(text, schema, link.identity);
+      known = { schema, query };
       this.#queries.set(set, known);
     }
-    return known?.query;
+    return known.query;
   }
 
   #rowAt(table: string, key: RowKey): Row | undefined {
@@ -193,8 +175,8 @@ export class Optimistic {
     } catch (error) {
       for (const write of this.#writes.splice(from).reverse()) write.undo();
       layer.tempRows = [];
-      // Later on the rows may have become such that the call is going to fail: that shows soon.
-      if (!layer.hasRun) platform.report(error);
+      // Where the call itself is going to fail, or later on does, its answer says so.
+      if (!layer.hasRun && !(error instanceof KeyTaken)) platform.report(error);
     }
     layer.hasRun = true;
     this.#running = undefined;
@@ -229,105 +211,44 @@ export class Optimistic {
   }
 
   #draftOf(schema: ClientSchema): object {
-    if (this.#drafts?.schema !== schema) {
-      const tables = [...schema.tables.values()].map((table) => {
-        return [table.parts.accessor, this.#tableDraft(table)] as const;
+    if (this.#draft?.schema !== schema) {
+      const draft = draftOf(schema, {
+        rowsOf: (table) => {
+          this.#layer();
+          return this.#host.contents?.tableNamed(table);
+        },
+        tempNumber: () => this.#tempNumber(),
+        wrote: (write) => this.#wrote(write),
       });
-      this.#drafts = { schema, draft: { ...nested(tables), tempId: () => this.#tempId() } };
+      this.#draft = { schema, draft };
     }
-    return this.#drafts.draft;
-  }
-
-  #tableDraft(table: ClientTable): object {
-    const { name, columns, primaryKey, indexes } = table.parts;
-    const keyType = columns[primaryKey ?? -1]?.type;
-    const rows = () => this.#host.contents?.tableNamed(name);
-    const all = () => [...(rows()?.rows() ?? [])];
-    const accessors = indexes.map(({ accessor }) => [accessor, accessorOf(table, accessor, rows)]);
-    return {
-      insert: (row: Row) => this.#insert(table, row),
-      update: (row: Row) => this.#update(table, row),
-      delete: (row: Row) => this.#delete(table, row),
-      find: (value: unknown) => {
-        const key = value instanceof TempId && keyType ? value.valueFor(table, keyType) : value;
-        return this.#rowAt(name, table.keyOfValue(key)) ?? null;
-      },
-      filter: (holds: (row: Row) => boolean) => all().filter(holds),
-      iter: () => all().values(),
-      count: () => BigInt(all().length),
-      ...Object.fromEntries(accessors),
-    };
-  }
-
-  #tempId(): TempId {
-    const { temps, tempsTaken } = this.#layer();
-    if (tempsTaken === temps.length) {
-      this.#tempCount += 1;
-      temps.push(this.#tempCount);
-    }
-    this.#layer().tempsTaken += 1;
-    return new TempId(temps[tempsTaken] as number);
+    return this.#draft.draft;
   }
 
   #layer(): Layer {
     if (this.#running === undefined) {
-      throw new Error('a draft is written to while its function runs, not later');
+      throw new Error('a draft is of use while its function runs, not later');
     }
     return this.#running;
   }
 
-  #insert(table: ClientTable, given: Row): Row {
-    const { name, accessor, primaryKey } = table.parts;
-    const rows = this.#writable(table);
-    const row = rowOf(table, given);
-    const key = table.keyOfRow(row);
-    const there = rows.entries.get(key);
-    if (there !== undefined) {
-      if (primaryKey === undefined) return there.row;
-      throw new Error(`${accessor} has a row with this key`);
+  #tempNumber(): number {
+    const layer = this.#layer();
+    const { temps, tempsTaken } = layer;
+    if (tempsTaken === temps.length) {
+      this.#tempCount += 1;
+      temps.push(this.#tempCount);
     }
-    const entry = rows.add(key, row);
-    this.#wrote(name, key, undefined, () => rows.remove(entry));
-    const keyColumn = table.parts.columns[primaryKey ?? -1]?.key ?? '';
-    if (given[keyColumn] instanceof TempId) this.#layer().tempRows.push({ table: name, key });
-    return row;
+    layer.tempsTaken += 1;
+    return temps[tempsTaken] as number;
   }
 
-  /** Nothing happens to a row that this client does not know. */
-  #update(table: ClientTable, given: Row): Row {
-    const { name, accessor, primaryKey } = table.parts;
-    if (primaryKey === undefined) throw new Error(`${accessor} has no primary key to update by`);
-    const rows = this.#writable(table);
-    const row = rowOf(table, given);
-    const entry = rows.entries.get(table.keyOfRow(row));
-    if (entry !== undefined) {
-      const old = entry.row;
-      rows.replace(entry, row);
-      this.#wrote(name, entry.key, old, () => rows.replace(entry, old));
-    }
-    return row;
-  }
-
-  #delete(table: ClientTable, given: Row): boolean {
-    const rows = this.#writable(table);
-    const entry = rows.entries.get(table.keyOfRow(rowOf(table, given)));
-    if (entry === undefined) return false;
-    rows.remove(entry);
-    this.#wrote(table.parts.name, entry.key, entry.row, () => rows.restore(entry));
-    return true;
-  }
-
-  #writable(table: ClientTable): TableRows {
-    this.#layer();
-    const { name, accessor, isEvent } = table.parts;
-    const rows = this.#host.contents?.tableNamed(name);
-    if (rows === undefined || isEvent) throw new Error(`${accessor} keeps no rows`);
-    return rows;
-  }
-
-  #wrote(table: string, key: RowKey, old: Row | undefined, undo: () => void): void {
+  #wrote(write: Write): void {
+    const { table, key, old, isTemp } = write;
     note(this.#below, table, key, old);
-    this.#writes.push({ table, key, undo });
+    note(this.#replaced, table, key, old);
+    this.#writes.push(write);
+    if (isTemp) this.#layer().tempRows.push({ table, key });
   }
 }
 
@@ -341,20 +262,13 @@ function note(rows: RowsThen, table: string, key: RowKey, row: Row | undefined):
   if (!byKey.has(key)) byKey.set(key, row);
 }
 
+function keysOf(rows: RowsThen): ReadonlySet<RowKey> {
+  return new Set([...rows.values()].flatMap((byKey) => [...byKey.keys()]));
+}
+
 function oldRowOf(change: RowChange): Row | undefined {
   if (change.kind === 'insert') return undefined;
   return change.kind === 'update' ? change.old : change.row;
-}
-
-/** As the server would give it: written and read, so that the two can be compared. */
-function rowOf(table: ClientTable, given: Row): Row {
-  const row: Record<string, unknown> = { ...given };
-  for (const { key, type } of table.parts.columns) {
-    const value = row[key];
-    if (value instanceof TempId) row[key] = value.valueFor(table, type);
-  }
-  const bytes = table.encode(row);
-  return table.decode(bytes, 0, bytes.length);
 }
 
 /** Temporary keys of ended calls, where the call inserted exactly one row in their stead. */

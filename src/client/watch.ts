@@ -2,6 +2,7 @@ import type { Row, RowKey } from './client-schema.ts';
 import type { RowChange } from './contents.ts';
 import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
+import type { ResultOrder } from './result-order.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
@@ -84,6 +85,8 @@ export interface WatchedSet {
   copies(key: RowKey): number;
   /** `undefined`: there are no rows to compare with. */
   keyOf(row: Row): RowKey | undefined;
+  /** The order that the query asks for, if it does and there are rows. */
+  order(): ResultOrder | undefined;
   leave(): void;
 }
 
@@ -116,6 +119,7 @@ export class Watch implements WatchedQuery<Row> {
   #initial: readonly Row[] | undefined;
   /** What was shown of a snapshot; kept for parts of the page that come to life later. */
   #begun: WatchedRows<Row> | undefined;
+  #order: ResultOrder | undefined;
   #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
@@ -215,6 +219,8 @@ export class Watch implements WatchedQuery<Row> {
     // A prediction changes rows also while the connection is away.
     const isStale = keys !== undefined && wasStale;
     if (!isOther && isReady && isStale === wasStale) return;
+    // Its columns are known with the first rows, and may be others after a reconnect.
+    if (keys === undefined || rows.length === 0) this.#order = set.order();
     this.#tell(changes);
     this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale });
   }
@@ -275,10 +281,15 @@ export class Watch implements WatchedQuery<Row> {
   }
 
   #rows(): readonly Row[] {
-    if (this.#copies.size === 0) return [...this.#shown.values()];
-    return [...this.#shown].flatMap(([key, row]) => {
-      return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
-    });
+    const rows =
+      this.#copies.size === 0
+        ? [...this.#shown.values()]
+        : [...this.#shown].flatMap(([key, row]) => {
+            return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
+          });
+    if (this.#order === undefined) return rows;
+    // The server gives no more than the limit; with predicted rows there may be some.
+    return rows.sort(this.#order.compare).slice(0, this.#order.limit);
   }
 
   #tell(changes: readonly RowChange[]): void {
@@ -314,6 +325,7 @@ export class Watch implements WatchedQuery<Row> {
   #forget(): void {
     this.#initial = undefined;
     this.#begun = undefined;
+    this.#order = undefined;
     this.#shown.clear();
     this.#copies.clear();
   }

@@ -5,6 +5,7 @@ import type { Core, Watcher } from './core.ts';
 import { Hydration } from './hydration.ts';
 import { keyOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
+import { resultOrderOf } from './result-order.ts';
 import type { Snapshot } from './snapshot.ts';
 import {
   Watch,
@@ -138,6 +139,12 @@ export class Watches implements Watcher {
       keyOf: (row) => {
         const [rows] = core.contents?.membership(set.id)?.keys() ?? [];
         return rows?.table.keyOfRow(row);
+      },
+      order: () => {
+        const { schema, contents } = core;
+        const [rows] = contents?.membership(set.id)?.keys() ?? [];
+        const [sql = ''] = schema === undefined ? [] : set.queries(schema);
+        return rows && resultOrderOf(sql, rows.table);
       },
       leave: () => {
         this.#open.delete(set.id);

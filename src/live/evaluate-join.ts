@@ -1,11 +1,11 @@
 import { present } from '../assert.ts';
-import type { TableSpec } from '../schema/catalog.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { noRow, type RowRefs } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import { ComputedRows } from './computed-rows.ts';
 import type { FragmentJoin, LiveFragment, LiveFrame } from './fragment.ts';
 import type { JoinProbe } from './join-probe.ts';
+import type { Scan } from './live-operator.ts';
 import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
 import { RowBag } from './row-bag.ts';
 import { type RowSet, rowEnd } from './row-set.ts';
@@ -15,8 +15,7 @@ import type { FragmentHits } from './watch-index.ts';
 export interface JoinSurroundings {
   readonly frame: LiveFrame;
   readonly tables: SqlTables;
-  /** A table is about to be read as a whole, because no index finds its rows. May throw. */
-  readonly onScan: (table: TableSpec) => void;
+  readonly scan: Scan;
 }
 
 /**
@@ -126,15 +125,17 @@ class JoinDelta {
       return;
     }
     const byKey = this.#byKey(changed, side);
-    const { frame, onScan } = this.#around;
+    const { frame, scan } = this.#around;
     const refs = access?.index.find(table, frame);
-    if (refs === undefined) onScan(relation.table);
-    this.#eachRow(table, refs, other, (row) => {
-      for (const match of byKey.get(this.#keyOf(other)) ?? []) {
-        this.#show(side, match);
-        this.#addPair(side === 0 ? [match, row] : [row, match], match.sign);
-      }
-    });
+    const read = (): void =>
+      this.#eachRow(table, refs, other, (row) => {
+        for (const match of byKey.get(this.#keyOf(other)) ?? []) {
+          this.#show(side, match);
+          this.#addPair(side === 0 ? [match, row] : [row, match], match.sign);
+        }
+      });
+    if (refs === undefined) scan(relation.table, read);
+    else read();
   }
 
   /** Visits rows that satisfy the conditions on that relation; each is in the frame meanwhile. */

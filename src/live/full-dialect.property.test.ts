@@ -183,7 +183,8 @@ class Run {
       () => 'SELECT k FROM a UNION ALL SELECT v FROM c',
       () => 'SELECT k FROM a EXCEPT SELECT v FROM c',
       () =>
-        'WITH t AS (SELECT k, count(*) AS n FROM a GROUP BY k) SELECT t.n, b.v FROM t JOIN b ON b.k = t.k',
+        'WITH t AS (SELECT k, count(*) AS n FROM a GROUP BY k) ' +
+        'SELECT t.n, b.v FROM t JOIN b ON b.k = t.k',
       () => 'SELECT count(*) AS n FROM (SELECT DISTINCT k FROM a) AS t',
       () => 'SELECT k, (SELECT count(*) FROM c WHERE c.k = b.k) AS n FROM b',
       () => `SELECT * FROM a WHERE ${this.#condition('a')}`,

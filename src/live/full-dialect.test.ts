@@ -3,6 +3,7 @@ import { LiveLab, owner, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
 import { limits } from '../limits.ts';
 import { strangerRights } from '../sql/rights.ts';
+import { RowsReader } from './read-rows.ts';
 
 const u32 = { kind: 'u32' } as const;
 const u64 = { kind: 'u64' } as const;
@@ -91,6 +92,19 @@ describe('[subscriptions 4] groups', () => {
     expect(rowsOf(watched)).toEqual(['[{"tag":1,"value":[]}]']);
   });
 
+  it('are read again alone, each by its keys', () => {
+    const live = lab(...scores(0, 30), ...scores(30, 60).map(([id, , n]) => [id, 2, n] as const));
+    const sql = 'SELECT team, min(points) AS least FROM score GROUP BY team';
+    const watched = live.watch(sql, owner, 'full');
+    for (let id = 0; id < 25; id++) drop(live, [id, 1, id]);
+    expect(rowsOf(watched)).toEqual(['[1,{"tag":0,"value":25}]', '[2,{"tag":0,"value":30}]']);
+    const { reruns } = live.live.counters;
+    expect(reruns).toBeGreaterThan(0);
+    for (let id = 30; id < 58; id++) drop(live, [id, 2, id]);
+    expect(rowsOf(watched)).toEqual(['[1,{"tag":0,"value":25}]', '[2,{"tag":0,"value":58}]']);
+    expect(live.live.counters.reruns).toBeGreaterThan(reruns);
+  });
+
   it('fail alone where a result does not fit, with its text', () => {
     const live = lab();
     const sql = 'SELECT sum(n * 2) AS s FROM big';
@@ -125,6 +139,42 @@ describe('[subscriptions 13] a change of the schema', () => {
   });
 });
 
+describe('[sql §10.3] rows that a filter hides', () => {
+  const sql = 'SELECT team, count(*) AS n FROM score WHERE points > 1 GROUP BY team';
+
+  /** What a stranger, who sees ids below 4, is told under a row limit of 5. */
+  function refusalWith(rowCount: number): string {
+    const live = new LiveLab([score], { score: ['SELECT * FROM score WHERE id < 4'] });
+    put(live, ...scores(0, rowCount));
+    live.transact((transaction) => {
+      live.insert(transaction, 'st_var', 'row_limit', { tag: 8, value: 5n });
+    });
+    const prepared = live.live.prepare(sql, strangerRights, 'full');
+    const reader = new RowsReader({ ...live.whole, identity: stranger.identity });
+    try {
+      reader.requireWithinLimit([prepared]);
+    } catch (error) {
+      return (error as Error).message;
+    }
+    return 'nothing';
+  }
+
+  it('do not show in what is said of a row limit', () => {
+    expect(refusalWith(4)).toMatch(/^Estimated cardinality \(\d+ rows\) exceeds limit \(5 rows\)$/);
+    expect(refusalWith(400)).toBe(refusalWith(4));
+    expect(refusalWith(1)).toBe('nothing');
+  });
+
+  it('take no part in sums that would fail with them', () => {
+    const live = new LiveLab([big], { big: ['SELECT * FROM big WHERE n < 10'] });
+    const watched = live.watch('SELECT sum(n * 2) AS s FROM big', stranger, 'full');
+    live.transact((transaction) => void live.insert(transaction, 'big', 2n ** 63n));
+    live.transact((transaction) => void live.insert(transaction, 'big', 4n));
+    expect(live.failures).toEqual([]);
+    expect(rowsOf(watched)).toEqual(['[{"tag":0,"value":"8n"}]']);
+  });
+});
+
 describe('[limits] what live queries may cost', () => {
   it('is a share of the memory for one identity, and all of it for the owner', () => {
     const live = new LiveLab([score], {}, { bytesMax: 200_000, identityBytesMax: 20_000 });
@@ -151,6 +201,21 @@ describe('[limits] what live queries may cost', () => {
     put(live, ...scores(100, 400));
     expect(live.failures.map(({ query: number }) => number)).toEqual([query.number]);
     expect(live.failures[0]?.error).toMatch(/^Your live queries take more than/);
+  });
+
+  it('refuses while it reads what would be too much to keep', () => {
+    const live = new LiveLab([score], {}, { bytesMax: 1_000_000, identityBytesMax: 50_000 });
+    put(live, ...scores(0, 1_000));
+    for (const sql of [
+      'SELECT * FROM score ORDER BY points OFFSET 1',
+      'SELECT * FROM score ORDER BY team LIMIT 900',
+      'SELECT points, count(*) AS n FROM score GROUP BY points',
+      'SELECT id FROM score UNION SELECT team FROM score',
+    ]) {
+      expect(() => live.watch(sql, stranger, 'full'), sql).toThrow(/^Your live queries take more/);
+    }
+    live.watch('SELECT * FROM score ORDER BY points LIMIT 10', stranger, 'full');
+    expect(live.live.count).toBe(1);
   });
 
   it('is a share of all time for reading again', () => {

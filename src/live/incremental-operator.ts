@@ -1,7 +1,7 @@
 import { filterChanges } from './evaluate-filter.ts';
 import { joinChanges } from './evaluate-join.ts';
 import type { LiveFragment } from './fragment.ts';
-import type { KeptStages, WholeRead } from './kept-stages.ts';
+import type { Keep, KeptStages, WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
 import { changesOf, type RowChanges } from './live-update.ts';
 import type { RowSet } from './row-set.ts';
@@ -25,8 +25,8 @@ export class IncrementalOperator implements LiveOperator {
     return this.fragments.reduce((sum, { bytes }) => sum + bytes, this.#stages?.bytes ?? 0);
   }
 
-  open(whole: WholeRead): void {
-    this.#stages?.open(whole);
+  open(whole: WholeRead, keep: Keep): void {
+    this.#stages?.open(whole, keep);
   }
 
   changes(
@@ -56,8 +56,8 @@ export class IncrementalOperator implements LiveOperator {
 function fragmentChanges(
   fragment: LiveFragment,
   hit: FragmentHits,
-  { frame, tables, onScan }: OperatorSurroundings,
+  { frame, tables, scan }: OperatorSurroundings,
 ): RowChanges | undefined {
   if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
-  return joinChanges(fragment, hit, { frame, tables: tables(), onScan });
+  return joinChanges(fragment, hit, { frame, tables: tables(), scan });
 }

@@ -1,4 +1,3 @@
-import { computedTables } from '../schema/system-tables.ts';
 import { canRaise } from '../sql/check/can-raise.ts';
 import type {
   OrderKey,
@@ -14,6 +13,7 @@ import { hasFloats, hasRefs } from '../sql/functions/canonical.ts';
 import { conjunctsOf } from '../sql/plan/conjuncts.ts';
 import { decodeQueryValue } from '../sql/run/value-codec.ts';
 import { pairOf } from './fragment.ts';
+import { computedIds } from './live-schema.ts';
 
 /**
  * How a query of the full dialect is kept up to date:
@@ -108,8 +108,6 @@ function isPlainBase({ relations, joins, where }: TypedBlock): boolean {
   if (relations.length === 1) return true;
   return conjuncts.some((conjunct) => pairOf(conjunct)?.every(isExactKey));
 }
-
-const computedIds: ReadonlySet<number> = new Set(computedTables.map(({ id }) => id));
 
 /** Equal values have equal bytes, and can be told apart without the types of the schema. */
 function isExactKey({ type }: TypedExpression): boolean {

@@ -1,4 +1,8 @@
+import { assert, present } from '../assert.ts';
 import type { OrderKey, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
+import type { QueryValue } from '../sql/functions/function.ts';
+import { scalarOfKind, valueKindOf } from '../sql/functions/value-kind.ts';
+import { conjunction, conjunctsOf } from '../sql/plan/conjuncts.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { planStatement } from '../sql/plan/plan-statement.ts';
 import { planningStatistics } from '../sql/planning-statistics.ts';
@@ -6,6 +10,7 @@ import type { Rights } from '../sql/rights.ts';
 import type { QueryBudget } from '../sql/run/budget.ts';
 import { eachRow } from '../sql/run/each-row.ts';
 import { compileRead } from '../sql/run/execution.ts';
+import { encodeQueryValue } from '../sql/run/value-codec.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { FragmentScope } from './fragment.ts';
 import { Groups } from './groups.ts';
@@ -19,6 +24,9 @@ export interface WholeRead {
   readonly tables: SqlTables;
   readonly budget: QueryBudget;
 }
+
+/** Told how much is kept so far; throws `SqlFailure` when that is too much. */
+export type Keep = (bytes: number) => void;
 
 /** Reads again what was read before: counted and bounded. Throws `SqlFailure`. */
 export type Reread = <Result>(read: (whole: WholeRead) => Result) => Result;
@@ -51,20 +59,18 @@ export class KeptStages {
   }
 
   /** Takes in the base as it is; once. */
-  open(whole: WholeRead): void {
+  open(whole: WholeRead, keep: Keep): void {
     const groups = this.#groups;
     if (groups === undefined) {
-      this.#fillWindow(whole);
+      this.#fillWindow(whole, keep);
     } else {
-      let known = 0;
       this.#feedOf(whole)((bytes, start) => {
         groups.add(bytes, start);
-        if (groups.bytes > known) whole.budget.take(groups.bytes - known);
-        known = Math.max(known, groups.bytes);
+        keep(groups.bytes);
         return true;
       });
       groups.takeChanges();
-      this.#window?.fill(groups.feed, false);
+      this.#window?.fill(groups.feed, { isOrdered: false, keep });
     }
     this.#window?.takeChanges();
   }
@@ -76,29 +82,39 @@ export class KeptStages {
     let changes = change;
     if (groups !== undefined) {
       groups.apply(changes);
-      if (groups.isShort) reread((whole) => groups.refill(this.#feedOf(whole)));
+      if (groups.isShort) reread((whole) => this.#refill(groups, whole));
       changes = groups.takeChanges();
     }
     if (window === undefined) return changes;
     window.apply(changes);
     if (window.isShort) {
-      if (groups === undefined) reread((whole) => this.#fillWindow(whole));
-      else window.fill(groups.feed, false);
+      if (groups === undefined) reread((whole) => this.#fillWindow(whole, keepAll));
+      else window.fill(groups.feed, { isOrdered: false, keep: keepAll });
     }
     return window.takeChanges();
   }
 
   /** The answer. */
   rows(): RowSet {
-    if (this.#window !== undefined) return this.#window.rows();
-    return (this.#groups as Groups).rows();
+    return present(this.#window ?? this.#groups, 'what is kept').rows();
+  }
+
+  /** Of one group, the rows are found by its keys. */
+  #refill(groups: Groups, whole: WholeRead): void {
+    const { body } = this.#base.query;
+    const keys = groups.shortKeys;
+    const items = body.kind === 'block' ? body.items : [];
+    const conditions = keys?.map((key, at) => equalityOf(present(items[at], 'a key'), key)) ?? [];
+    const known = conditions.filter((condition) => condition !== undefined);
+    groups.refill(this.#feedOf(whole, this.#plan(whole, [], known)));
   }
 
   /** In the order of an index, if there is one, not all rows need be looked at. */
-  #fillWindow(whole: WholeRead): void {
+  #fillWindow(whole: WholeRead, keep: Keep): void {
     const ordered = this.#plan(whole, this.#order());
     const isOrdered = ordered.rows.kind === 'project';
-    this.#window?.fill(this.#feedOf(whole, isOrdered ? ordered : undefined), isOrdered);
+    const feed = this.#feedOf(whole, isOrdered ? ordered : undefined);
+    this.#window?.fill(feed, { isOrdered, keep });
   }
 
   #feedOf(whole: WholeRead, plan: ReadPlan = this.#plan(whole, [])): RowFeed {
@@ -109,20 +125,45 @@ export class KeptStages {
     return (visit) => eachRow(compiled, request, (bytes, length) => visit(bytes, 0, length));
   }
 
-  #plan({ tables }: WholeRead, order: readonly OrderKey[]): ReadPlan {
+  #plan(
+    { tables }: WholeRead,
+    order: readonly OrderKey[],
+    conditions: readonly TypedExpression[] = [],
+  ): ReadPlan {
     const { schema } = this.#scope;
-    const query: TypedQuery = { ...this.#base.query, order };
+    const { body } = this.#base.query;
+    assert(body.kind === 'block', 'a base is one block');
+    const where = conjunction([...conjunctsOf(body.where), ...conditions]);
+    const query: TypedQuery = { ...this.#base.query, body: { ...body, where }, order };
     const statistics = planningStatistics(schema.sql, this.#rights, tables);
     return planStatement({ ...this.#base, query }, { types: schema.types, statistics });
   }
 
   #order(): readonly OrderKey[] {
     const { body } = this.#base.query;
-    const { order, shownCount } = this.#shape as WindowShape;
-    const items: readonly TypedExpression[] = body.kind === 'block' ? body.items : [];
+    const { order, shownCount } = present(this.#shape, 'a window');
+    const items = body.kind === 'block' ? body.items : [];
     return order.map(({ isDescending, isNullsFirst }, at) => {
-      const expression = items[shownCount + at] as TypedExpression;
+      const expression = present(items[shownCount + at], 'what the window is ordered by');
       return { key: { kind: 'expression', expression }, isDescending, isNullsFirst };
     });
   }
+}
+
+/** A window is filled again with about as much as it had. */
+const keepAll: Keep = () => undefined;
+
+/** `undefined`: the value cannot be looked for. */
+function equalityOf(key: TypedExpression, value: QueryValue): TypedExpression | undefined {
+  const { type } = key;
+  if (value === null || scalarOfKind(valueKindOf(type)) === undefined) return undefined;
+  const bytes = encodeQueryValue(type, value);
+  return {
+    kind: 'comparison',
+    operator: '=',
+    left: key,
+    right: { kind: 'constant', type, isNullable: false, bytes },
+    type: { kind: 'bool' },
+    isNullable: key.isNullable,
+  };
 }

@@ -1,19 +1,21 @@
 import type { TableSpec } from '../schema/catalog.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { LiveFragment, LiveFrame } from './fragment.ts';
-import type { Reread, WholeRead } from './kept-stages.ts';
+import type { Keep, Reread, WholeRead } from './kept-stages.ts';
 import type { RowChanges } from './live-update.ts';
 import type { RowSet } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
+
+/** Reads a table as a whole, because no index finds its rows: counted and bounded. May throw. */
+export type Scan = (table: TableSpec, read: () => void) => void;
 
 /** What an operator may look at beside what changed. */
 export interface OperatorSurroundings {
   readonly frame: LiveFrame;
   /** The rows of tables and views after the commit, as the query's caller sees them. */
   readonly tables: () => SqlTables;
-  /** A table is about to be read as a whole, because no index finds its rows. May throw. */
-  readonly onScan: (table: TableSpec) => void;
+  readonly scan: Scan;
   readonly reread: Reread;
 }
 
@@ -26,7 +28,7 @@ export interface LiveOperator {
   /** Memory, about, at this moment. */
   readonly bytes: number;
   /** Takes in the rows as they are, before the first commit. Throws `SqlFailure`. */
-  open(whole: WholeRead): void;
+  open(whole: WholeRead, keep: Keep): void;
   /** One for each fragment of the answer that changed. Throws `SqlFailure`, and is useless then. */
   changes(
     hits: ReadonlyMap<LiveFragment, FragmentHits>,

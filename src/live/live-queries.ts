@@ -7,8 +7,8 @@ import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import { frameOf, type LiveFragment } from './fragment.ts';
-import type { Reread, WholeRead } from './kept-stages.ts';
-import type { LiveOperator } from './live-operator.ts';
+import type { Keep, Reread, WholeRead } from './kept-stages.ts';
+import type { LiveOperator, Scan } from './live-operator.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
 import {
@@ -135,8 +135,8 @@ export class LiveQueries {
   }
 
   /**
-   * Checks a query that is to be watched; `sql` is trimmed. In the full dialect, what the narrow one
-   * takes is the same query as there. Throws `SqlFailure`.
+   * Checks a query that is to be watched; `sql` is trimmed. What the narrow dialect takes is the
+   * same query in the full one. Throws `SqlFailure`.
    */
   prepare(sql: string, rights: Rights, dialect: QueryDialect = 'subscription'): PreparedQuery {
     const key = `${dialect} ${keyOf(sql, rights, undefined)}`;
@@ -163,8 +163,9 @@ export class LiveQueries {
   }
 
   /**
-   * Watches a query once more. Its views are evaluated and held by the caller of this; `whole` is for
-   * reading what is kept of it. Throws `SqlFailure`, also when queries take all memory that they may.
+   * Watches a query once more. Its views are evaluated and held by the caller of this; `whole` is
+   * for reading what is kept of it. Throws `SqlFailure`, also when queries take all memory that
+   * they may.
    */
   add(query: PreparedQuery, identity: bigint, whole: WholeRead): LiveQuery {
     const key = keyOfQuery(query, identity);
@@ -182,7 +183,7 @@ export class LiveQueries {
       useCount: 1,
       bytes: 0,
     };
-    operator.open(whole);
+    operator.open(whole, (bytes) => this.#memory.requireRoom(made, bytes));
     this.#charge(made);
     this.#byKey.set(key, made);
     this.#watch(made);
@@ -219,7 +220,7 @@ export class LiveQueries {
     if (this.#byKey.size === 0) return nothing;
     const hits = this.#collect(changes);
     const queries = new Set<LiveQuery>();
-    this.#reruns.collect(sourcesOf(changes), changes, queries);
+    if (!this.#reruns.isEmpty) this.#reruns.collect(sourcesOf(changes), changes, queries);
     for (const fragment of hits.keys()) queries.add(this.#ownerOf(fragment));
     if (queries.size === 0) return nothing;
     this.#startedAt = this.#options.now();
@@ -288,14 +289,19 @@ export class LiveQueries {
       this.counters.reruns += 1;
       return this.#rereadTime.run({ identity: query.identity, tables }, read);
     };
-    const onScan = (table: TableSpec): void => this.#noteScan(table);
-    const around = { frame: this.#frame, tables, onScan, reread };
+    const scan: Scan = (table, read) => {
+      this.#noteScan(table);
+      if (query.dialect === 'subscription') read();
+      else this.#rereadTime.run({ identity: query.identity, tables }, read);
+    };
+    const around = { frame: this.#frame, tables, scan, reread };
     if (query.schema === this.#schema) return query.operator.changes(hits, around);
     const before = query.operator.rows();
     this.#renew(query, before);
     const { operator } = query;
     if (before === undefined) return operator.changes(this.#collect(changes), around);
-    reread((whole) => operator.open(whole));
+    const keep: Keep = (bytes) => this.#memory.requireRoom(query, bytes);
+    reread((whole) => operator.open(whole, keep));
     const after = present(operator.rows(), 'the rows of a query that keeps them');
     const change = rowDifference(before, after);
     return change === undefined ? [] : [change];
@@ -380,8 +386,8 @@ function sourcesOf({ tables, views }: CommittedChanges): SourceKey[] {
 }
 
 const rereadsText =
-  'Keeping the query up to date takes too long: the queries of this commit that read whole tables ' +
-  'again have used up their time';
+  'Keeping the query up to date takes too long: the queries of this commit that read whole ' +
+  'tables again have used up their time';
 
 /** Memory of a query beside its operator: its texts, and its places in maps. */
 function textBytes({ sql }: LiveQuery): number {

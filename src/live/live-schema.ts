@@ -1,9 +1,13 @@
 import type { TableSpec } from '../schema/catalog.ts';
+import { computedTables } from '../schema/system-tables.ts';
 import type { SlotLayout } from '../sql/run/frame.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { RowShape } from '../store/row-shape.ts';
 import type { Typespace } from '../values/type.ts';
 import { type SourceKey, sourceOfView } from './source-changes.ts';
+
+/** Tables whose rows are in no change set. */
+export const computedIds: ReadonlySet<number> = new Set(computedTables.map(({ id }) => id));
 
 /** One version of the schema as live queries see it; what is compiled for a table is shared. */
 export class LiveSchema {

@@ -5,9 +5,9 @@ export interface BagEntry<Item> {
 }
 
 /**
- * The first items of a bag in a total order: of two that are equal one is kept, with its count. When
- * it holds more than it has to, the last ones are dropped, and a *bound* remembers up to where all
- * items are known. Taking items away can use up what is known; then it has to be filled again.
+ * The first items of a bag in a total order: of two that are equal one is kept, with its count.
+ * When it holds more than it has to, the last ones are dropped, and a *bound* remembers up to where
+ * all items are known. Taking items away can use up what is known; then it has to be filled again.
  */
 export class OrderedBag<Item> {
   readonly #compare: (a: Item, b: Item) => number;

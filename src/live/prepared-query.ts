@@ -1,6 +1,5 @@
-import { present } from '../assert.ts';
+import { present, unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import { computedTables } from '../schema/system-tables.ts';
 import { bindParameters, type ParameterValue } from '../sql/check/bind.ts';
 import { check } from '../sql/check/check.ts';
 import { checkSubscription } from '../sql/check/check-subscription.ts';
@@ -23,7 +22,7 @@ import { IncrementalOperator } from './incremental-operator.ts';
 import { type IncrementalShape, incrementalShape } from './incremental-shape.ts';
 import { KeptStages } from './kept-stages.ts';
 import type { LiveOperator } from './live-operator.ts';
-import type { LiveSchema } from './live-schema.ts';
+import { computedIds, type LiveSchema } from './live-schema.ts';
 import type { QueryDialect } from './query-dialect.ts';
 import { RerunOperator } from './rerun-operator.ts';
 
@@ -103,6 +102,8 @@ export class PreparedQuery {
         const stages = this.isKept ? new KeptStages(form.shape, scope, this.rights) : undefined;
         return new IncrementalOperator([new LiveFragment(base, scope)], stages);
       }
+      default:
+        return unreachable(form);
     }
   }
 
@@ -171,8 +172,6 @@ function formOfFragments(reads: readonly TypedRead[]): Form {
   const isComputed = tablesOf(reads).some(({ id }) => computedIds.has(id));
   return { kind: isComputed ? 'rerun' : 'fragments' };
 }
-
-export const computedIds: ReadonlySet<number> = new Set(computedTables.map(({ id }) => id));
 
 /** Every table and view that is read, at any depth. */
 function tablesOf(reads: readonly TypedRead[]): readonly TableSpec[] {

@@ -35,18 +35,25 @@ export class QueryMemory {
     return this.#bytes;
   }
 
-  /** Charges a query with that much, instead of what it was. Throws `SqlFailure`. */
-  charge(query: ChargedQuery, bytes: number): void {
-    const { identity, rights } = query;
-    const grown = bytes - query.bytes;
-    if (grown === 0) return;
+  /** Throws `SqlFailure` when a query may not take that much. */
+  requireRoom({ identity, rights, bytes: before }: ChargedQuery, bytes: number): void {
+    const grown = bytes - before;
     const ofIdentity = this.#ofIdentity.get(identity) ?? 0;
     const { bytesMax, identityBytesMax } = this.#bounds;
-    if (grown > 0 && this.#bytes + grown > bytesMax) throw overBudget(fullText);
+    if (grown > 0 && this.#bytes + grown > bytesMax) throw overBudget(`${noMemory}; ${advice}`);
     const isBound = !rights.exceedsRowLimit;
     if (grown > 0 && isBound && ofIdentity + grown > identityBytesMax) {
       throw overBudget(shareText(identityBytesMax));
     }
+  }
+
+  /** Charges a query with that much, instead of what it was. Throws `SqlFailure`. */
+  charge(query: ChargedQuery, bytes: number): void {
+    const { identity } = query;
+    const grown = bytes - query.bytes;
+    if (grown === 0) return;
+    this.requireRoom(query, bytes);
+    const ofIdentity = this.#ofIdentity.get(identity) ?? 0;
     query.bytes = bytes;
     this.#bytes += grown;
     if (ofIdentity + grown > 0) this.#ofIdentity.set(identity, ofIdentity + grown);
@@ -59,7 +66,7 @@ export class QueryMemory {
 }
 
 const advice = 'unsubscribe from some, or let one query cover several of them';
-const fullText = `The database watches many different queries and has no memory for more; ${advice}`;
+const noMemory = 'The database watches many different queries and has no memory for more';
 
 function shareText(bytesMax: number): string {
   const mebibytes = Math.floor(bytesMax / 2 ** 20);

@@ -3,13 +3,13 @@ import { limits } from '../limits.ts';
 import { bindParameters } from '../sql/check/bind.ts';
 import { overBudget } from '../sql/failure.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
-import { requireAllWithinRowLimit } from '../sql/row-limit.ts';
+import { requireAllWithinRowLimit, rowLimitOf } from '../sql/row-limit.ts';
 import type { QueryBudget } from '../sql/run/budget.ts';
 import { compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveQuery } from './live-queries.ts';
-import { noValues, type PreparedQuery } from './prepared-query.ts';
+import { noValues, type PreparedQuery, prepareFull } from './prepared-query.ts';
 import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 
 /** What reads of one request share. */
@@ -50,11 +50,26 @@ export class RowsReader {
   requireWithinLimit(queries: readonly PreparedQuery[]): void {
     const { tables } = this.#request;
     const limited = queries.filter(({ rights }) => !rights.exceedsRowLimit);
-    if (limited.length === 0) return;
-    requireAllWithinRowLimit(
-      limited.flatMap((query) => this.#plansOf(query)),
-      tables,
-    );
+    if (limited.length === 0 || rowLimitOf(tables) === undefined) return;
+    const plans = limited.flatMap((query) => this.#plansOf(query));
+    requireAllWithinRowLimit(plans, tables, this.#visibleSizes(limited));
+  }
+
+  /** Of tables with hidden rows: how many there are must not be told. */
+  #visibleSizes(queries: readonly PreparedQuery[]): ReadonlyMap<number, number> {
+    const sizes = new Map<number, number>();
+    for (const query of queries) {
+      const { rights, schema } = query;
+      if (rights.bypassesFilters) continue;
+      for (const { id, name } of this.#plansOf(query).flatMap(({ tables }) => tables)) {
+        if (sizes.has(id) || !schema.sql.filters.has(id)) continue;
+        const sql = `SELECT COUNT(*) AS n FROM "${name.replaceAll('"', '""')}"`;
+        const [counted] = this.rowsOf(prepareFull({ sql, rights, schema }, false));
+        const { data } = present(counted, 'the count');
+        sizes.set(id, Number(new DataView(data.buffer, data.byteOffset, 8).getBigUint64(0, true)));
+      }
+    }
+    return sizes;
   }
 
   /**

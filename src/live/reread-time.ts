@@ -26,12 +26,12 @@ export class RereadTime {
     this.#all = { millis: 2 * limits.liveRereadMillisMax, at: now() };
   }
 
-  /** Throws `SqlFailure`. */
+  /** Reads, if there is time left. Throws `SqlFailure`. */
   run<Result>({ identity, tables }: Reader, read: (whole: WholeRead) => Result): Result {
     const began = this.#now();
     const { liveRereadMillisMax: millisMax } = limits;
-    const all = refilled(this.#all, began, 2 * millisMax, rereadShare);
     const own = this.#ofIdentity.get(identity) ?? { millis: millisMax, at: began };
+    const all = refilled(this.#all, began, 2 * millisMax, rereadShare);
     refilled(own, began, millisMax, rereadShare / 2);
     if (own.millis <= 0 || all.millis <= 0) throw overBudget(refusal);
     const budget = new QueryBudget({

@@ -1,6 +1,6 @@
 import { systemTables } from '../schema/system-tables.ts';
 import type { LiveQuery } from './live-queries.ts';
-import { computedIds } from './prepared-query.ts';
+import { computedIds } from './live-schema.ts';
 import type { SourceKey } from './source-changes.ts';
 
 /** What may have changed in tables whose rows are in no change set. */
@@ -31,13 +31,16 @@ export class Reruns {
     }
   }
 
+  get isEmpty(): boolean {
+    return this.#bySource.size === 0;
+  }
+
   /** Adds the queries that may be concerned, given the sources whose rows have changed. */
   collect(
     sources: Iterable<SourceKey>,
     { isNewSchema, hasSequences }: ComputedChanges,
     queries: Set<LiveQuery>,
   ): void {
-    if (this.#bySource.size === 0) return;
     for (const source of sources) this.#addReaders(source, queries);
     if (isNewSchema) for (const id of computedIds) this.#addReaders(id, queries);
     else if (hasSequences) this.#addReaders(sequenceTableId, queries);

@@ -64,8 +64,8 @@ export class QueryView<R, Out> {
     } as WatchedRows<Out>;
   }
 
-  /** `value` is on the screen now. */
-  shown(value: WatchedRows<Out>): void {
-    if (value.isReady) this.#previous = value.rows;
+  /** `value` is on the screen now; `undefined`: no query, and nothing to go back to. */
+  shown(value: WatchedRows<Out> | undefined): void {
+    if (value?.isReady !== false) this.#previous = value?.rows;
   }
 }

@@ -36,7 +36,7 @@ export function useWatched<R, Out>(
   const { keepPrevious = true } = options;
   const bridged = useMemo(() => view.bridged(value, keepPrevious), [view, value, keepPrevious]);
   useEffect(() => {
-    if (watch !== disabled) view.shown(bridged);
+    view.shown(watch === disabled ? undefined : bridged);
   }, [view, watch, bridged]);
   useRowCallbacks(watch, options);
   return useMemo(() => view.tracked(bridged), [view, bridged]);

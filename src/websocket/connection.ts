@@ -88,13 +88,10 @@ export class Connection implements LiveSink, SocketEvents {
     const { traffic } = owner;
     traffic.bytesIn += bytes.length;
     let count = 0;
+    if (this.#endsFlood()) return;
     try {
       for (const request of this.#parts.dialect.requests(bytes, isBinary)) {
-        if (this.#intake.isFull(live.unanswered)) {
-          traffic.dropped += 1;
-          this.#closeWith(1013, 'too many requests');
-          return;
-        }
+        if (this.#endsFlood()) return;
         count += 1;
         live.send(request);
       }
@@ -200,6 +197,15 @@ export class Connection implements LiveSink, SocketEvents {
     this.#intake.settle(live.unanswered);
     this.#regulate();
     owner.hasMessages(this);
+  }
+
+  /** Ends the connection when one more request would be too many. */
+  #endsFlood(): boolean {
+    const { live, dialect, owner } = this.#parts;
+    if (!this.#intake.isFull(live.unanswered + dialect.keptCount)) return false;
+    owner.traffic.dropped += 1;
+    this.#closeWith(1013, 'too many requests');
+    return true;
   }
 
   #listen(nowMillis: number): void {

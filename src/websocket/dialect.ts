@@ -11,6 +11,8 @@ export interface Dialect {
    * before it is thrown, and count. Throws `DecodeError`, whose text closes the connection.
    */
   requests(bytes: Uint8Array, isBinary: boolean): Iterable<LiveRequest>;
+  /** Messages that it keeps until the client is let in; they are requests that wait, too. */
+  readonly keptCount: number;
   /** The messages that an event makes, and the requests that follow from it. */
   told(event: LiveEvent): Told;
 }

@@ -12,7 +12,6 @@ import type {
   LiveUnsubscribe,
   UpdatedEvent,
 } from '../host/live-connection.ts';
-import { limits } from '../limits.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
 import { clientMessageFromText } from '../protocol/v1/text.ts';
@@ -73,9 +72,11 @@ class V1<Rows, Given> implements Dialect {
       yield this.#requestOf(message);
       return;
     }
-    if (this.#early.length >= limits.socketMessagesInMax)
-      throw new DecodeError('too many requests');
     this.#early.push(message);
+  }
+
+  get keptCount(): number {
+    return this.#early?.length ?? 0;
   }
 
   told(event: LiveEvent): Told {
@@ -283,8 +284,10 @@ class V1<Rows, Given> implements Dialect {
     return this.#tell({ kind: 'unsubscribeMultiApplied', ...answer, tables });
   }
 
-  #failSet(request: LiveSubscribe | LiveUnsubscribe, error: string, micros: number): Told {
-    const isNamed = this.#messages.get(request)?.kind !== 'subscribe';
+  #failSet(request: LiveSubscribe | LiveUnsubscribe, reason: string, micros: number): Told {
+    const message = this.#messages.get(request);
+    const isNamed = message?.kind !== 'subscribe';
+    const error = message?.kind === 'subscribeSingle' ? executing(reason, message.query) : reason;
     return this.#tell({
       kind: 'subscriptionError',
       durationMicros: BigInt(micros),
@@ -399,6 +402,17 @@ function subscribeOf(requestId: number, setId: number, queries: readonly string[
  */
 function withoutStar(query: string): string {
   return /^\s*select\s*\*\s*from\s*\*\s*$/i.test(query) ? `${query.trim()};` : query;
+}
+
+/** Of a single query each refusal names the text, which is as the client wrote it. */
+function executing(error: string, query: string): string {
+  const asked = suffixOf(withoutStar(query));
+  const reason = error.endsWith(asked) ? error.slice(0, -asked.length) : error;
+  return reason + suffixOf(query);
+}
+
+function suffixOf(query: string): string {
+  return `, executing: \`${query.trim()}\``;
 }
 
 function singleTable(

@@ -27,6 +27,7 @@ import { encodedMessage, type PlainMessage } from './v2-rows.ts';
 
 /** Versions 2 and 3, whose messages are the same. */
 export class V2 implements Dialect {
+  readonly keptCount = 0;
   readonly #version: 'v2' | 'v3';
   readonly #person: Person;
 

@@ -1,9 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { DbConnectionBuilder, type SocketFactoryArgs } from '../../src/client/index.ts';
 import { product } from '../../src/values/special-types.ts';
 import { Adapter, heroRows } from './adapter.ts';
 import { DbConnection, tables } from './bindings/index.ts';
-import { committed, settled } from './rig.ts';
+import { committed, hero, settled } from './rig.ts';
 
 function rig(change: (builder: ReturnType<typeof DbConnection.builder>) => unknown = () => {}) {
   const adapter = new Adapter();
@@ -63,6 +63,27 @@ describe('a connection with generated bindings', () => {
     const { lines } = rig((builder) => builder.withWSFn(failing));
     await settled();
     expect(lines).toEqual(['connect error Failed to verify token: Unauthorized', 'disconnect -']);
+  });
+
+  it('[client-sdk 15] shows what a call is expected to change', async () => {
+    const { adapter, conn } = rig();
+    const lines: string[] = [];
+    conn.db.hero.onInsert((_ctx, { nick }) => lines.push(nick));
+    const options = { includeOptimistic: true };
+    conn.db.hero.onInsert(({ event }, { nick }) => lines.push(`${event.tag} ${nick}`), options);
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    const optimistic = (draft: typeof conn.db & { hero: { insert(row: object): unknown } }) => {
+      draft.hero.insert(hero(2, { nick: 'Ada' }));
+    };
+    const call = conn.reducers.joinTavern({ nick: 'Ada' }, { optimistic });
+    // The first one has to wait for the code that it needs.
+    await vi.waitFor(() => expect(lines).toEqual(['Optimistic Ada']));
+    expect(conn.db.hero.id.find(2)?.nick).toBe('Ada');
+    conn.disconnect();
+    await expect(call).rejects.toMatchObject({ code: 'connectionLost' });
+    expect(conn.db.hero.count()).toBe(0n);
   });
 
   it('[client-sdk 6] applies a set, tells its rows, and ends it', async () => {

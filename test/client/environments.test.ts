@@ -36,6 +36,14 @@ async function printed(name: string, program: string): Promise<string> {
   return stdout.trim();
 }
 
+/** Throws unless `source` compiles as a file of the folder. */
+async function compiled(name: string, source: string): Promise<void> {
+  writeFileSync(path.join(folder, name), source);
+  const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
+  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2023,dom'];
+  await run(process.execPath, [compiler, ...options, '--types', '', name], { cwd: folder });
+}
+
 /** A package with a class `WebSocket` that says where it comes from and never opens. */
 function install(name: string): void {
   const place = path.join(folder, 'node_modules', name);
@@ -70,6 +78,26 @@ describe('the CommonJS build', () => {
     expect(await printed('both.cjs', program)).toBe('function function function\ntrue true');
   });
 
+  it('[client-sdk 1] exports from the root what generated bindings import', async () => {
+    const values = [
+      ...['DbConnectionBuilder', 'DbConnectionImpl', 'SubscriptionBuilderImpl', 'TypeBuilder'],
+      ...['Uuid', 'convertToAccessorMap', 'makeQueryBuilder', 'procedureSchema', 'procedures'],
+      ...['reducerSchema', 'reducers', 'schema', 't', 'table', 'SenderError', 'InternalError'],
+      ...['setGlobalLogLevel', 'getGlobalLogLevel', 'toCamelCase', 'toPascalCase', 'toSnakeCase'],
+      ...['deepEqual', 'BinaryReader', 'BinaryWriter', 'Identity', 'ConnectionId', 'Timestamp'],
+    ];
+    const types = [
+      ...['AlgebraicTypeType', 'DbConnectionConfig', 'ErrorContextInterface', 'Event', 'Infer'],
+      ...['EventContextInterface', 'QueryBuilder', 'ReducerEventContextInterface'],
+      ...['RemoteModule', 'SubscriptionEventContextInterface', 'SubscriptionHandleImpl'],
+    ];
+    const names = [...values, ...types.map((name) => `type ${name}`)].join(', ');
+    const unused = `export type Used = [${types.map(() => 'unknown').join()}];`;
+    await compiled('root.cts', `import { ${names} } from 'reducerdb';\n${unused}\n`);
+    const missing = `console.log(${JSON.stringify(values)}.filter((name) => !(name in root)).join())`;
+    expect(await printed('root.cjs', `const root = require('reducerdb'); ${missing}`)).toBe('');
+  });
+
   it('[client-sdk 18] runs in Node and connects with the class that it is given', async () => {
     const program = `
       const { connect } = require('reducerdb/client');
@@ -87,21 +115,12 @@ describe('the CommonJS build', () => {
       // @ts-expect-error: it is no number
       export const wrong: Identity = new Identity(1);
     `;
-    const files = ['types.cts', 'types.mts'];
-    for (const file of files) {
-      const source = `import { type Client, connect, Identity } from 'reducerdb/client';\n${use}`;
-      writeFileSync(path.join(folder, file), source);
+    for (const file of ['types.cts', 'types.mts']) {
+      await compiled(
+        file,
+        `import { type Client, connect, Identity } from 'reducerdb/client';\n${use}`,
+      );
     }
-    const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-    const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2023,dom'];
-    const { stdout } = await run(
-      process.execPath,
-      [compiler, ...options, '--types', '', ...files],
-      {
-        cwd: folder,
-      },
-    );
-    expect(stdout).toBe('');
   });
 });
 

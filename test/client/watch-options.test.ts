@@ -145,6 +145,29 @@ describe('how watched queries are shown', () => {
     expect(watched.get().rows).toBe(before);
   });
 
+  it('[client-sdk 16] in the order that the text asks for, by columns of the result', async () => {
+    const { client, socket } = await liveRig();
+    const texts = [
+      'SELECT * FROM shout ORDER BY "shout"."room", sent_at DESC LIMIT 3',
+      "SELECT * FROM shout WHERE text <> 'order by room'",
+      'SELECT * FROM shout ORDER BY sent_at + 1',
+    ];
+    const watches = texts.map((text) => client.watch<{ text: string }>(text));
+    for (const watch of watches) watch.subscribe(() => {});
+    await settled();
+    await socket.apply(0);
+    const inserts = [shout('b', 1), shout('a', 1), shout('b', 2)];
+    await socket.apply(1, tableRows('shout', ...inserts));
+    await socket.apply(2, tableRows('shout', ...inserts));
+    await socket.send(update({ querySetId: 0, table: 'shout', inserts }));
+    const shown = watches.map((watch) => watch.get().rows.map(({ text }) => text));
+    const asTheyCame = ['b 1', 'a 1', 'b 2'];
+    expect(shown).toEqual([['a 1', 'b 2', 'b 1'], asTheyCame, asTheyCame]);
+    const change = { inserts: [shout('a', 2)], deletes: [shout('b', 1)] };
+    await socket.send(update({ querySetId: 0, table: 'shout', ...change }));
+    expect(watches[0]?.get().rows.map(({ text }) => text)).toEqual(['a 2', 'a 1', 'b 2']);
+  });
+
   it('[client-sdk 16] a change looks at the rows that it is about, not at all of them', async () => {
     const { client, socket } = await liveRig();
     const watched = client.watch('SELECT * FROM hero');

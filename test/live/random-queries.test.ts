@@ -111,16 +111,18 @@ class Run {
 }
 
 describe('[subscriptions 4] random statements of the full dialect', () => {
-  const first = 41_000;
-  it(`are kept as they are asked afresh, errors included (seeds from ${first})`, () => {
-    const seen: Seen = { queries: 0, compared: 0, incremental: 0 };
-    for (let seed = first; seed < first + 8; seed++) {
+  const seen: Seen = { queries: 0, compared: 0, incremental: 0 };
+  for (const seed of [41_000, 41_001, 41_002, 41_003, 41_004, 41_005]) {
+    it(`are kept as they are asked afresh, errors included (seed ${seed})`, () => {
       const run = new Run(seed);
       run.watch(25, seen);
-      run.steps(12, seen);
-    }
-    expect(seen.queries).toBeGreaterThan(100);
-    expect(seen.compared).toBeGreaterThan(700);
-    expect(seen.incremental).toBeGreaterThan(20);
+      run.steps(10, seen);
+    });
+  }
+
+  it('are of all kinds', () => {
+    expect(seen.queries).toBeGreaterThan(80);
+    expect(seen.compared).toBeGreaterThan(400);
+    expect(seen.incremental).toBeGreaterThan(10);
   });
 });

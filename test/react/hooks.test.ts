@@ -61,6 +61,28 @@ describe('useQuery', () => {
     expect(renders).toBe(3);
   });
 
+  it('[client-sdk 16] renders once for a message that changes several queries', async () => {
+    const rig = await liveRig();
+    const seen: string[] = [];
+    await screenOf(
+      rig,
+      () => {
+        const heroes = useQuery((q) => q.hero).rows.length;
+        const shouts = useQuery((q) => q.shout).rows.length;
+        seen.push(`${heroes} ${shouts}`);
+        return null;
+      },
+      'plain',
+    );
+    await during(() => rig.socket.apply(0));
+    await during(() => rig.socket.apply(1));
+    seen.length = 0;
+    const heroes = { querySetId: 0, table: 'hero', inserts: [hero(1)] };
+    const shouts = { querySetId: 1, table: 'shout', inserts: [shout('hall', 1)] };
+    await during(() => rig.socket.send(update(heroes, shouts)));
+    expect(seen).toEqual(['1 1']);
+  });
+
   it('[client-sdk 20.1] renders nothing when 10,000 rows come back as they were', async () => {
     const rig = await liveRig();
     let renders = 0;
@@ -191,23 +213,26 @@ describe('useQuery', () => {
 
   it('[client-sdk 16] asks nothing unless enabled, and is not ready before its first rows', async () => {
     const rig = await liveRig();
-    const Maybe = ({ enabled }: { enabled: boolean }) => {
-      const { rows, isReady } = useQuery((q) => q.hero, { enabled });
-      return `${rows.length} ${isReady}`;
+    const Maybe = ({ id, enabled }: { id: number; enabled: boolean }) => {
+      const { rows, isReady } = useQuery((q) => q.hero.where((h) => h.id.eq(id)), { enabled });
+      return `${names(rows)} ${isReady}`;
     };
-    const of = (enabled: boolean) =>
-      createElement(Provider, { client: rig.client }, createElement(Maybe, { enabled }));
-    const screen = await Screen.strict(of(false));
+    const of = (id: number, enabled: boolean) =>
+      createElement(Provider, { client: rig.client }, createElement(Maybe, { id, enabled }));
+    const screen = await Screen.strict(of(1, false));
+    onTestFinished(() => screen.leave());
     await during(settled);
-    expect([screen.text, rig.socket.received]).toEqual(['0 true', []]);
-    await screen.show(of(true));
+    expect([screen.text, rig.socket.received]).toEqual([' true', []]);
+    await screen.show(of(1, true));
     await during(settled);
-    expect(screen.text).toBe('0 false');
+    expect(screen.text).toBe(' false');
     await during(() => rig.socket.apply(0, tableRows('hero', hero(1))));
-    expect(screen.text).toBe('1 true');
-    await screen.show(of(false));
-    expect(screen.text).toBe('0 true');
-    await screen.leave();
+    expect(screen.text).toBe('hero 1 true');
+    await screen.show(of(1, false));
+    expect(screen.text).toBe(' true');
+    // What was shown before that is no previous query.
+    await screen.show(of(2, true));
+    expect(screen.text).toBe(' false');
   });
 
   it('[client-sdk 16] tells what became of the rows, by the callbacks of the latest render', async () => {

@@ -68,7 +68,20 @@ async function played(library: PeerLibrary, database: string, steps: readonly St
     lines.push(`${person.count()}: ${handles.map((handle) => handle.isActive()).join()}`);
   }
   conn.disconnect();
-  return lines;
+  return withRowsInOrder(lines);
+}
+
+/** In which order one message has its rows is nobody's promise: runs of one kind are sorted. */
+function withRowsInOrder(lines: readonly string[]): string[] {
+  const runs: string[][] = [];
+  const kindOf = (line: string) => /^[A-Za-z]+ [-+~!] /.exec(line)?.[0];
+  for (const line of lines) {
+    const last = runs.at(-1);
+    const kind = kindOf(line);
+    if (last !== undefined && kind !== undefined && kind === kindOf(last[0] ?? '')) last.push(line);
+    else runs.push([line]);
+  }
+  return runs.flatMap((run) => run.sort());
 }
 
 function connected(library: PeerLibrary, database: string): Promise<PeerConnection> {

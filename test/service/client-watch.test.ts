@@ -56,6 +56,7 @@ describe('watched queries of a service', () => {
         const fresh = (await client.query<object>(sql)).map(lineOf).sort();
         expect(watches[at]?.get().rows.map(lineOf).sort()).toEqual(fresh);
       }
+      expect(watches[1]?.get().rows).toEqual(await client.query(sqls[1] ?? ''));
     };
     await check();
     for (let id = 1; id <= 6; id += 1) {

@@ -162,6 +162,32 @@ describe('[websocket 7] a connection with dialect=full', () => {
     expect(changesIn(querySets)).toEqual(['-[0]', '+[1]']);
   });
 
+  it('[operating] shows in the metrics how often a query was asked again', async () => {
+    await publish('counted');
+    const one = await guest('counted');
+    one.subscribe(1, 0, 'SELECT id FROM person UNION SELECT id FROM seat');
+    await one.expect('subscribeApplied');
+    const reruns = async (): Promise<number> => {
+      const { text } = await running.ask('GET', '/v1/metrics');
+      const counts = text.matchAll(/^reducerdb_live_reruns_total\{[^}]*\} (\d+)$/gm);
+      return Math.max(...[...counts].map(([, count]) => Number(count)));
+    };
+    let id = 0;
+    // Figures are told every now and then, not with each commit.
+    await expect
+      .poll(
+        async () => {
+          id += 1;
+          await running.call('counted', 'add', [id, 'somebody', 1]);
+          return reruns();
+        },
+        { timeout: 20_000, interval: 60 },
+      )
+      .toBeGreaterThan(0);
+    const told = await one.expect('transactionUpdate');
+    expect(changesIn(told.querySets)).toEqual(['+[1]']);
+  });
+
   it('speaks version 1 as text, too', async () => {
     await publish('text');
     await running.call('text', 'add', [1, 'ada', 3]);

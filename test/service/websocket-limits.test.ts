@@ -11,7 +11,7 @@ let owner: Person;
 
 const websocket = {
   pingMillis: 60,
-  idleMillis: 400,
+  idleMillis: 1_000,
   messagesInMax: 500,
   messagesOutMax: 2_000,
   bytesInMax: 100_000,
@@ -47,7 +47,7 @@ describe('the bounds of a connection', () => {
     guest.client.socket.on('ping', () => {
       pings += 1;
     });
-    await new Promise((resolve) => setTimeout(resolve, 900));
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(pings).toBeGreaterThan(5);
     expect(guest.client.socket.readyState).toBe(1);
     await guest.client.close();
@@ -63,7 +63,7 @@ describe('the bounds of a connection', () => {
       return rows.length;
     };
     await expect.poll(dropped, { timeout: 5_000 }).toBe(1);
-    expect(Date.now() - begun).toBeGreaterThan(300);
+    expect(Date.now() - begun).toBeGreaterThan(900);
     guest.client.socket.resume();
     expect((await guest.client.ended).code).toBe(1006);
   });
@@ -80,6 +80,17 @@ describe('the bounds of a connection', () => {
     guest.call(1, 'nothing');
     expect((await guest.expect('reducerResult')).outcome.kind).toBe('ok');
     await guest.client.close();
+  });
+
+  it('[websocket 11] ends a flood of version 1 with 1013, before it is let in, too', async () => {
+    const client = SocketClient.begin(running.service.url, 'tavern', {
+      protocols: ['v1.json.spacetimedb'],
+    });
+    await new Promise((resolve) => client.socket.once('open', resolve));
+    for (let at = 0; at < 2_000; at += 1) {
+      client.send(JSON.stringify({ OneOffQuery: { message_id: '01', query_string: 'SELECT' } }));
+    }
+    expect(await client.ended).toEqual({ code: 1013, reason: 'too many requests' });
   });
 
   it('reads no further ahead than the bytes allow, and loses nothing', async () => {
@@ -137,6 +148,39 @@ describe('the bounds of a connection', () => {
     };
     stream.write(Uint8Array.of(0x82, 1, 0));
     expect((await guest.client.ended).code).toBe(1006);
+  });
+
+  it('[websocket 11] answers pings, and a close with its own code', async () => {
+    const { client } = await arrive();
+    const pong = new Promise((resolve) => client.socket.once('pong', (data) => resolve(`${data}`)));
+    client.socket.ping('still there?');
+    expect(await pong).toBe('still there?');
+    client.socket.close(4001, 'enough');
+    expect(await client.ended).toEqual({ code: 4001, reason: 'enough' });
+  });
+
+  it('[websocket 4] puts messages together that come in pieces', async () => {
+    const guest = await arrive();
+    const message = call(7, 'nothing');
+    guest.client.socket.send(message.subarray(0, 3), { fin: false });
+    guest.client.socket.ping();
+    guest.client.socket.send(message.subarray(3), { fin: true });
+    expect(await guest.expect('reducerResult')).toMatchObject({ requestId: 7 });
+    await guest.client.close();
+  });
+
+  it('[websocket 11] waits a moment for the answer to a close, and no longer', async () => {
+    const guest = await arrive();
+    const open = async () => {
+      const { text } = await running.ask('GET', '/v1/metrics');
+      return Number(/^reducerdb_socket_connections (\d+)$/m.exec(text)?.[1]);
+    };
+    const before = await open();
+    guest.client.send(Uint8Array.of(99));
+    guest.client.socket.pause();
+    await expect.poll(open, { timeout: 5_000 }).toBe(before - 1);
+    guest.client.socket.resume();
+    expect((await guest.client.ended).code).toBe(1011);
   });
 
   it('survives frames of anything', async () => {

@@ -25,11 +25,18 @@ const usual = {
   'sec-websocket-protocol': 'v2.bsatn.spacetimedb',
 };
 
+interface Knocked {
+  readonly status: number;
+  readonly text: string;
+  readonly protocol: string | undefined;
+  readonly extensions?: string | undefined;
+}
+
 /** The answer to a request for an upgrade; headers that are `undefined` are left out. */
 function knock(
   where: string,
   headers: Readonly<Record<string, string | undefined>> = {},
-): Promise<{ status: number; text: string; protocol: string | undefined }> {
+): Promise<Knocked> {
   const all = Object.entries({ ...usual, ...headers }).filter(([, value]) => value !== undefined);
   return new Promise((resolve, reject) => {
     const asked = request(`${running.service.url}/v1/database/${where}`, {
@@ -39,8 +46,9 @@ function knock(
     asked.on('error', reject);
     asked.on('upgrade', (answer, socket) => {
       socket.destroy();
-      const protocol = answer.headers['sec-websocket-protocol'];
-      resolve({ status: answer.statusCode ?? 0, text: '', protocol });
+      const { 'sec-websocket-protocol': protocol, 'sec-websocket-extensions': extensions } =
+        answer.headers;
+      resolve({ status: answer.statusCode ?? 0, text: '', protocol, extensions });
     });
     asked.on('response', (answer) => {
       let text = '';
@@ -69,6 +77,13 @@ describe('an upgrade', () => {
   it('[websocket 1] is reached by name and by identity', async () => {
     expect((await knock('tavern/subscribe')).status).toBe(101);
     expect((await knock(`${identity}/subscribe`)).status).toBe(101);
+    expect((await knock(`0x${identity}/subscribe`)).status).toBe(101);
+  });
+
+  it('[websocket 1] takes no extension that is offered', async () => {
+    const offer = { 'sec-websocket-extensions': 'permessage-deflate; client_max_window_bits' };
+    const answer = await knock('tavern/subscribe', offer);
+    expect(answer).toMatchObject({ status: 101, extensions: undefined });
   });
 
   it.each<[string, string, Record<string, string | undefined>, number, string]>([

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { rowsOf } from '../../src/protocol/row-list.ts';
 import { type ClientMessage, encodeClientMessage } from '../../src/protocol/v1/client-message.ts';
-import type { TableUpdate } from '../../src/protocol/v1/server-message.ts';
+import { decodeServerMessage, type TableUpdate } from '../../src/protocol/v1/server-message.ts';
 import { type Person, Running } from './running.ts';
-import { expectText, expectV1, type OpenOptions, SocketClient } from './socket-client.ts';
+import { bodyOf, expectText, expectV1, type OpenOptions, SocketClient } from './socket-client.ts';
 import { encoded, personOf } from './socket-guest.ts';
 import { tavern } from './tavern-module.ts';
 
@@ -72,9 +72,10 @@ describe('the WebSocket door in version 1, binary', () => {
     ({ kind: 'subscribeMulti', requestId, queryId, queries }) as const;
   const everybody = 'SELECT * FROM person';
 
-  it('[websocket 8] tells a caller in full and others in short', async () => {
+  it.each([false, true])('[websocket 8] tells a caller in full, light: %s', async (isLight) => {
     const database = await freshTavern();
-    const one = await arrive(database, 'bsatn');
+    const query = `compression=None&light=${isLight}`;
+    const one = await arrive(database, 'bsatn', { query });
     const first = await expectV1(one, 'identityToken');
     expect(one.responseHeaders['spacetime-identity-token']).toBe(first.token);
     const other = await arrive(database, 'bsatn');
@@ -194,7 +195,9 @@ describe('the WebSocket door in version 1, binary', () => {
     expect([error.requestId, error.queryId]).toEqual([1, 4]);
     expect(error.error).toContain('Subscribing to event tables requires WebSocket v2.');
     send(one, { kind: 'subscribeSingle', requestId: 2, queryId: 5, query: 'SELECT * FROM *' });
-    expect(await expectV1(one, 'subscriptionError')).toMatchObject({ requestId: 2, queryId: 5 });
+    const star = await expectV1(one, 'subscriptionError');
+    expect(star).toMatchObject({ requestId: 2, queryId: 5 });
+    expect(star.error).toMatch(/, executing: `SELECT \* FROM \*`$/);
     send(one, { kind: 'unsubscribe', requestId: 3, queryId: 77 });
     const missing = await expectV1(one, 'subscriptionError');
     expect(missing.requestId).toBe(3);
@@ -220,6 +223,23 @@ describe('the WebSocket door in version 1, binary', () => {
       { kind: 'internalError', message: 'No such procedure' },
       3,
     ]);
+  });
+
+  it.each([
+    ['Brotli', 1],
+    // Clients that ask in this way undo it in no order.
+    ['Gzip', 0],
+    ['None', 0],
+  ])('[websocket 4] compresses long messages with %s', async (compression, tag) => {
+    const database = await freshTavern();
+    await running.call(database, 'fill', [0, 200]);
+    const one = await arrive(database, 'bsatn', { query: `compression=${compression}` });
+    expect((await one.frame()).bytes[0]).toBe(0);
+    send(one, subscribeMulti(1, 0, everybody));
+    const frame = await one.frame();
+    expect(frame.bytes[0]).toBe(tag);
+    const message = decodeServerMessage(bodyOf(frame));
+    expect(message.kind === 'subscribeMultiApplied' && message.tables[0]?.rowCount).toBe(200n);
   });
 
   it('[websocket 11] closes with 1011 on what is no message', async () => {

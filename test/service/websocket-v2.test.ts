@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { deriveIdentity } from '../../src/auth/identity.ts';
+import { rowCountOf } from '../../src/protocol/row-list.ts';
 import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { identityToHex } from '../../src/values/identity.ts';
@@ -204,6 +205,43 @@ describe.each(['v2', 'v3'])('the WebSocket door in %s', (version) => {
       requestId: 2,
       result: { kind: 'err', error: 'Empty SQL query' },
     });
+    for (const query of ['SELECT * FROM *', 'SELECT * FROM secret', 'SELECT name FROM person']) {
+      one.send({ kind: 'oneOffQuery', requestId: 3, query });
+      const failed = await one.expect('oneOffQueryResult');
+      const error = failed.result.kind === 'err' ? failed.result.error : 'executing';
+      expect(error).not.toContain('executing');
+    }
+  });
+
+  it('[subscriptions 16] answers joins that cannot be watched', async () => {
+    const one = await guest();
+    await running.call(database, 'furnish', [77, true]);
+    await running.call(database, 'add', [77, 'window', 77]);
+    const three =
+      'SELECT p.* FROM person p JOIN seat s ON p.id = s.id JOIN person q ON q.id = s.id ' +
+      'WHERE p.id = 77';
+    one.subscribe(1, 1, three);
+    expect((await one.expect('subscriptionError')).error).toContain('number of tables');
+    one.send({ kind: 'oneOffQuery', requestId: 2, query: three });
+    const { result } = await one.expect('oneOffQueryResult');
+    const rows = result.kind === 'ok' ? result.tables.map((one) => rowCountOf(one.rows)) : result;
+    expect(rows).toEqual([1]);
+  });
+
+  it('[websocket 7] accepts a set without queries', async () => {
+    const one = await guest();
+    one.subscribe(1, 8);
+    expect(await one.expect('subscribeApplied')).toMatchObject({ querySetId: 8, tables: [] });
+    one.send({ kind: 'unsubscribe', requestId: 2, querySetId: 8, sendDroppedRows: true });
+    expect(await one.expect('unsubscribeApplied')).toMatchObject({ querySetId: 8, tables: [] });
+    one.send({ kind: 'unsubscribe', requestId: 3, querySetId: 8, sendDroppedRows: true });
+    expect((await one.expect('subscriptionError')).error).toMatch(/^Client not found: /);
+  });
+
+  it('[websocket 7] ignores what follows the arguments of a call', async () => {
+    const one = await guest();
+    one.call(1, 'remove', 123_456, 'and more');
+    expect((await one.expect('reducerResult')).outcome.kind).toBe('ok');
   });
 
   it('[websocket 7] knows no procedures', async () => {

@@ -1,4 +1,4 @@
-import { connect } from 'reducerdb/client';
+import { connect, type TableRow } from 'reducerdb/client';
 import { createHooks } from 'reducerdb/react';
 import type * as chat from '../../chat/src/index.ts';
 
@@ -20,6 +20,6 @@ export const client = connect<typeof chat>({
   saveToken: (token) => localStorage.setItem(tokenKey, token),
 });
 
-export type Room = NonNullable<ReturnType<typeof client.db.room.name.find>>;
-export type Message = NonNullable<ReturnType<typeof client.db.message.id.find>>;
-export type User = NonNullable<ReturnType<typeof client.db.user.identity.find>>;
+export type Room = TableRow<typeof chat, 'room'>;
+export type Message = TableRow<typeof chat, 'message'>;
+export type User = TableRow<typeof chat, 'user'>;

@@ -59,7 +59,7 @@ describe('subscribing', () => {
     expect(core.live.sets.get(request.connectionId, 1)?.queries).toHaveLength(2);
   });
 
-  it('[limits] refuses results of views beyond those that it keeps, and says which to ask for', () => {
+  it('[limits] refuses results of views beyond those that are kept, and says what to do', () => {
     const query = 'SELECT * FROM my_heroes';
     const everyone = Array.from({ length: limits.viewInstancesMax }, (_, at) => {
       const client = clients.connect(10_000n + BigInt(at));

@@ -3,6 +3,7 @@ import {
   connect,
   type EventContextInterface,
   type Identity,
+  type TableRow,
 } from 'reducerdb/client';
 import { type Equal, expectType } from '../expect.ts';
 import type * as building from '../submodules.ts';
@@ -56,6 +57,8 @@ export function tables(me: Identity): void {
     console.log(ctx.event.tag, old.nick, row.mood.tag);
     ctx.reducers.say({ room: 'hall', text: row.nick });
   });
+  const nickOf = (hero: TableRow<typeof tavern, 'hero'>) => hero.nick;
+  expectType<Equal<ReturnType<typeof nickOf>, string>>();
   // A view is a table that is read only, as all tables are here.
   const [first] = [...client.db.myShouts];
   expectType<Equal<NonNullable<typeof first>['text'], string>>();
@@ -64,6 +67,9 @@ export function tables(me: Identity): void {
   client.db.sweep;
   // @ts-expect-error: no such table
   client.db.heroes;
+  // @ts-expect-error: no such table
+  const rows: TableRow<typeof tavern, 'heroes'>[] = [];
+  console.log(rows);
   // @ts-expect-error: not an index
   client.db.shout.text;
   // @ts-expect-error: a key of another type
