@@ -211,6 +211,8 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async #close(): Promise<void> {
     if (this.#fault !== undefined) return;
+    // What connections have sent, or left behind, is waited for, also if it came in this tick.
+    this.#submitFeeds();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
       this.#seat.kill({ cause: 'closed', message: 'The service stopped.' });
