@@ -10,22 +10,30 @@ const microsMax = 2_000_000;
 
 /** Counts the replies of a load, and how long each was waited for. */
 export class Meter {
-  readonly #from: number;
-  readonly #until: number;
+  readonly #warmMillis: number;
+  readonly #measuredMillis: number;
+  /** Set by the first reply. */
+  #from = Number.POSITIVE_INFINITY;
+  #until = Number.POSITIVE_INFINITY;
   /** Replies by their delay in whole microseconds. */
   readonly #delays = new Uint32Array(microsMax + 1);
   #count = 0;
   #last = 0;
 
-  /** The load runs `warmMillis` before it is measured. */
+  /** The load is measured from `warmMillis` after its first reply. */
   constructor(warmMillis: number, measuredMillis: number) {
-    this.#from = performance.now() + warmMillis;
-    this.#until = this.#from + measuredMillis;
+    this.#warmMillis = warmMillis;
+    this.#measuredMillis = measuredMillis;
   }
 
   /** Returns false when nothing more is to be sent. */
   replied(sentAt: number, now: number): boolean {
-    if (now >= this.#until) return false;
+    if (this.#from === Number.POSITIVE_INFINITY) {
+      this.#from = now + this.#warmMillis;
+      this.#until = this.#from + this.#measuredMillis;
+    }
+    // A machine that is held up still gives a figure, of one reply at least.
+    if (now >= this.#until && this.#count > 0) return false;
     if (now < this.#from) return true;
     const micros = Math.min(Math.floor((now - sentAt) * 1000), microsMax);
     this.#delays[micros] = (this.#delays[micros] ?? 0) + 1;
