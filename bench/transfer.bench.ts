@@ -1,247 +1,211 @@
 /**
- * The transfer reducer (2 reads, 2 updates), from call to durable reply: through the handle of a
- * database on its own thread, and through HTTP with keep-alive. The baseline, measured in the same
- * run, is the smallest loop that promises the same: accounts in a typed array, one record a transfer
- * into a buffer, one write and one fdatasync for all transfers that wait.
+ * The transfer reducer (2 reads, 2 updates) over real WebSockets, from call to durable reply, beside
+ * a Node HTTP server that does the same on SQLite or PostgreSQL. Every system runs in processes of
+ * its own, the load in this one; all share one machine. Replies are all checked, and so is the sum of
+ * all balances at the end of each load.
  */
-import { closeSync, fdatasync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
-import { Agent, request } from 'node:http';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { buildModule } from '../src/bundle/build-module.ts';
-import type { HostedDatabase } from '../src/host/host-types.ts';
-import { type Service, startService } from '../src/service/start-service.ts';
+import { httpLoad } from './transfer/http-load.ts';
+import type { Load } from './transfer/load.ts';
+import { type Measured, Meter } from './transfer/meter.ts';
+import { oneSyncMillis } from './transfer/one-sync.ts';
+import { hasPostgres, startPostgres } from './transfer/postgres.ts';
+import { type BankServer, startPeer, startProduct } from './transfer/servers.ts';
+import { socketLoad } from './transfer/socket-load.ts';
+import { skewed, uniform, type Workload } from './transfer/workload.ts';
 
 export interface Figure {
   readonly name: string;
   readonly unit: string;
   readonly value: number;
-  /** The baseline's figure in the same run, divided by this one: 1 is as fast, 2 half as fast. */
+  readonly p50Millis?: number;
+  readonly p99Millis?: number;
+  /** What a reply promised. */
+  readonly durability?: string;
+  /** How many times as long as the baseline it took. */
   readonly ratio?: number;
+  readonly bar?: string;
 }
 
-const accounts = 10_000;
-const sockets = 8;
+const accounts = 100_000;
+const balance = 1_000_000_000;
 const inFlight = 40;
-const bank = fileURLToPath(new URL('./modules/bank', import.meta.url));
 
-export async function benchmarks(scale: number): Promise<Figure[]> {
+/** `peers`: also measure the peers, whose packages must be installed (`bench/peers`). */
+export async function benchmarks(scale: number, { peers = false } = {}): Promise<Figure[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bench-'));
-  const service = await startService({
-    listen: { host: '127.0.0.1', port: 0 },
-    dataDirectory: folder,
-    logLevel: 'silent',
-  });
+  // PostgreSQL, which runs as another user, has its folder in here.
+  chmodSync(folder, 0o755);
+  const banks: Bank[] = [];
   try {
-    const database = await openBank(service);
-    const prototype = await prototypeLoop(folder, Math.ceil(200_000 * scale));
-    const handle = await throughHandle(service, database, Math.ceil(200_000 * scale));
-    const http = await throughHttp(service, Math.ceil(20_000 * scale));
-    const waiting = await oneWaitingCaller(service, database, Math.ceil(300 * scale));
-    const sync = await oneSync(folder, Math.ceil(100 * scale));
-    return [
-      { name: 'prototype loop, 320 in flight, fdatasync', unit: 'transfers/s', value: prototype },
-      {
-        name: 'handle, 320 in flight, durable reply',
-        unit: 'transfers/s',
-        value: handle,
-        ratio: prototype / handle,
-      },
-      {
-        name: 'HTTP, 8 sockets x 1 in flight, confirmed=true',
-        unit: 'transfers/s',
-        value: http,
-        ratio: prototype / http,
-      },
-      { name: 'one fdatasync of 4 KiB, median', unit: 'ms', value: sync },
-      {
-        name: 'handle, one caller waiting, median of a durable reply',
-        unit: 'ms',
-        value: waiting,
-        ratio: waiting / sync,
-      },
-    ];
+    const systems = [product, ...(peers ? [sqlite, ...(hasPostgres() ? [postgres] : [])] : [])];
+    for (const [at, system] of systems.entries()) {
+      const server = await system.start(path.join(folder, `${at}`));
+      banks.push({ system, server });
+    }
+    const figures = await oneWaiting(banks[0] as Bank, folder, scale);
+    for (const load of loads()) {
+      // One after another under the same load, so that what else the machine does hits all alike.
+      for (const bank of banks) figures.push(await measure(bank, load, scale));
+    }
+    return [...figures, ...ratios(figures)];
   } finally {
-    await service.stop();
+    await Promise.all(banks.map(({ server }) => server.stop()));
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function openBank(service: Service): Promise<HostedDatabase> {
-  const { program } = await buildModule(bank, {});
-  const caller = { identity: 7n, payload: '', isAnonymous: false };
-  await service.host.publish({
-    caller,
-    target: 'bank',
-    program: { kind: 'js', bytes: program },
-    clear: false,
-    policy: 'compatible',
-    token: undefined,
-    confirmMillis: 5_000,
-  });
-  const database = service.host.database('bank');
-  const seen = service.host.callerFor(caller, database);
-  await database.handle.connect(seen, 1n);
-  const args = new Uint8Array(12);
-  new DataView(args.buffer).setUint32(0, accounts, true);
-  new DataView(args.buffer).setBigInt64(4, 1_000_000n, true);
-  await call(service, database, 'open', args);
-  return database;
+interface System {
+  readonly name: string;
+  readonly durability: string;
+  start(folder: string): Promise<BankServer>;
+  /** The loads that stand for so many sockets with 40 calls in flight each; the best one counts. */
+  shapes(sockets: number): readonly Pick<Load, 'sockets' | 'inFlight'>[];
+  load(server: BankServer, load: Load): Promise<void>;
 }
 
-async function call(
-  service: Service,
-  database: HostedDatabase,
-  reducer: string,
-  args: Uint8Array,
-): Promise<void> {
-  const { schemaVersion } = await database.handle.describe();
-  const caller = service.host.callerFor(
-    { identity: 7n, payload: '', isAnonymous: false },
-    database,
-  );
-  const connection = { kind: 'open', id: 1n } as const;
-  const confirmed = true;
-  const outcome = await database.handle.call({
-    caller,
-    connection,
-    reducer,
-    args,
-    schemaVersion,
-    confirmed,
-  });
-  if (outcome.kind !== 'committed') throw new Error(JSON.stringify(outcome.error));
+const product: System = {
+  name: 'reducerdb',
+  durability: 'on disk: one fdatasync for all calls of a turn, before their replies',
+  start: (folder) => startProduct({ folder, accounts, balance }),
+  shapes: (sockets) => [{ sockets, inFlight }],
+  load: ({ url }, load) => socketLoad(url, 'bank', load),
+};
+
+/** HTTP/1.1 has one call in flight on a connection; as many as ours need more connections. */
+const httpShapes = (sockets: number) => [
+  { sockets, inFlight: 1 },
+  { sockets: sockets * inFlight, inFlight: 1 },
+];
+
+const sqlite: System = {
+  name: 'Node HTTP + SQLite',
+  durability: 'written, not synced (WAL, synchronous NORMAL): the last ones may go with the power',
+  start: (folder) => startPeer('sqlite-server.mjs', [`${folder}.db`, `${accounts}`, `${balance}`]),
+  shapes: httpShapes,
+  load: ({ url }, load) => httpLoad(url, load),
+};
+
+const postgres: System = {
+  name: 'Node HTTP + PostgreSQL',
+  durability: 'on disk (synchronous_commit on)',
+  start: (folder) => startPostgres({ folder, accounts, balance }),
+  shapes: httpShapes,
+  load: ({ url }, load) => httpLoad(url, load),
+};
+
+interface Bank {
+  readonly system: System;
+  readonly server: BankServer;
 }
 
-function transferArgs(turn: number): Uint8Array {
-  const args = new Uint8Array(16);
-  const view = new DataView(args.buffer);
-  view.setUint32(0, (turn * 7919) % accounts, true);
-  view.setUint32(4, (turn * 104_729 + 1) % accounts, true);
-  view.setBigInt64(8, 1n, true);
-  return args;
+interface NamedLoad {
+  readonly sockets: number;
+  readonly workload: Workload;
 }
 
-async function throughHandle(
-  service: Service,
-  database: HostedDatabase,
-  transfers: number,
-): Promise<number> {
-  let turn = 0;
-  const caller = async () => {
-    while (turn < transfers) {
-      turn += 1;
-      await call(service, database, 'transfer', transferArgs(turn));
-    }
-  };
-  const started = performance.now();
-  await Promise.all(Array.from({ length: sockets * inFlight }, caller));
-  return transfers / ((performance.now() - started) / 1000);
+function loads(): NamedLoad[] {
+  const workloads = [uniform(accounts), skewed(accounts)];
+  return [8, 64].flatMap((sockets) => workloads.map((workload) => ({ sockets, workload })));
 }
 
-/** The median time that one caller waits for its durable reply, in milliseconds. */
-async function oneWaitingCaller(
-  service: Service,
-  database: HostedDatabase,
-  transfers: number,
-): Promise<number> {
-  const times: number[] = [];
-  for (let turn = 0; turn < transfers; turn += 1) {
-    const started = performance.now();
-    await call(service, database, 'transfer', transferArgs(turn));
-    times.push(performance.now() - started);
+async function measure(bank: Bank, load: NamedLoad, scale: number): Promise<Figure> {
+  let best: Figure | undefined;
+  for (const shape of bank.system.shapes(load.sockets)) {
+    const measured = await measureLoad(bank, { ...shape, workload: load.workload, scale });
+    const figure = figureOf(bank.system, { load, shape, measured });
+    if (best === undefined || figure.value > best.value) best = figure;
   }
-  return median(times);
+  if (best === undefined) throw new Error('a system has a shape for every load');
+  return best;
 }
 
-async function throughHttp(service: Service, transfers: number): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: sockets });
-  const { token } = (await (
-    await fetch(`${service.url}/v1/identity`, { method: 'POST' })
-  ).json()) as { token: string };
-  let turn = 0;
-  const caller = async () => {
-    while (turn < transfers) {
-      turn += 1;
-      const body = `[${(turn * 7919) % accounts},${(turn * 104_729 + 1) % accounts},1]`;
-      const status = await post(`${service.url}/v1/database/bank/call/transfer?confirmed=true`, {
-        agent,
-        token,
-        body,
-      });
-      if (status !== 200) throw new Error(`transfer: ${status}`);
-    }
+async function measureLoad(
+  { system, server }: Bank,
+  { scale, ...load }: Omit<Load, 'meter'> & { readonly scale: number },
+): Promise<Measured> {
+  const meter = new Meter(Math.max(2_000 * scale, 50), Math.max(5_000 * scale, 200));
+  await system.load(server, { ...load, meter });
+  const total = await server.total();
+  const expected = BigInt(accounts) * BigInt(balance);
+  if (total !== expected) throw new Error(`${system.name} made ${expected} to ${total}`);
+  return meter.measured();
+}
+
+function figureOf(
+  { name, durability }: System,
+  given: {
+    readonly load: NamedLoad;
+    readonly shape: Pick<Load, 'sockets' | 'inFlight'>;
+    readonly measured: Measured;
+  },
+): Figure {
+  const { load, shape, measured } = given;
+  const { perSecond: value, p50Millis, p99Millis } = measured;
+  const connections = `${shape.sockets} connections x ${shape.inFlight} in flight`;
+  return {
+    name: `${name}, ${loadName(load.sockets, load.workload.name)} (${connections})`,
+    unit: 'transfers/s',
+    value,
+    p50Millis,
+    p99Millis,
+    durability,
   };
-  const started = performance.now();
-  await Promise.all(Array.from({ length: sockets }, caller));
-  agent.destroy();
-  return transfers / ((performance.now() - started) / 1000);
 }
 
-function post(url: string, given: { agent: Agent; token: string; body: string }): Promise<number> {
-  const headers = {
-    'content-type': 'application/json',
-    'content-length': given.body.length,
-    authorization: `Bearer ${given.token}`,
-  };
-  return new Promise((resolve, reject) => {
-    const outgoing = request(url, { method: 'POST', agent: given.agent, headers }, (incoming) => {
-      incoming.resume();
-      incoming.on('end', () => resolve(incoming.statusCode ?? 0));
-    });
-    outgoing.on('error', reject);
-    outgoing.end(given.body);
-  });
+function loadName(sockets: number, workload: Workload['name']): string {
+  return `${sockets} sockets, ${workload}`;
 }
 
-const syncData = promisify(fdatasync);
-const recordBytes = 120;
-
-/** Transfers over a typed array, recorded and synced in groups of all that are in flight. */
-async function prototypeLoop(folder: string, transfers: number): Promise<number> {
-  const balances = new BigInt64Array(accounts).fill(1_000_000n);
-  const group = sockets * inFlight;
-  const buffer = new Uint8Array(group * recordBytes);
-  const view = new DataView(buffer.buffer);
-  const file = openSync(path.join(folder, 'prototype.log'), 'w');
-  const started = performance.now();
-  for (let done = 0; done < transfers; done += group) {
-    for (let at = 0; at < group; at += 1) {
-      const turn = done + at;
-      const from = (turn * 7919) % accounts;
-      const to = (turn * 104_729 + 1) % accounts;
-      balances[from] = (balances[from] ?? 0n) - 1n;
-      balances[to] = (balances[to] ?? 0n) + 1n;
-      view.setUint32(at * recordBytes, from, true);
-      view.setBigInt64(at * recordBytes + 4, balances[from] ?? 0n, true);
-      view.setUint32(at * recordBytes + 12, to, true);
-      view.setBigInt64(at * recordBytes + 16, balances[to] ?? 0n, true);
+/** How many times as many transfers the product does as each peer under the same load. */
+function ratios(figures: readonly Figure[]): Figure[] {
+  const peers = [
+    { name: sqlite.name, bar: 'at least 20' },
+    { name: postgres.name, bar: 'at least 30' },
+  ];
+  const found: Figure[] = [];
+  for (const { name: peer, bar } of peers) {
+    for (const sockets of [8, 64]) {
+      for (const workload of ['uniform', 'skewed'] as const) {
+        const load = loadName(sockets, workload);
+        const named = (name: string) =>
+          figures.find((figure) => figure.name.startsWith(`${name}, ${load} `))?.value;
+        const [ours, theirs] = [named(product.name), named(peer)];
+        if (ours === undefined || theirs === undefined) continue;
+        const name = `${product.name} to ${peer}, ${load}`;
+        found.push({ name, unit: 'times', value: ours / theirs, bar });
+      }
     }
-    writeSync(file, buffer);
-    await syncData(file);
   }
-  const seconds = (performance.now() - started) / 1000;
-  closeSync(file);
-  return transfers / seconds;
+  return found;
 }
 
-async function oneSync(folder: string, rounds: number): Promise<number> {
-  const file = openSync(path.join(folder, 'sync.log'), 'w');
-  const page = new Uint8Array(4096);
-  const times: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const started = performance.now();
-    writeSync(file, page, 0, page.length, 0);
-    await syncData(file);
-    times.push(performance.now() - started);
-  }
-  closeSync(file);
-  return median(times);
-}
-
-function median(times: number[]): number {
-  times.sort((a, b) => a - b);
-  return times[Math.floor(times.length / 2)] ?? 0;
+/** One caller that waits for each durable reply, beside one sync of the same disk. */
+async function oneWaiting(bank: Bank, folder: string, scale: number): Promise<Figure[]> {
+  const workload = uniform(accounts);
+  const before = await oneSyncMillis(folder, Math.ceil(2_000 * scale));
+  const load = { workload, sockets: 1, inFlight: 1, scale };
+  const { perSecond, p50Millis, p99Millis } = await measureLoad(bank, load);
+  const sync = (before + (await oneSyncMillis(folder, Math.ceil(2_000 * scale)))) / 2;
+  const { durability } = product;
+  return [
+    { name: 'write and fdatasync of 4 KiB, median', unit: 'ms', value: sync },
+    {
+      name: 'reducerdb, one caller waiting',
+      unit: 'transfers/s',
+      value: perSecond,
+      p50Millis,
+      p99Millis,
+      durability,
+    },
+    {
+      name: 'reducerdb, one caller waiting, median of a durable reply',
+      unit: 'ms',
+      value: p50Millis,
+      ratio: p50Millis / sync,
+      bar: 'at most 2 times one fdatasync',
+    },
+  ];
 }

@@ -1,9 +1,12 @@
-// Runs the benchmarks: `npm run bench [-- NAME] [-- --scale 0.1] [--record]`.
+// Runs the benchmarks: `npm run bench [-- NAME] [-- --scale 0.1] [--record] [--peers]`.
 //
 // Each `*.bench.ts` exports `benchmarks(scale)`, which returns its figures. A figure that has a
 // baseline was measured in the same run as it, so the ratio holds on a noisy machine; the figure
-// alone does not. `--record` writes them with the machine and date to `bench/results/`.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+// alone does not. `--record` writes them with the machine and date to `bench/results/`, in the place
+// of older figures of the same files. `--peers` measures other systems too: their packages, which
+// are no part of the product, are installed in `bench/peers` when they are missing.
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -13,6 +16,7 @@ import { root } from './run.mjs';
 const args = process.argv.slice(2);
 const scale = Number(flagValue('--scale') ?? 1);
 const isRecording = args.includes('--record');
+const peers = args.includes('--peers');
 const wanted = args.find((arg, at) => !arg.startsWith('--') && args[at - 1] !== '--scale');
 
 /** A bundled file still finds what lies beside its source. */
@@ -29,17 +33,25 @@ const keepPlaces = {
   },
 };
 
+if (peers) installPeers();
 const files = findBenchmarks().filter((file) => wanted === undefined || file.includes(wanted));
 const figures = [];
 for (const file of files) {
   const { benchmarks } = await load(file);
-  for (const measured of await benchmarks(scale)) {
+  for (const measured of await benchmarks(scale, { peers })) {
     const figure = withRatio(measured);
-    figures.push({ file, ...figure });
+    figures.push({ file, ...(scale === 1 ? {} : { scale }), ...figure });
     print(file, figure);
   }
 }
 if (isRecording) record();
+
+function installPeers() {
+  const folder = path.join(root, 'bench/peers');
+  if (existsSync(path.join(folder, 'node_modules'))) return;
+  const { status } = spawnSync('npm', ['ci'], { cwd: folder, stdio: 'inherit' });
+  if (status !== 0) throw new Error('the packages of bench/peers could not be installed');
+}
 
 /** Above 1, the product takes that many times as long as the baseline of the same run. */
 function withRatio(figure) {
@@ -73,11 +85,13 @@ async function load(file) {
   return import(pathToFileURL(outfile).href);
 }
 
-function print(file, { name, value, unit, ratio, bar }) {
+function print(file, { name, value, unit, ratio, bar, p50Millis, p99Millis, durability }) {
   const room = path.basename(file, '.bench.ts');
   const amount = value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2);
   const compared = ratio === undefined ? '' : `  ratio ${ratio.toFixed(2)}`;
   console.log(`${room}: ${name}: ${amount} ${unit}${compared}${bar ? `  (bar: ${bar})` : ''}`);
+  if (p50Millis === undefined) return;
+  console.log(`  p50 ${p50Millis.toFixed(2)} ms, p99 ${p99Millis.toFixed(2)} ms; ${durability}`);
 }
 
 function record() {
@@ -85,9 +99,16 @@ function record() {
   const day = new Date().toISOString().slice(0, 10);
   const folder = path.join(root, 'bench/results');
   mkdirSync(folder, { recursive: true });
-  const text = JSON.stringify({ day, machine, scale, figures }, null, 2);
-  writeFileSync(path.join(folder, `${day}.json`), `${text}\n`);
+  const target = path.join(folder, `${day}.json`);
+  const kept = recorded(target).filter(({ file }) => !files.includes(file));
+  const all = [...kept, ...figures];
+  const text = JSON.stringify({ day, machine, figures: all }, null, 2);
+  writeFileSync(target, `${text}\n`);
   console.log(`recorded in bench/results/${day}.json (${machine})`);
+}
+
+function recorded(target) {
+  return existsSync(target) ? JSON.parse(readFileSync(target, 'utf8')).figures : [];
 }
 
 function flagValue(flag) {

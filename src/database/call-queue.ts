@@ -1,39 +1,62 @@
 import { limits } from '../limits.ts';
 import { Refusal } from './outcome.ts';
 
+/** Items that are made one by one when they are taken. There is at least one. */
+export interface ItemSource<Item> {
+  readonly remaining: number;
+  next(): Item;
+}
+
 /** Requests in arrival order. Bounded: what does not fit is refused at once, never buffered. */
 export class CallQueue<Item> {
-  #items: Item[] = [];
-  /** Position of the first item that was not taken. */
+  #sources: ItemSource<Item>[] = [];
+  /** Position of the first source that is not used up. */
   #head = 0;
+  #length = 0;
 
   get length(): number {
-    return this.#items.length - this.#head;
+    return this.#length;
   }
 
-  /** Throws `Refusal` `database.overloaded` when the queue is full. */
   push(item: Item): void {
-    if (this.length >= limits.callQueueMax) throw overloaded();
-    this.#items.push(item);
+    this.pushAll(new OneItem(item));
+  }
+
+  /** Throws `Refusal` `database.overloaded`, and takes none, when the queue is full. */
+  pushAll(source: ItemSource<Item>): void {
+    if (this.#length + source.remaining > limits.callQueueMax) throw overloaded();
+    this.#length += source.remaining;
+    this.#sources.push(source);
   }
 
   take(): Item | undefined {
-    const item = this.#items[this.#head];
-    if (item === undefined) return undefined;
-    this.#head += 1;
-    if (this.#head === this.#items.length) this.#reset();
-    else if (this.#head >= limits.callsPerTurnMax) this.#compact();
+    const source = this.#sources[this.#head];
+    if (source === undefined) return undefined;
+    const item = source.next();
+    this.#length -= 1;
+    if (source.remaining === 0) this.#leave();
     return item;
   }
 
-  #reset(): void {
-    this.#items = [];
+  #leave(): void {
+    this.#head += 1;
+    if (this.#head < this.#sources.length && this.#head < limits.callsPerTurnMax) return;
+    this.#sources = this.#sources.slice(this.#head);
     this.#head = 0;
   }
+}
 
-  #compact(): void {
-    this.#items = this.#items.slice(this.#head);
-    this.#head = 0;
+class OneItem<Item> implements ItemSource<Item> {
+  readonly #item: Item;
+  remaining = 1;
+
+  constructor(item: Item) {
+    this.#item = item;
+  }
+
+  next(): Item {
+    this.remaining = 0;
+    return this.#item;
   }
 }
 

@@ -3,7 +3,7 @@ import { limits } from '../limits.ts';
 import type { LiveCounters } from '../live/live-queries.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
-import { CallQueue } from './call-queue.ts';
+import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectClient, connectedClients, disconnectClient } from './lifecycle.ts';
@@ -107,7 +107,14 @@ export class Database {
       this.#prepareUpdate(request.ticket, request.request, request.acceptedMicros);
       return;
     }
-    this.#queue.push({ kind: 'request', ticketed: request });
+    this.#queue.push(request);
+    this.#wake();
+  }
+
+  /** The same for several, which must not be updates. They are decoded as they are run. */
+  submitAll(requests: ItemSource<TicketedRequest>): void {
+    if (this.#state !== 'serving') throw stoppedRefusal();
+    this.#queue.pushAll(requests);
     this.#wake();
   }
 
@@ -192,7 +199,8 @@ export class Database {
     this.#around.progress.resting();
     if (results.length === 0 && this.#writes === written) return;
     this.#handOver(results);
-    this.#startSync();
+    // One caller that waits is served soonest when nobody is asked to sync on the side.
+    this.#startSync(results.length <= 1 && this.#queue.length === 0);
   }
 
   #handOver(results: readonly TurnResult[]): void {
@@ -210,21 +218,20 @@ export class Database {
     while (results.length < limits.callsPerTurnMax) {
       const work = this.#queue.take();
       if (work === undefined) break;
-      if (work.kind === 'request') last = work.ticketed.ticket;
+      const isUpdate = 'loaded' in work;
+      if (!isUpdate) last = work.ticket;
       this.#run(work, results);
-      if (work.kind === 'update') break;
+      if (isUpdate) break;
       if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) break;
     }
     return last;
   }
 
   #run(work: QueuedWork, results: TurnResult[]): void {
-    const ticket = work.kind === 'request' ? work.ticketed.ticket : work.ticket;
+    const { ticket } = work;
     this.#begin(ticket, results.length);
     const reply =
-      work.kind === 'request'
-        ? this.#answer(work.ticketed, results)
-        : this.#finishUpdate(work, results);
+      'loaded' in work ? this.#finishUpdate(work, results) : this.#answer(work, results);
     this.#running = undefined;
     if (reply !== undefined) results.push({ ticket, reply });
   }
@@ -328,7 +335,7 @@ export class Database {
   /** Loads the new program beside the turns, then queues the update as one piece of work. */
   #prepareUpdate(ticket: number, request: UpdateRequest, acceptedMicros: bigint): void {
     const load = this.#load(request, acceptedMicros).then((loaded) => {
-      this.#queue.push({ kind: 'update', ticket, request, loaded, acceptedMicros });
+      this.#queue.push({ ticket, request, loaded, acceptedMicros });
       this.#wake();
     });
     const guarded = load.catch((error: unknown) => this.#refuse(ticket, error));
@@ -388,7 +395,7 @@ export class Database {
   }
 
   /** Has a sync running whenever something written is not durable. */
-  #startSync(): void {
+  #startSync(mayBlock = false): void {
     if (this.#sync !== undefined || this.#writes === this.#durableWrites) return;
     const write = this.#writes;
     const { offset } = this.#core.store;
@@ -399,7 +406,7 @@ export class Database {
       this.#around.owner.durable(write, offset);
       this.#startSync();
     };
-    this.#sync = this.#core.log.sync().then(done, (error: unknown) => this.#stop(error));
+    this.#sync = this.#core.log.sync(mayBlock).then(done, (error: unknown) => this.#stop(error));
   }
 
   #stop(error: unknown): void {
@@ -427,10 +434,9 @@ export const noLiveFigures: LiveFigures = {
   ...{ commits: 0, evaluations: 0, scans: 0, reruns: 0 },
 };
 
-type QueuedWork = { readonly kind: 'request'; readonly ticketed: TicketedRequest } | PreparedUpdate;
+type QueuedWork = TicketedRequest | PreparedUpdate;
 
 interface PreparedUpdate {
-  readonly kind: 'update';
   readonly ticket: number;
   readonly request: UpdateRequest;
   readonly loaded: LoadedProgram;

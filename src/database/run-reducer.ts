@@ -124,11 +124,12 @@ function reportFailure(core: DatabaseCore, functionName: string, outcome: RunOut
   }
 }
 
+/** Valid until the next call: whoever keeps it copies it. */
 function freshSeed(core: DatabaseCore): Uint8Array {
-  const seed = new Uint8Array(seedBytes);
-  core.entropy.fill(seed);
-  return seed;
+  core.entropy.fill(callSeed);
+  return callSeed;
 }
 
-const seedBytes = 32;
+/** One for all calls, of which only one runs at a time. */
+const callSeed = new Uint8Array(32);
 export const noBytes: Uint8Array = new Uint8Array(0);

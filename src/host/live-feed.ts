@@ -178,8 +178,9 @@ export class LiveFeed implements LiveConnection {
   }
 
   /** What was collected, by set and table. */
-  takeChanges(): SetUpdate[] {
+  takeChanges(): readonly SetUpdate[] {
     const changes = this.#changes;
+    if (changes.length === 0) return noSets;
     this.#changes = [];
     if (changes.length > 1) changes.sort(byPlace);
     const sets: { setId: number; updates: LiveUpdate[] }[] = [];
@@ -300,6 +301,8 @@ export class LiveFeed implements LiveConnection {
     for (const setId of [...this.#sets.keys()]) this.dropSet(setId);
   }
 }
+
+const noSets: readonly SetUpdate[] = [];
 
 /** What a commit changed for one query of one set. */
 export interface Change {

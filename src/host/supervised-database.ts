@@ -84,7 +84,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
   readonly #pending: PendingRequests;
   readonly #outbox = new Outbox();
-  readonly #feeds = new LiveFeeds(() => this.#submitFeeds());
+  readonly #feeds = new LiveFeeds(() => this.#flushSoon());
   readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
   #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
   #closing: Promise<void> | undefined;
@@ -211,6 +211,8 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   async #close(): Promise<void> {
     if (this.#fault !== undefined) return;
+    // What connections have sent, or left behind, is waited for, also if it came in this tick.
+    this.#submitFeeds();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
       this.#seat.kill({ cause: 'closed', message: 'The service stopped.' });
@@ -249,6 +251,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (this.#isFlushing || this.#state !== 'serving') return;
     this.#isFlushing = true;
     setImmediate(() => {
+      this.#submitFeeds();
       this.#isFlushing = false;
       this.#flush();
       this.#flushFeeds();
@@ -333,6 +336,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#lastWrite = 0;
     this.#outbox.reopened(offset);
     this.#state = 'serving';
+    this.#submitFeeds();
     const waiting = this.#whenStarted;
     this.#whenStarted = [];
     for (const { resolve } of waiting) resolve();

@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import type { DatabaseReply, DatabaseRequest, LiveCommit } from '../database/turn.ts';
+import type {
+  DatabaseReply,
+  DatabaseRequest,
+  LiveCommit,
+  TicketedRequest,
+} from '../database/turn.ts';
 import type { QueryRows } from '../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../live/row-set.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
 import { commitOffset } from '../store/commit-offset.ts';
-import { buffersOf } from './worker-messages.ts';
+import { type Batch, buffersOf } from './worker-messages.ts';
 import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
-import { decodeRequests, encodeRequests } from './worker-requests.ts';
+import { encodeRequests, RequestReader } from './worker-requests.ts';
 
 const ada = { identity: 2n ** 255n + 3n, rights: ownerRights, jwtPayload: '{"sub":"ädä"}' };
 const bob = { identity: 5n, rights: strangerRights, jwtPayload: '' };
@@ -16,10 +21,21 @@ const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
 const noVersion = { schemaVersion: undefined, args: Uint8Array.of() };
 const permission = { policy: 'breakClients', token: '0x1' } as const;
 
+function requestsIn(batch: Batch): TicketedRequest[] {
+  const reader = new RequestReader(batch);
+  return Array.from({ length: reader.remaining }, () => reader.next());
+}
+
 describe('a batch of requests', () => {
   const requests: DatabaseRequest[] = [
     { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(1, 2) } },
+    { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(3) } },
+    {
+      kind: 'call',
+      call: { ...call, reducer: 'ädd', caller: ada, connection: open, args: Uint8Array.of() },
+    },
     { kind: 'call', call: { ...call, caller: bob, connection: temporary, args: { fault: 'no' } } },
+    { kind: 'call', call: { ...call, caller: bob, connection: open, args: { fault: 'no' } } },
     {
       kind: 'query',
       query: { caller: ada, connection: temporary, sql: 'SELECT 1', confirmed: false },
@@ -52,7 +68,7 @@ describe('a batch of requests', () => {
     }));
     const batch = encodeRequests(ticketed);
     const moved = structuredClone(batch, { transfer: buffersOf(batch) });
-    expect(decodeRequests(moved)).toEqual(ticketed);
+    expect(requestsIn(moved)).toEqual(ticketed);
   });
 
   it('leaves the sender its program, which it may send again', () => {

@@ -1,5 +1,6 @@
 import { assert, unreachable } from '../assert.ts';
-import type { Caller, SqlRequest, SubscribeRequest } from '../database/outcome.ts';
+import type { ItemSource } from '../database/call-queue.ts';
+import type { Caller, CallRequest, SqlRequest, SubscribeRequest } from '../database/outcome.ts';
 import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
@@ -13,6 +14,12 @@ import { readRights, writeRights } from './worker-rights.ts';
  * ```
  * count u32, then each:
  *   ticket f64 · acceptedMicros i64 · kind u8 · the fields of the kind
+ * call:
+ *   flags u8 (bit 0 asked as the call before, 1 the reducer of the call before, 2 the arguments are
+ *     a fault, 3 has a schema version), then what the flags leave open:
+ *   asker · reducer string · schema version f64 · arguments, or fault string
+ * asker:
+ *   caller · isOpen bool · connection u128 · confirmed bool
  * caller:
  *   number u32 among the batch's callers; a new number is followed by
  *   identity u256 · rights (`worker-rights.ts`) · jwtPayload string
@@ -31,24 +38,33 @@ const requestKinds = [
   'update',
 ] as const;
 
-/** Stands for "no schema version". */
-const noVersion = -1;
+/** Flags of a call. */
+const sameAsker = 1;
+const sameReducer = 2;
+const isFault = 4;
+const hasVersion = 8;
+
+/** Who asks, by which connection, and how the outcome is to be told. */
+type Asker = Pick<CallRequest, 'caller' | 'connection' | 'confirmed'>;
 
 export function encodeRequests(requests: readonly TicketedRequest[]): Batch {
   return new RequestEncoder().encode(requests);
 }
 
-export function decodeRequests(batch: Batch): TicketedRequest[] {
-  return new RequestDecoder(batch).decode();
-}
+/** Kept, so that it need not grow for every batch; one that grew large is let go. */
+let batchWriter = new BinaryWriter(4096);
+const batchBytesKept = 1024 * 1024;
 
 class RequestEncoder {
-  readonly #writer = new BinaryWriter(1024);
+  readonly #writer = batchWriter;
   readonly #callers = new Map<Caller, number>();
   readonly #blobs: Uint8Array[] = [];
+  /** The call before. */
+  #last: CallRequest | undefined;
 
   encode(requests: readonly TicketedRequest[]): Batch {
     const writer = this.#writer;
+    writer.reset();
     writer.u32(requests.length);
     for (const { ticket, request, acceptedMicros } of requests) {
       writer.f64(ticket);
@@ -56,27 +72,20 @@ class RequestEncoder {
       writer.u8(requestKinds.indexOf(request.kind));
       this.#request(request);
     }
-    return { bytes: writer.finish(), blobs: this.#blobs, updates: [] };
+    const bytes = writer.finish();
+    if (writer.source.length > batchBytesKept) batchWriter = new BinaryWriter(4096);
+    return { bytes, blobs: this.#blobs, updates: [] };
   }
 
   #request(request: DatabaseRequest): void {
     const writer = this.#writer;
     switch (request.kind) {
-      case 'call': {
-        const { caller, connection, confirmed, reducer, schemaVersion, args } = request.call;
-        this.#caller(caller);
-        this.#connection(connection, confirmed);
-        writer.string(reducer);
-        writer.f64(schemaVersion ?? noVersion);
-        writer.bool('fault' in args);
-        if ('fault' in args) writer.string(args.fault);
-        else writer.bytes(args);
+      case 'call':
+        this.#call(request.call);
         return;
-      }
       case 'query': {
-        const { caller, connection, confirmed, sql, parameters } = request.query;
-        this.#caller(caller);
-        this.#connection(connection, confirmed);
+        const { sql, parameters } = request.query;
+        this.#asker(request.query);
         writer.string(sql);
         writer.string(parameters === undefined ? '' : JSON.stringify([...parameters]));
         return;
@@ -131,9 +140,29 @@ class RequestEncoder {
     this.#writer.bool(dialect === 'full');
   }
 
-  #connection({ kind, id }: { kind: 'open' | 'temporary'; id: bigint }, confirmed: boolean): void {
-    this.#writer.bool(kind === 'open');
-    this.#writer.u128(id);
+  /** Calls of one connection come together: what they share is written once. */
+  #call(call: CallRequest): void {
+    const writer = this.#writer;
+    const { reducer, schemaVersion, args } = call;
+    const last = this.#last;
+    this.#last = call;
+    const flags =
+      (last !== undefined && isSameAsker(call, last) ? sameAsker : 0) |
+      (last?.reducer === reducer ? sameReducer : 0) |
+      ('fault' in args ? isFault : 0) |
+      (schemaVersion === undefined ? 0 : hasVersion);
+    writer.u8(flags);
+    if ((flags & sameAsker) === 0) this.#asker(call);
+    if ((flags & sameReducer) === 0) writer.string(reducer);
+    if (schemaVersion !== undefined) writer.f64(schemaVersion);
+    if ('fault' in args) writer.string(args.fault);
+    else writer.bytes(args);
+  }
+
+  #asker({ caller, connection, confirmed }: Asker): void {
+    this.#caller(caller);
+    this.#writer.bool(connection.kind === 'open');
+    this.#writer.u128(connection.id);
     this.#writer.bool(confirmed);
   }
 
@@ -149,41 +178,54 @@ class RequestEncoder {
   }
 }
 
-class RequestDecoder {
+function isSameAsker(one: Asker, other: Asker): boolean {
+  return (
+    one.caller === other.caller &&
+    one.confirmed === other.confirmed &&
+    one.connection.kind === other.connection.kind &&
+    one.connection.id === other.connection.id
+  );
+}
+
+/**
+ * The requests of a batch. Each is decoded when it is its turn: objects that were made for a whole
+ * batch would outlive a collection of young garbage, which then copies them, twice. Arguments are
+ * views of the batch.
+ */
+export class RequestReader implements ItemSource<TicketedRequest> {
   readonly #reader: BinaryReader;
   readonly #blobs: readonly Uint8Array[];
   readonly #callers: Caller[] = [];
   #nextBlob = 0;
+  #remaining: number;
+  /** Of the call before. */
+  #lastAsker: Asker | undefined;
+  #lastReducer = '';
 
   constructor({ bytes, blobs }: Batch) {
     this.#reader = new BinaryReader(bytes);
     this.#blobs = blobs;
+    this.#remaining = this.#reader.u32();
   }
 
-  decode(): TicketedRequest[] {
+  get remaining(): number {
+    return this.#remaining;
+  }
+
+  next(): TicketedRequest {
     const reader = this.#reader;
-    const count = reader.u32();
-    const requests: TicketedRequest[] = [];
-    for (let at = 0; at < count; at++) {
-      const ticket = reader.f64();
-      const acceptedMicros = reader.i64();
-      requests.push({ ticket, acceptedMicros, request: this.#request(requestKinds[reader.u8()]) });
-    }
-    return requests;
+    this.#remaining -= 1;
+    const ticket = reader.f64();
+    const acceptedMicros = reader.i64();
+    return { ticket, request: this.#request(requestKinds[reader.u8()]), acceptedMicros };
   }
 
   #request(kind: (typeof requestKinds)[number] | undefined): DatabaseRequest {
     const reader = this.#reader;
     assert(kind !== undefined, 'a request of a known kind');
     switch (kind) {
-      case 'call': {
-        const asked = this.#asked();
-        const reducer = reader.string();
-        const version = reader.f64();
-        const schemaVersion = version === noVersion ? undefined : version;
-        const args = reader.bool() ? { fault: reader.string() } : reader.bytes();
-        return { kind, call: { ...asked, reducer, schemaVersion, args } };
-      }
+      case 'call':
+        return { kind, call: this.#call() };
       case 'query':
         return { kind, query: this.#query() };
       case 'connect':
@@ -215,6 +257,27 @@ class RequestDecoder {
     }
   }
 
+  #call(): CallRequest {
+    const reader = this.#reader;
+    const flags = reader.u8();
+    const known = (flags & sameAsker) === 0 ? undefined : this.#lastAsker;
+    const asker = known ?? this.#asker();
+    this.#lastAsker = asker;
+    if ((flags & sameReducer) === 0) this.#lastReducer = reader.string();
+    const reducer = this.#lastReducer;
+    const schemaVersion = (flags & hasVersion) === 0 ? undefined : reader.f64();
+    const args = (flags & isFault) === 0 ? this.#view() : { fault: reader.string() };
+    const { caller, connection, confirmed } = asker;
+    return { caller, connection, reducer, args, schemaVersion, confirmed };
+  }
+
+  #view(): Uint8Array {
+    const reader = this.#reader;
+    const byteCount = reader.u32();
+    const { buffer, byteOffset } = reader.source;
+    return new Uint8Array(buffer, byteOffset + reader.claim(byteCount, '[u8]'), byteCount);
+  }
+
   #subscribe(): SubscribeRequest {
     const reader = this.#reader;
     const caller = this.#caller();
@@ -231,12 +294,12 @@ class RequestDecoder {
   }
 
   #query(): SqlRequest {
-    const query = { ...this.#asked(), sql: this.#reader.string() };
+    const query = { ...this.#asker(), sql: this.#reader.string() };
     const parameters = this.#reader.string();
     return parameters === '' ? query : { ...query, parameters: new Map(JSON.parse(parameters)) };
   }
 
-  #asked() {
+  #asker(): Asker {
     const caller = this.#caller();
     const kind = this.#reader.bool() ? ('open' as const) : ('temporary' as const);
     const connection = { kind, id: this.#reader.u128() };

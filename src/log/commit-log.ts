@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts';
+import { AssertionError, assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
@@ -181,9 +181,9 @@ export class CommitLog {
 
   /**
    * Writes, and resolves when all appended before the call is durable. Syncs run one at a time;
-   * calls made while one runs share the next.
+   * calls made while one runs share the next. `mayBlock`: see `DiskFile.sync`.
    */
-  sync(): Promise<void> {
+  sync(mayBlock = false): Promise<void> {
     try {
       this.write();
     } catch (error) {
@@ -194,14 +194,14 @@ export class CommitLog {
     const running = this.#running;
     if (running === undefined) {
       if (this.#writtenPosition === this.#durablePosition) return Promise.resolve();
-      this.#running = this.#sync();
+      this.#running = this.#sync(mayBlock);
       return this.#running;
     }
     if (this.#writtenPosition === this.#runningPosition) return running;
     this.#waiting = running.then(() => {
       this.#waiting = undefined;
       this.#checkOpen();
-      this.#running = this.#sync();
+      this.#running = this.#sync(false);
       return this.#running;
     });
     return this.#waiting;
@@ -252,7 +252,7 @@ export class CommitLog {
     this.#offset = offset;
   }
 
-  async #sync(): Promise<void> {
+  async #sync(mayBlock: boolean): Promise<void> {
     const offset = this.#writtenOffset;
     const position = this.#writtenPosition;
     const file = this.#file;
@@ -265,7 +265,7 @@ export class CommitLog {
         await this.#leftFiles[0]?.sync();
         this.#leftFiles.shift()?.close();
       }
-      await file.sync();
+      await file.sync(mayBlock);
       if (isDirectoryDirty) await this.#disk.syncDirectory();
     } catch (error) {
       throw this.#break(error);
@@ -313,7 +313,10 @@ export class CommitLog {
   }
 
   #checkNext(offset: number): void {
-    assert(offset === this.#offset + 1, `offset ${offset} appended after ${this.#offset}`);
+    // Not `assert`: its message would be put together for every record.
+    if (offset !== this.#offset + 1) {
+      throw new AssertionError(`offset ${offset} appended after ${this.#offset}`);
+    }
   }
 
   #checkOpen(): void {

@@ -32,8 +32,11 @@ export interface DiskFile {
    * file is at least that long afterwards; new bytes read as zero.
    */
   allocate(size: number): void;
-  /** Resolves when all that was written before the call is durable. */
-  sync(): Promise<void>;
+  /**
+   * Resolves when all that was written before the call is durable. `mayBlock`: this thread has
+   * nothing else to do, so it may wait in the call itself, where that is known to take less time.
+   */
+  sync(mayBlock?: boolean): Promise<void>;
   close(): void;
 }
 

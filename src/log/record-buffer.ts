@@ -1,4 +1,4 @@
-import { assert } from '../assert.ts';
+import { AssertionError, assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { RecordHash } from './checksum.ts';
 import { recordBytes, recordHeaderBytes } from './record.ts';
@@ -66,7 +66,10 @@ export class RecordBuffer {
     const start = this.#start;
     const payloadBytes = this.#at - start - recordHeaderBytes;
     const length = recordBytes(payloadBytes);
-    assert(length <= limits.recordBytesMax, `a log record of ${length} bytes is over the limit`);
+    // Not `assert`: its message would be put together for every record.
+    if (length > limits.recordBytesMax) {
+      throw new AssertionError(`a log record of ${length} bytes is over the limit`);
+    }
     const end = start + length;
     assert(end <= this.#bytes.length, 'a log record outgrew the bound it was begun with');
     for (let pad = this.#at; pad < end; pad++) this.#bytes[pad] = 0;

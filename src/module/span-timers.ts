@@ -28,7 +28,8 @@ export class SpanTimers {
   }
 
   clear(): void {
-    this.#open.clear();
+    // Clearing an empty map would make it a new table, which is garbage that lives long.
+    if (this.#open.size > 0) this.#open.clear();
     this.#lastId = 0;
   }
 }

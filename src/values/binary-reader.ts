@@ -166,7 +166,10 @@ export class BinaryReader {
   raw(byteCount: number): Uint8Array {
     const at = this.claim(byteCount, '[u8]');
     const copy = new ByteArray(byteCount);
-    copy.set(this.#bytes.subarray(at, at + byteCount));
+    const bytes = this.#bytes;
+    // A view, to copy from, costs more than copying a few bytes one by one.
+    if (byteCount > 48) copy.set(bytes.subarray(at, at + byteCount));
+    else for (let index = 0; index < byteCount; index++) copy[index] = bytes[at + index] as number;
     return copy;
   }
 

@@ -17,11 +17,14 @@ export class Outgoing {
   readonly #parts: readonly Uint8Array[];
   readonly byteCount: number;
   #frame: readonly Uint8Array[] | undefined;
-  readonly #compressed = new Map<Compression, Promise<readonly Uint8Array[]>>();
+  /** Made when it is needed: most messages are small and go as they are. */
+  #compressed: Map<Compression, Promise<readonly Uint8Array[]>> | undefined;
 
   constructor(...parts: readonly Uint8Array[]) {
     this.#parts = parts;
-    this.byteCount = parts.reduce((sum, part) => sum + part.length, 0);
+    let byteCount = 0;
+    for (const part of parts) byteCount += part.length;
+    this.byteCount = byteCount;
   }
 
   /** One message after another, without anything between. */
@@ -41,6 +44,7 @@ export class Outgoing {
 
   /** The same, compressed. Rejects only when memory is short. */
   compressedFrame(compression: Exclude<Compression, 'none'>): Promise<readonly Uint8Array[]> {
+    this.#compressed ??= new Map();
     const known = this.#compressed.get(compression);
     if (known !== undefined) return known;
     const [first = noBytes, ...others] = this.#parts;

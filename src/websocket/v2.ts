@@ -48,18 +48,17 @@ export class V2 implements Dialect {
   }
 
   told(event: LiveEvent): Told {
-    if (event.kind === 'updated') return { messages: [updateMessage(event)], requests: [] };
+    if (event.kind === 'updated') return { messages: [updateMessage(event)], requests: none };
+    if (event.kind === 'called') return { messages: [resultMessage(event)], requests: none };
     const message = this.#messageOf(event);
     if (message === undefined) return nothingTold;
-    return { messages: [encodedMessage(message)], requests: [] };
+    return { messages: [encodedMessage(message)], requests: none };
   }
 
-  #messageOf(event: Exclude<LiveEvent, UpdatedEvent>): PlainMessage | undefined {
+  #messageOf(event: Exclude<LiveEvent, UpdatedEvent | CalledEvent>): PlainMessage | undefined {
     switch (event.kind) {
       case 'connected':
         return { kind: 'initialConnection', ...this.#person };
-      case 'called':
-        return reducerResult(event);
       case 'subscribed': {
         const { requestId, setId: querySetId } = event.request;
         if (event.outcome.kind === 'refused') {
@@ -99,6 +98,8 @@ export class V2 implements Dialect {
     }
   }
 }
+
+const none: readonly LiveRequest[] = [];
 
 function requestOf(message: ClientMessage): LiveRequest {
   const { requestId } = message;
@@ -164,13 +165,14 @@ function tablesOf(queries: readonly QueryRows[]) {
   return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));
 }
 
-function reducerResult({ request, timestampMicros, outcome, sets }: CalledEvent): PlainMessage {
-  return {
+function resultMessage({ request, timestampMicros, outcome, sets }: CalledEvent): Outgoing {
+  const message: PlainMessage = {
     kind: 'reducerResult',
     requestId: request.requestId,
     timestamp: timestampMicros,
     outcome: outcomeOf(outcome, sets),
   };
+  return new Outgoing(encodeServerMessage(message));
 }
 
 function outcomeOf(outcome: CallOutcome, sets: readonly SetUpdate[]): ReducerOutcome<EncodedRows> {

@@ -85,7 +85,7 @@ return Object.freeze({
   scratch: () => scratch,
   growScratch,
   argumentsBuffer: (length) => {
-    if (length > argumentsBuffer.byteLength) return (oneOffArguments = new ArrayBuffer(length));
+    if (length > argumentBytes) return (oneOffArguments = new ArrayBuffer(length));
     return argumentsBuffer;
   },
   programSource,
