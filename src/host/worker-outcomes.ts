@@ -55,7 +55,13 @@ interface Decoding extends Beside {
   readonly rows: RowsDecoder;
 }
 
-const turnWriter = new BinaryWriter(4096);
+let turnWriter = newTurnWriter();
+/** A buffer that one huge turn made larger than this is given back. */
+const keptBytes = 4 * 1024 * 1024;
+
+function newTurnWriter(): BinaryWriter {
+  return new BinaryWriter(4096);
+}
 
 /**
  * The outcomes of a turn on their way to the gateway, one buffer:
@@ -79,6 +85,7 @@ export function encodeTurn({ results, commits, write, offset }: TurnReport): Bat
   }
   writer.u32(commits.length);
   for (const commit of commits) encoding.rows.commit(commit);
+  if (writer.source.length > keptBytes) turnWriter = newTurnWriter();
   return { bytes: writer.finish(), ...beside };
 }
 

@@ -136,7 +136,8 @@ function wideBytes(value: bigint, words: number): Uint8Array {
   return bytes;
 }
 
-const cachedMax = 4096;
+/** An entry takes some 250 bytes, and those of clients that have left stay until it is full. */
+const cachedMax = 1024;
 
 /** Byte forms of recent keys; forgets all when full, which is as good as anything at this size. */
 class BytesCache<Key> {

@@ -182,10 +182,12 @@ export class WebSocketDoor {
   #startTimer(): NodeJS.Timeout {
     const { pingMillis, idleMillis, closeMillis } = this.#limits;
     const lookMillis = Math.max(10, Math.min(1_000, pingMillis, idleMillis / 2, closeMillis));
-    const timer = setInterval(() => {
+    const look = (): void => {
       const now = performance.now();
       for (const connection of [...this.#connections]) connection.tick(now);
-    }, lookMillis);
+    };
+    // After what has come was read: the process may have stood still for longer than the bounds.
+    const timer = setInterval(() => setImmediate(look), lookMillis);
     return timer.unref();
   }
 

@@ -18,6 +18,8 @@ export class Upgrader {
       clientTracking: false,
       perMessageDeflate: false,
       maxPayload: limits.socketMessageBytesMax,
+      // The library ends a connection whose pongs wait behind what the client does not read.
+      autoPong: false,
       // Text that is none is a message that does not decode, which the room answers itself.
       skipUTF8Validation: true,
       WebSocket: StrictSocket,
@@ -71,6 +73,9 @@ export class UpgradedSocket implements Socket {
   readonly #client: WebSocket;
   readonly #stream: Duplex & { readonly bytesRead?: number };
   #isReading = true;
+  #isPongOut = false;
+  /** The last ping that came while a pong waited to be written. */
+  #unanswered: Buffer | undefined;
 
   constructor(client: WebSocket, stream: Duplex) {
     this.#client = client;
@@ -87,6 +92,7 @@ export class UpgradedSocket implements Socket {
     client.on('message', (data: Buffer, isBinary) => {
       if (this.#isReading) events.message(data, isBinary);
     });
+    client.on('ping', (data: Buffer) => this.#pong(data));
     client.on('pong', () => events.pong());
     client.on('close', () => events.closed());
   }
@@ -123,5 +129,21 @@ export class UpgradedSocket implements Socket {
 
   resume(): void {
     this.#client.resume();
+  }
+
+  /** One pong waits at most: of pings that come meanwhile, only the last one has to be answered. */
+  #pong(data: Buffer): void {
+    if (this.#client.readyState !== WebSocket.OPEN) return;
+    if (this.#isPongOut) {
+      this.#unanswered = data;
+      return;
+    }
+    this.#isPongOut = true;
+    this.#client.pong(data, false, () => {
+      this.#isPongOut = false;
+      const next = this.#unanswered;
+      this.#unanswered = undefined;
+      if (next !== undefined) this.#pong(next);
+    });
   }
 }
