@@ -138,6 +138,16 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** Foreign issuers whose keys are kept. */
+  issuersMax: 256,
+  /** Issuers that are asked for their keys at once: whoever sends a token chooses whom to ask. */
+  issuerFetchesMax: 16,
+  /** Time for one document of an issuer, redirects included. */
+  issuerMillisMax: 5_000,
+  /** One document of an issuer. */
+  issuerDocumentBytesMax: mebibyte,
+  /** Redirects to it. */
+  issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Time for a request's headers to arrive. */

@@ -7,6 +7,8 @@ export interface TokenClaims {
   readonly identity: bigint;
   readonly issuer: string;
   readonly subject: string;
+  /** `aud` as a list. The host compares it only where the operator said so. */
+  readonly audiences: readonly string[];
   /** Seconds since the Unix epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number | undefined;
@@ -35,7 +37,8 @@ export function readClaims(payload: string, nowSeconds: number): TokenClaims {
   const subject = readName(claims, 'sub', 'Subject');
   const identity = deriveIdentity(issuer, subject);
   checkStatedIdentity(claims, identity);
-  return { identity, issuer, subject, issuedAt, expiresAt, payload };
+  const audiences = readAudiences(claims.aud);
+  return { identity, issuer, subject, audiences, issuedAt, expiresAt, payload };
 }
 
 /** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed. */
@@ -57,6 +60,11 @@ export function parseObject(text: string): Record<string, unknown> {
     throw new TokenError('Invalid token: JSON error: expected an object');
   }
   return parsed as Record<string, unknown>;
+}
+
+function readAudiences(aud: unknown): readonly string[] {
+  const given = Array.isArray(aud) ? aud : [aud];
+  return given.filter((one) => typeof one === 'string');
 }
 
 function readExpiry(claims: Record<string, unknown>): number | undefined {

@@ -4,7 +4,9 @@ import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
 import { deriveIdentity } from './identity.ts';
+import { Issuers, publicIssuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
+import { type TokenHeader, tokenParts } from './token-parts.ts';
 
 /** A fresh identity with the token that proves it. */
 export interface IssuedToken {
@@ -14,19 +16,30 @@ export interface IssuedToken {
   readonly payload: string;
 }
 
+interface Verified {
+  readonly claims: TokenClaims;
+  /** From then on its signature is checked again: an issuer may have withdrawn the key. */
+  readonly untilSeconds: number;
+}
+
+/** How long a checked signature of another issuer counts. */
+const foreignSeconds = 300;
+
 /**
- * Issues and checks the host's own tokens: compact JWS, ES256, signed with the host's key pair.
- * A token of another issuer is refused until issuers can be configured.
+ * Issues the host's own tokens (compact JWS, ES256, signed with the host's key pair) and checks
+ * every token that comes in: the host's own, and those of other issuers by their published keys.
  */
 export class HostTokens {
   readonly #keys: HostKeys;
   readonly #issuer: string;
+  readonly #issuers: Issuers;
   /** Tokens that were verified, so that a caller's later requests cost a look-up. */
-  readonly #verified = new Map<string, TokenClaims>();
+  readonly #verified = new Map<string, Verified>();
 
-  constructor(keys: HostKeys, issuer = 'localhost') {
+  constructor(keys: HostKeys, issuer = 'localhost', issuers = new Issuers(publicIssuers)) {
     this.#keys = keys;
     this.#issuer = issuer;
+    this.#issuers = issuers;
   }
 
   get publicPem(): string {
@@ -63,14 +76,13 @@ export class HostTokens {
   /** Accepts a token or throws `TokenError`. */
   async verify(token: string): Promise<TokenClaims> {
     const known = this.#verified.get(token);
-    if (known !== undefined) {
-      refuseExpired(known.expiresAt, nowSeconds());
-      return known;
+    if (known !== undefined && nowSeconds() < known.untilSeconds) {
+      refuseExpired(known.claims.expiresAt, nowSeconds());
+      return known.claims;
     }
-    const payload = await this.#verifySignature(token);
-    const claims = readClaims(payload, nowSeconds());
-    this.#remember(token, claims);
-    return claims;
+    const verified = await this.#check(token);
+    this.#remember(token, verified);
+    return verified.claims;
   }
 
   async #sign(payload: string): Promise<string> {
@@ -81,26 +93,24 @@ export class HostTokens {
 
   /**
    * The host key is tried first, whoever the token names as issuer: a foreign token that this host
-   * signed again is its own. Only when that fails does the issuer decide which error the caller
-   * sees.
+   * signed again is its own. Only when that fails does the issuer decide.
    */
-  async #verifySignature(token: string): Promise<string> {
-    const parts = token.split('.');
-    if (parts.length !== 3) throw new TokenError('Invalid token: InvalidToken');
-    const [header = '', payload = ''] = parts.map(decodePart);
-    const fault = await this.#hostFault(token, parseObject(header));
-    if (fault === undefined) return payload;
-    const { issuer } = readClaims(payload, nowSeconds());
-    if (issuer === this.#issuer) throw fault;
-    throw new TokenError(`Error fetching public key for issuer ${issuer}`, { cause: fault });
+  async #check(token: string): Promise<Verified> {
+    const parts = tokenParts(token);
+    const fault = await this.#hostFault(token, parts.header);
+    const claims = readClaims(parts.payload, nowSeconds());
+    if (fault === undefined) return { claims, untilSeconds: Number.POSITIVE_INFINITY };
+    if (claims.issuer === this.#issuer) throw fault;
+    await this.#issuers.verify(token, parts, claims);
+    return { claims, untilSeconds: nowSeconds() + foreignSeconds };
   }
 
-  /** Why the host key does not accept the token; `undefined` when it does. */
-  async #hostFault(
-    token: string,
-    header: Record<string, unknown>,
-  ): Promise<TokenError | undefined> {
-    if (!isHostAlgorithm(header)) return new TokenError('Invalid token: InvalidAlgorithm');
+  /**
+   * Why the host key does not accept the token; `undefined` when it does. It is an EC key: no other
+   * algorithm is ever tried with it.
+   */
+  async #hostFault(token: string, { alg, hasCritical }: TokenHeader) {
+    if (alg !== 'ES256' || hasCritical) return new TokenError('Invalid token: InvalidAlgorithm');
     try {
       await compactVerify(token, this.#keys.publicKey, { algorithms: ['ES256'] });
       return undefined;
@@ -109,12 +119,13 @@ export class HostTokens {
     }
   }
 
-  #remember(token: string, claims: TokenClaims): void {
+  #remember(token: string, verified: Verified): void {
     if (this.#verified.size >= limits.verifiedTokensMax) {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
-    this.#verified.set(token, claims);
+    this.#verified.delete(token);
+    this.#verified.set(token, verified);
   }
 }
 
@@ -122,26 +133,4 @@ const utf8 = new TextEncoder();
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
-}
-
-function decodePart(part: string): string {
-  if (!/^[A-Za-z0-9_-]*$/.test(part) || part.length % 4 === 1) {
-    throw new TokenError('Invalid token: Base64 error: not base64url without padding');
-  }
-  const bytes = Buffer.from(part, 'base64url');
-  if (bytes.toString('base64url') !== part) {
-    throw new TokenError('Invalid token: Base64 error: the last character is not canonical');
-  }
-  return bytes.toString('utf8');
-}
-
-/** The host's key is an EC key: no other algorithm is ever tried with it. */
-function isHostAlgorithm(header: Record<string, unknown>): boolean {
-  const { alg, crit } = header;
-  if (typeof alg !== 'string') {
-    throw new TokenError('Invalid token: JSON error: missing field `alg`');
-  }
-  const isKnown = /^(ES|RS|PS|HS)(256|384|512)$|^EdDSA$/.test(alg);
-  if (!isKnown) throw new TokenError(`Invalid token: JSON error: unknown variant \`${alg}\``);
-  return alg === 'ES256' && crit === undefined;
 }

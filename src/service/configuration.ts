@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { type IssuerRules, publicIssuers } from '../auth/issuers.ts';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
 import { identityFromHex } from '../values/identity.ts';
@@ -13,6 +14,8 @@ export interface ServiceConfiguration {
   readonly keyDirectory: string;
   /** `iss` of the tokens that this host issues. Identities depend on it: never change it. */
   readonly issuer: string;
+  /** Whose tokens are accepted beside the host's own. */
+  readonly issuers: IssuerRules;
   /** Who may create databases; must be chosen when others than this machine can connect. */
   readonly publishPolicy: Creators | undefined;
   /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
@@ -49,6 +52,7 @@ export function completeConfiguration(given: Partial<ServiceConfiguration>): Ser
     dataDirectory,
     keyDirectory: given.keyDirectory ?? path.join(dataDirectory ?? process.cwd(), 'keys'),
     issuer: given.issuer ?? 'localhost',
+    issuers: given.issuers ?? { ...publicIssuers, allowsLoopback: isLoopback(listen.host) },
     publishPolicy: given.publishPolicy,
     placement: given.placement ?? 'worker',
     budget: given.budget ?? {},

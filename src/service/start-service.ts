@@ -4,6 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { HostTokens } from '../auth/host-tokens.ts';
+import { Issuers } from '../auth/issuers.ts';
 import { KeyError, keyFilesIn, loadKeys } from '../auth/keys.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
@@ -81,7 +82,7 @@ async function assemble(
     releases.push(() => lock.release());
   }
   const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
-  const tokens = new HostTokens(keys, configuration.issuer);
+  const tokens = new HostTokens(keys, configuration.issuer, new Issuers(configuration.issuers));
   const waitingRoom = new WaitingRoom();
   const server = await listen(configuration.listen, waitingRoom.handler);
   const end = new ServerEnd(server);

@@ -340,6 +340,7 @@ describe('what closes a connection', () => {
         identity: deriveIdentity(claims.iss, claims.sub),
         issuer: claims.iss,
         subject: claims.sub,
+        audiences: claims.aud,
         issuedAt: 0,
         expiresAt: undefined,
         payload: JSON.stringify(claims),

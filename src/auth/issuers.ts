@@ -1,0 +1,178 @@
+import { compactVerify } from 'jose';
+import { limits } from '../limits.ts';
+import { type TokenClaims, TokenError } from './claims.ts';
+import { type FetchRules, fetchJson } from './guarded-fetch.ts';
+import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
+import type { TokenParts } from './token-parts.ts';
+
+/** An issuer that the operator accepts, and for whom its tokens must be meant. */
+export interface AcceptedIssuer {
+  /** As tokens state it in `iss`, byte for byte. */
+  readonly issuer: string;
+  /** One of these must be in `aud`; absent: any audience, also none. */
+  readonly audiences?: readonly string[];
+}
+
+/** Whose tokens are accepted beside the host's own. */
+export interface IssuerRules extends FetchRules {
+  /** Absent: every issuer whose address may be asked for its keys. */
+  readonly accepted?: readonly AcceptedIssuer[];
+}
+
+/** Every issuer at a public `https:` address. */
+export const publicIssuers: IssuerRules = { allowsLoopback: false, allowsPrivate: false };
+
+/** Keys are asked for again when they are this old, in the background. */
+const refreshMillis = 300_000;
+/** Nobody needed the issuer for this long: its keys are dropped. */
+const unusedMillis = 2 * 3_600_000;
+/** A `kid` that is not in the set makes it be read anew, but not more often than this. */
+const unknownKeyMillis = 30_000;
+/** An issuer that could not be asked is not asked again before this. */
+const failureMillis = 5_000;
+
+interface KnownIssuer {
+  keys: readonly IssuerKey[] | undefined;
+  /** Of the last attempt that gave keys, or did not. */
+  triedMillis: number;
+  usedMillis: number;
+  fault: Error | undefined;
+  fetching: Promise<void> | undefined;
+}
+
+/**
+ * Checks the tokens of OpenID Connect issuers: finds an issuer's keys by its discovery document,
+ * keeps them, and notices when they are rotated.
+ */
+export class Issuers {
+  readonly #rules: IssuerRules;
+  readonly #nowMillis: () => number;
+  /** In the order of use, the one that was not needed for longest first. */
+  readonly #known = new Map<string, KnownIssuer>();
+  #fetchCount = 0;
+
+  constructor(rules: IssuerRules, nowMillis: () => number = Date.now) {
+    this.#rules = rules;
+    this.#nowMillis = nowMillis;
+  }
+
+  /** Accepts a token whose claims were read but not believed yet, or throws `TokenError`. */
+  async verify(token: string, { header }: TokenParts, claims: TokenClaims): Promise<void> {
+    const { issuer } = claims;
+    this.#requireAccepted(claims);
+    if (header.hasCritical || !algorithms.has(header.alg)) throw invalid('InvalidAlgorithm');
+    const keys = await this.#keysFor(issuer, header.kid);
+    let fault = invalid('InvalidSignature');
+    for (const { key, algorithms: fitting } of keys) {
+      if (!fitting.includes(header.alg)) {
+        fault = invalid('InvalidAlgorithm');
+        continue;
+      }
+      try {
+        await compactVerify(token, key, { algorithms: [header.alg] });
+        return;
+      } catch (cause) {
+        fault = invalid('InvalidSignature', cause);
+      }
+    }
+    throw fault;
+  }
+
+  #requireAccepted({ issuer, audiences }: TokenClaims): void {
+    const { accepted } = this.#rules;
+    if (accepted === undefined) return;
+    const rule = accepted.find((one) => one.issuer === issuer);
+    if (rule === undefined) throw new TokenError(`Issuer not accepted: "${issuer}"`);
+    if (rule.audiences === undefined) return;
+    if (audiences.some((audience) => rule.audiences?.includes(audience))) return;
+    throw new TokenError(`Audience not accepted: tokens of "${issuer}" must be made for this host`);
+  }
+
+  async #keysFor(issuer: string, kid: string | undefined): Promise<readonly IssuerKey[]> {
+    const known = this.#use(issuer);
+    const age = this.#nowMillis() - known.triedMillis;
+    if (known.keys === undefined) {
+      if (known.fault === undefined || age >= failureMillis) await this.#refresh(issuer, known);
+    } else if (kid !== undefined && !known.keys.some((key) => key.kid === kid)) {
+      if (age >= unknownKeyMillis) await this.#refresh(issuer, known);
+    } else if (age >= refreshMillis) {
+      void this.#refresh(issuer, known);
+    }
+    if (known.keys === undefined) throw failed(issuer, known.fault);
+    return keysFor(known.keys, kid);
+  }
+
+  /** The entry of an issuer, moved to the end; makes room for a new one. */
+  #use(issuer: string): KnownIssuer {
+    const now = this.#nowMillis();
+    const known = this.#known.get(issuer) ?? {
+      keys: undefined,
+      triedMillis: 0,
+      usedMillis: now,
+      fault: undefined,
+      fetching: undefined,
+    };
+    known.usedMillis = now;
+    this.#known.delete(issuer);
+    for (const [name, { usedMillis }] of this.#known) {
+      if (this.#known.size < limits.issuersMax && now - usedMillis < unusedMillis) break;
+      this.#known.delete(name);
+    }
+    this.#known.set(issuer, known);
+    return known;
+  }
+
+  /** Everybody who needs the keys at this moment waits for one fetch. Never rejects. */
+  #refresh(issuer: string, known: KnownIssuer): Promise<void> {
+    known.fetching ??= this.#fetch(issuer)
+      .then(
+        (keys) => {
+          known.keys = keys;
+          known.fault = undefined;
+        },
+        // Old keys stay: an issuer that cannot be reached for a while locks nobody out.
+        (fault: Error) => {
+          known.fault = fault;
+        },
+      )
+      .finally(() => {
+        known.triedMillis = this.#nowMillis();
+        known.fetching = undefined;
+      });
+    return known.fetching;
+  }
+
+  async #fetch(issuer: string): Promise<readonly IssuerKey[]> {
+    if (this.#fetchCount >= limits.issuerFetchesMax) {
+      throw new Error('too many issuers are being asked for their keys');
+    }
+    this.#fetchCount += 1;
+    try {
+      const base = issuer.replace(/\/+$/, '');
+      const found = await fetchJson(`${base}/.well-known/openid-configuration`, this.#rules);
+      const { issuer: stated, jwks_uri: keysAddress } = (found ?? {}) as Record<string, unknown>;
+      if (typeof stated === 'string') requireSameIssuer(stated, issuer);
+      if (typeof keysAddress !== 'string') throw new Error('the issuer names no `jwks_uri`');
+      return readKeySet(await fetchJson(keysAddress, this.#rules));
+    } finally {
+      this.#fetchCount -= 1;
+    }
+  }
+}
+
+const algorithms = new Set(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA']);
+
+/** One slash at the end makes no other issuer. */
+function requireSameIssuer(stated: string, expected: string): void {
+  if (stated.replace(/\/$/, '') === expected.replace(/\/$/, '')) return;
+  throw new TokenError(`Issuer mismatch: got "${stated}", expected "${expected}"`);
+}
+
+function failed(issuer: string, cause: unknown): TokenError {
+  if (cause instanceof TokenError) return cause;
+  return new TokenError(`Error fetching public key for issuer ${issuer}`, { cause });
+}
+
+function invalid(what: string, cause?: unknown): TokenError {
+  return new TokenError(`Invalid token: ${what}`, { cause });
+}
