@@ -138,6 +138,8 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** Tables, or reducers, that one token may name. */
+  capabilityNamesMax: 256,
   /** Foreign issuers whose keys are kept. */
   issuersMax: 256,
   /** Issuers that are asked for their keys at once: whoever sends a token chooses whom to ask. */

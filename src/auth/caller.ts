@@ -1,4 +1,5 @@
 import { malformedText, presentedToken } from './bearer.ts';
+import type { Capability } from './capability.ts';
 import { TokenError } from './claims.ts';
 import type { HostTokens } from './host-tokens.ts';
 
@@ -9,6 +10,8 @@ export interface RequestCaller {
   readonly token: string;
   /** Payload of the token as JSON text. */
   readonly payload: string;
+  /** What the token is limited to. */
+  readonly capability?: Capability;
   /** True when no token was presented. */
   readonly isAnonymous: boolean;
 }
@@ -49,8 +52,10 @@ async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
 
 async function verified(tokens: HostTokens, token: string): Promise<CallerOutcome> {
   try {
-    const { identity, payload } = await tokens.verify(token);
-    return { kind: 'accepted', caller: { identity, token, payload, isAnonymous: false } };
+    const { identity, payload, capability } = await tokens.verify(token);
+    const caller = { identity, token, payload, isAnonymous: false };
+    const limited = capability === undefined ? caller : { ...caller, capability };
+    return { kind: 'accepted', caller: limited };
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
     return { kind: 'refused', status: 401, text: error.message };

@@ -1,10 +1,13 @@
 import { limits } from '../limits.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
+import type { Capability } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
 
 /** What an accepted token says of its bearer. */
 export interface TokenClaims {
   readonly identity: bigint;
+  /** Of a token that this host signed for fewer things than its bearer may do. */
+  readonly capability?: Capability;
   readonly issuer: string;
   readonly subject: string;
   /** `aud` as a list. The host compares it only where the operator said so. */

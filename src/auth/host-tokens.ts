@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { CompactSign, compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
+import { capabilityClaim, readCapability } from './capability.ts';
 import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
 import { deriveIdentity } from './identity.ts';
 import { Issuers, publicIssuers } from './issuers.ts';
@@ -64,8 +65,11 @@ export class HostTokens {
   /** The same claims, whoever signed them first, as a host token that expires after `seconds`. */
   async reissue(claims: TokenClaims, seconds: number): Promise<IssuedToken> {
     const issuedAt = nowSeconds();
+    // Nobody else's claim may turn into one of this host by being signed again.
+    const { [capabilityClaim]: claim, ...others } = parseObject(claims.payload);
     const payload = JSON.stringify({
-      ...parseObject(claims.payload),
+      ...others,
+      ...(claims.capability === undefined ? {} : { [capabilityClaim]: claim }),
       hex_identity: identityToHex(claims.identity),
       iat: issuedAt,
       exp: issuedAt + seconds,
@@ -99,7 +103,11 @@ export class HostTokens {
     const parts = tokenParts(token);
     const fault = await this.#hostFault(token, parts.header);
     const claims = readClaims(parts.payload, nowSeconds());
-    if (fault === undefined) return { claims, untilSeconds: Number.POSITIVE_INFINITY };
+    if (fault === undefined) {
+      const capability = readCapability(parts.payload);
+      const own = capability === undefined ? claims : { ...claims, capability };
+      return { claims: own, untilSeconds: Number.POSITIVE_INFINITY };
+    }
     if (claims.issuer === this.#issuer) throw fault;
     await this.#issuers.verify(token, parts, claims);
     return { claims, untilSeconds: nowSeconds() + foreignSeconds };

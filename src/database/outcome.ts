@@ -223,6 +223,8 @@ export interface RefusalBody {
     | 'name.notYours'
     | 'database.unknown'
     | 'notOwner'
+    /** The token counts in another database only. */
+    | 'token.limited'
     | 'database.locked'
     | 'program.invalid'
     | 'migration.refused'

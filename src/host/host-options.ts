@@ -8,6 +8,8 @@ export interface HostOptions {
   /** `worker`: a thread for each database. `local`: all in the caller's thread, for tests. */
   readonly placement: 'worker' | 'local';
   readonly creators: Creators;
+  /** Identities that may on every database what its owner may. */
+  readonly operators: readonly bigint[];
   /** Issuer that new databases' identities are derived under; the host's own. */
   readonly issuer: string;
   readonly clock: Clock;

@@ -1,3 +1,4 @@
+import type { Capability } from '../auth/capability.ts';
 import type { DatabaseHandle, DatabaseStatistics, ProgramSource } from './database-handle.ts';
 
 /** Who asks the host for something; `auth`'s `RequestCaller` is one. */
@@ -7,6 +8,8 @@ export interface HostCaller {
   readonly payload: string;
   /** True when the request carried no token. */
   readonly isAnonymous: boolean;
+  /** What the token is limited to. */
+  readonly capability?: Capability;
 }
 
 /** A database of this host: what the registry knows of it, and the handle that reaches it. */

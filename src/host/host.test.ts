@@ -32,6 +32,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     directory,
     placement,
     creators: 'anyone',
+    operators: [],
     issuer: 'test',
     clock: new MachineClock(),
     entropy: new MachineEntropy(),

@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
-import { ownerRights, strangerRights } from '../database/rights.ts';
 import { limits } from '../limits.ts';
+import { Access } from './access.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
@@ -19,11 +19,17 @@ import type {
 import { localPlacement } from './local-placement.ts';
 import { nameFault, parseTarget } from './names.ts';
 import { openRegistry } from './open-registry.ts';
-import { requireOwner } from './ownership.ts';
 import { Publisher } from './publish.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
 import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
 import { workerPlacement } from './worker-placement.ts';
+
+interface HostParts {
+  readonly registry: Registry;
+  readonly running: RunningDatabases;
+  readonly publisher: Publisher;
+  readonly access: Access;
+}
 
 /**
  * Many databases in one process: their names, owners, programs and the threads they run on.
@@ -45,11 +51,14 @@ export class Host {
   readonly #registry: Registry;
   readonly #running: RunningDatabases;
   readonly #publisher: Publisher;
+  /** Who may do what. */
+  readonly access: Access;
 
-  private constructor(registry: Registry, running: RunningDatabases, publisher: Publisher) {
+  private constructor({ registry, running, publisher, access }: HostParts) {
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
+    this.access = access;
   }
 
   /**
@@ -63,10 +72,11 @@ export class Host {
     const placed = { ...options, budget: completeBudget(options.budget) };
     const placement =
       options.placement === 'local' ? localPlacement(placed) : workerPlacement(placed);
+    const access = new Access({ ...options, registry });
     const running = new RunningDatabases({ ...options, files, placement });
-    const publisher = new Publisher({ ...options, registry, running });
+    const publisher = new Publisher({ ...options, access, registry, running });
     await running.startAll(registry.databases);
-    return new Host(registry, running, publisher);
+    return new Host({ registry, running, publisher, access });
   }
 
   /** Lets accepted work finish, makes it durable and ends every worker. */
@@ -100,12 +110,12 @@ export class Host {
     return { ...record, handle: this.#entry(record).handle };
   }
 
-  /** The caller as that database sees it: owner or not. */
+  /** The caller as that database sees it. Throws `Refusal` `token.limited`. */
   callerFor(caller: HostCaller, database: DatabaseRecord): Caller {
     const { identity, payload: jwtPayload } = caller;
     return {
       identity,
-      rights: identity === database.owner ? ownerRights : strangerRights,
+      rights: this.access.rightsIn(database, caller),
       jwtPayload,
     };
   }
@@ -133,7 +143,7 @@ export class Host {
     program: ProgramSource,
   ): Promise<PlanOutcome> {
     const database = this.database(target);
-    requireOwner(caller, database, 'update database');
+    this.access.require(caller, database, 'update');
     return database.handle.plan(program);
   }
 
@@ -158,7 +168,7 @@ export class Host {
   async setLock(caller: HostCaller, target: string, isLocked: boolean): Promise<void> {
     await this.#registry.exclusively(async () => {
       const record = this.#record(target);
-      requireOwner(caller, record, 'delete database');
+      this.access.require(caller, record, 'lock');
       if (record.isLocked !== isLocked) await this.#registry.putDatabase({ ...record, isLocked });
     });
   }
@@ -169,7 +179,7 @@ export class Host {
       const record = this.#record(target);
       const fault = nameFault(name);
       if (fault !== undefined) throw refusal('name.invalid', fault);
-      requireOwner(caller, record, 'rename database');
+      this.access.require(caller, record, 'rename');
       const known = this.#registry.name(name);
       if (known !== undefined && known.owner !== caller.identity) {
         throw refusal('name.notYours', name);
@@ -192,7 +202,7 @@ export class Host {
           throw refusal('name.invalid', `Error parsing \`${name}\`: ${fault}`);
         }
       }
-      requireOwner(caller, record, 'rename database');
+      this.access.require(caller, record, 'rename');
       this.#requireFree(caller, record.identity, names);
       await this.#registry.replaceNames(record.identity, caller.identity, [...new Set(names)]);
     });
@@ -201,7 +211,7 @@ export class Host {
   /** Module log of a database, also of one that cannot start. Action `view module logs`. */
   logs(caller: HostCaller, target: string, request: LogRequest): LogStream {
     const record = this.#record(target);
-    requireOwner(caller, record, 'view module logs');
+    this.access.require(caller, record, 'viewLogs');
     return this.#entry(record).log.read(request);
   }
 

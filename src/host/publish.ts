@@ -3,11 +3,11 @@ import { deriveIdentity } from '../auth/identity.ts';
 import type { Clock } from '../database/clock.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import { hashHex } from '../database/program-hash.ts';
+import type { Access } from './access.ts';
 import type { ProgramSource } from './database-handle.ts';
-import type { Creators, HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
+import type { HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { parseTarget } from './names.ts';
-import { requireCreator, requireOwner } from './ownership.ts';
 import { programHash } from './program-hash.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
 import type { RunningDatabases } from './running-databases.ts';
@@ -15,7 +15,7 @@ import type { RunningDatabases } from './running-databases.ts';
 export interface PublisherOptions {
   readonly registry: Registry;
   readonly running: RunningDatabases;
-  readonly creators: Creators;
+  readonly access: Access;
   readonly issuer: string;
   readonly clock: Clock;
 }
@@ -61,7 +61,7 @@ export class Publisher {
     await this.#locks.with(identity, async () => {
       const record = registry.database(identity);
       if (record === undefined) return;
-      requireOwner(caller, record, 'delete database');
+      this.#options.access.require(caller, record, 'delete');
       if (record.isLocked) {
         const text = 'Database is locked and cannot be deleted. Run `reducerdb unlock` first.';
         throw refusal('database.locked', text);
@@ -77,7 +77,7 @@ export class Publisher {
   }
 
   async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {
-    const { registry, running } = this.#options;
+    const { access, registry, running } = this.#options;
     const { caller, program, clear, policy, token, confirmMillis } = request;
     const record = registry.database(identity);
     if (record === undefined) {
@@ -89,20 +89,20 @@ export class Publisher {
       await this.#reset(record, program);
       return 'updated';
     }
-    requireOwner(caller, record, 'update database');
+    access.require(caller, record, 'update');
     await running.entry(identity).handle.update(program, { policy, token }, confirmMillis);
     return 'updated';
   }
 
   /** Which database a target means; registers a name that is new. */
   async #identityFor({ caller, target, clear }: PublishRequest) {
-    const { creators, registry } = this.#options;
+    const { access, registry } = this.#options;
     if (target === undefined) {
       if (clear) {
         const text = 'Clear database requires database name or identity';
         throw refusal('publish.request', text);
       }
-      requireCreator(caller, creators);
+      access.requireCreator(caller);
       return { identity: this.#newIdentity(), name: undefined };
     }
     const parsed = parseTarget(target);
@@ -130,7 +130,7 @@ export class Publisher {
       if (known !== undefined && known.owner !== caller.identity) {
         throw refusal('name.notYours', name);
       }
-      requireCreator(caller, this.#options.creators);
+      this.#options.access.requireCreator(caller);
       if (identity !== undefined) return identity;
       const fresh = this.#newIdentity();
       await registry.putName(name, caller.identity, fresh);
@@ -140,7 +140,7 @@ export class Publisher {
 
   /** An identity without a database: not zero, and not one that somebody else's name stands for. */
   #requireFree(caller: HostCaller, identity: bigint): void {
-    requireCreator(caller, this.#options.creators);
+    this.#options.access.requireCreator(caller);
     if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
       if (owner !== caller.identity) throw refusal('name.notYours', name);
@@ -189,7 +189,7 @@ export class Publisher {
   }
 
   #requireResettable(caller: HostCaller, record: RegisteredDatabase): void {
-    requireOwner(caller, record, 'reset database');
+    this.#options.access.require(caller, record, 'reset');
     if (!record.isLocked) return;
     const text =
       'Database is locked and cannot be reset with --delete-data. Run `reducerdb unlock` first.';

@@ -19,6 +19,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'creation.forbidden':
       return 401;
     case 'notOwner':
+    case 'token.limited':
     case 'database.locked':
       return 403;
     case 'name.unknown':

@@ -19,6 +19,8 @@ import type { Value } from '../values/value.ts';
  * |---|---|
  * | `database` | a database of this host; `number` counts creations, `generation` the directories |
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
+ * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
+ * | `revoked_token` | a token that counts no more, until it would have expired (0: for ever) |
  */
 export const registryTables = {
   database: product(
@@ -35,6 +37,22 @@ export const registryTables = {
     ['name', { kind: 'string' }],
     ['owner', { kind: 'u256' }],
     ['database', { kind: 'u256' }],
+    ['number', { kind: 'u64' }],
+  ),
+  grant: product(
+    ['key', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['identity', { kind: 'u256' }],
+    ['role', { kind: 'string' }],
+    ['granted_by', { kind: 'u256' }],
+    ['granted_micros', { kind: 'i64' }],
+    ['number', { kind: 'u64' }],
+  ),
+  revoked_token: product(
+    ['id', { kind: 'string' }],
+    ['until_micros', { kind: 'i64' }],
+    ['revoked_by', { kind: 'u256' }],
+    ['revoked_micros', { kind: 'i64' }],
     ['number', { kind: 'u64' }],
   ),
 } as const;
@@ -62,29 +80,50 @@ export const registryReducers = {
     ['owner', { kind: 'u256' }],
     ['names', { kind: 'array', element: { kind: 'string' } }],
   ),
+  put_grant: product(
+    ['key', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['identity', { kind: 'u256' }],
+    ['role', { kind: 'string' }],
+    ['granted_by', { kind: 'u256' }],
+    ['granted_micros', { kind: 'i64' }],
+  ),
+  remove_grant: product(['key', { kind: 'string' }]),
+  put_revoked_token: product(
+    ['id', { kind: 'string' }],
+    ['until_micros', { kind: 'i64' }],
+    ['revoked_by', { kind: 'u256' }],
+    ['revoked_micros', { kind: 'i64' }],
+  ),
+  /** Forgets what would have expired by now anyway. */
+  forget_revoked_tokens: product(['now_micros', { kind: 'i64' }]),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
 
+type TableName = keyof typeof registryTables;
+
+const tableNames = Object.keys(registryTables) as TableName[];
 const reducerNames = Object.keys(registryReducers) as RegistryReducer[];
 
 /**
- * The program's bytes: its description, so that a newer service finds an older registry's shape.
+ * The program's bytes: its description, so that a newer service finds an older registry's shape and
+ * brings it up to date.
  */
 export function registryProgram(): Uint8Array {
-  const types = [registryTables.database, registryTables.name];
+  const types = Object.values(registryTables);
   const unit: AlgebraicType = product();
   return encodeRawModuleV10({
     ...emptyRawModule,
     caseConversion: 'none',
     typespace: { types },
-    types: ['Database', 'Name'].map((sourceName, ref) => ({
+    types: ['Database', 'Name', 'Grant', 'RevokedToken'].map((sourceName, ref) => ({
       scope: [],
       sourceName,
       ref,
       customOrdering: true,
     })),
-    tables: [rawTable('database', 0, types), rawTable('name', 1, types)],
+    tables: tableNames.map((name, ref) => rawTable(name, ref, types)),
     reducers: reducerNames.map((sourceName) => ({
       sourceName,
       params: registryReducers[sourceName],
@@ -95,7 +134,7 @@ export function registryProgram(): Uint8Array {
   });
 }
 
-/** Both tables have their key first and a generated `number` last. */
+/** Every table has its key first and a generated `number` last. */
 function rawTable(sourceName: string, rowTypeRef: number, types: readonly ProductType[]): RawTable {
   const last = (types[rowTypeRef]?.elements.length ?? 0) - 1;
   return {
@@ -131,13 +170,16 @@ function rawTable(sourceName: string, rowTypeRef: number, types: readonly Produc
 /** Runs the registry's reducers. They refuse nothing: the host has checked before it calls. */
 export class RegistryRunner implements ModuleRunner {
   readonly #store: Store;
+  readonly #program: Uint8Array;
 
-  constructor(store: Store) {
+  /** `program`: as `registryProgram` of this or an earlier version made it. */
+  constructor(store: Store, program: Uint8Array) {
     this.#store = store;
+    this.#program = program;
   }
 
   describe(): Uint8Array {
-    return registryProgram();
+    return this.#program;
   }
 
   callReducer({ reducerId, args }: ReducerCall, transaction: Transaction): RunOutcome {
@@ -149,7 +191,7 @@ export class RegistryRunner implements ModuleRunner {
         tables.put('database', values);
         break;
       case 'remove_database':
-        tables.remove('database', values[0]);
+        removeDatabase(tables, values);
         break;
       case 'put_name':
         tables.put('name', values);
@@ -157,11 +199,37 @@ export class RegistryRunner implements ModuleRunner {
       case 'replace_names':
         replaceNames(tables, values);
         break;
+      case 'put_grant':
+        tables.put('grant', values);
+        break;
+      case 'remove_grant':
+        tables.remove('grant', values[0]);
+        break;
+      case 'put_revoked_token':
+        tables.put('revoked_token', values);
+        break;
+      case 'forget_revoked_tokens':
+        forgetRevokedTokens(tables, values);
+        break;
     }
     return { kind: 'returned' };
   }
 
   dispose(): void {}
+}
+
+/** Roles in a database end with it: another one may be made under its identity. */
+function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
+  tables.remove('database', database);
+  for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
+}
+
+function forgetRevokedTokens(tables: RegistryTables, [nowMicros]: readonly Value[]): void {
+  for (const [id, until] of tables.rows('revoked_token')) {
+    if (until !== 0n && (until as bigint) < (nowMicros as bigint)) {
+      tables.remove('revoked_token', id);
+    }
+  }
 }
 
 function replaceNames(tables: RegistryTables, [database, owner, names]: readonly Value[]): void {
@@ -173,8 +241,6 @@ function replaceNames(tables: RegistryTables, [database, owner, names]: readonly
     tables.put('name', [name, owner ?? 0n, database ?? 0n]);
   }
 }
-
-type TableName = keyof typeof registryTables;
 
 class RegistryTables {
   readonly #store: Store;

@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts';
 import { type Caller, Refusal } from '../database/outcome.ts';
-import { ownerRights } from '../database/rights.ts';
+import { ownerRights, type Role } from '../database/rights.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -23,6 +23,26 @@ export interface RegisteredName {
   readonly database: bigint | undefined;
 }
 
+/** A role that an identity has in a database, beside what everybody may do there. */
+export interface Grant {
+  readonly database: bigint;
+  readonly identity: bigint;
+  readonly role: Role;
+  readonly grantedBy: bigint;
+  /** Microseconds since the Unix epoch. */
+  readonly grantedMicros: bigint;
+}
+
+/** A token that counts no more. */
+export interface RevokedToken {
+  /** Its `jti`, or `sha256:` and the digest of the token. */
+  readonly id: string;
+  /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
+  readonly untilMicros: bigint;
+  readonly revokedBy: bigint;
+  readonly revokedMicros: bigint;
+}
+
 /** The registry's own database has this identity, which no derivation gives. */
 export const registryIdentity = 1n;
 
@@ -34,6 +54,8 @@ export class Registry {
   readonly #handle: DatabaseHandle;
   #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
+  #grants: ReadonlyMap<string, Grant> = new Map();
+  #revokedTokens: ReadonlyMap<string, RevokedToken> = new Map();
   /** The end of the changes that were asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -65,6 +87,20 @@ export class Registry {
     return [...this.#names.values()].filter(({ database }) => database === identity);
   }
 
+  /** The role that was granted to an identity. */
+  roleOf(database: bigint, identity: bigint): Role | undefined {
+    return this.#grants.get(grantKey(database, identity))?.role;
+  }
+
+  /** In the order of granting. */
+  grantsOf(database: bigint): Grant[] {
+    return [...this.#grants.values()].filter((grant) => grant.database === database);
+  }
+
+  isRevoked(tokenId: string): boolean {
+    return this.#revokedTokens.has(tokenId);
+  }
+
   /** Adds the database, or replaces what was known of it. */
   putDatabase(database: RegisteredDatabase): Promise<void> {
     const { identity, owner, hostType, initialProgram } = database;
@@ -90,6 +126,22 @@ export class Registry {
 
   replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
     return this.#call('replace_names', [database, owner, names]);
+  }
+
+  /** Grants a role, instead of the one that the identity had. */
+  putGrant({ database, identity, role, grantedBy, grantedMicros }: Grant): Promise<void> {
+    const key = grantKey(database, identity);
+    return this.#call('put_grant', [key, database, identity, role, grantedBy, grantedMicros]);
+  }
+
+  removeGrant(database: bigint, identity: bigint): Promise<void> {
+    return this.#call('remove_grant', [grantKey(database, identity)]);
+  }
+
+  /** Forgets, too, what has expired since. */
+  async revokeToken({ id, untilMicros, revokedBy, revokedMicros }: RevokedToken): Promise<void> {
+    await this.#call('forget_revoked_tokens', [revokedMicros]);
+    await this.#call('put_revoked_token', [id, untilMicros, revokedBy, revokedMicros]);
   }
 
   /** Runs `work`, which checks and changes, while nobody else's `work` runs. */
@@ -123,8 +175,12 @@ export class Registry {
   async #read(): Promise<void> {
     const databases = await this.#rows('database');
     const names = await this.#rows('name');
+    const grants = await this.#rows('grant');
+    const revoked = await this.#rows('revoked_token');
     this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
+    this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
+    this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
   }
 
   /** The rows of a table, by their `number`, which comes last. */
@@ -168,5 +224,28 @@ function nameOf(row: readonly Value[]): RegisteredName {
     name: row[0] as string,
     owner: row[1] as bigint,
     database: database === 0n ? undefined : database,
+  };
+}
+
+function grantOf(row: readonly Value[]): Grant {
+  return {
+    database: row[1] as bigint,
+    identity: row[2] as bigint,
+    role: row[3] as Role,
+    grantedBy: row[4] as bigint,
+    grantedMicros: row[5] as bigint,
+  };
+}
+
+function grantKey(database: bigint, identity: bigint): string {
+  return `${database.toString(16)} ${identity.toString(16)}`;
+}
+
+function revokedTokenOf(row: readonly Value[]): RevokedToken {
+  return {
+    id: row[0] as string,
+    untilMicros: row[1] as bigint,
+    revokedBy: row[2] as bigint,
+    revokedMicros: row[3] as bigint,
   };
 }

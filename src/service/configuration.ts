@@ -18,6 +18,8 @@ export interface ServiceConfiguration {
   readonly issuers: IssuerRules;
   /** Who may create databases; must be chosen when others than this machine can connect. */
   readonly publishPolicy: Creators | undefined;
+  /** Identities that may on every database what its owner may. */
+  readonly operators: readonly bigint[];
   /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
   readonly placement: 'worker' | 'local';
   /** What one database's module may use; the rest comes from `limits.ts`. */
@@ -54,6 +56,7 @@ export function completeConfiguration(given: Partial<ServiceConfiguration>): Ser
     issuer: given.issuer ?? 'localhost',
     issuers: given.issuers ?? { ...publicIssuers, allowsLoopback: isLoopback(listen.host) },
     publishPolicy: given.publishPolicy,
+    operators: given.operators ?? [],
     placement: given.placement ?? 'worker',
     budget: given.budget ?? {},
     websocket: given.websocket ?? {},

@@ -93,6 +93,7 @@ async function assemble(
     directory: dataDirectory,
     placement: configuration.placement,
     creators: configuration.publishPolicy ?? 'anyone',
+    operators: configuration.operators,
     issuer: configuration.issuer,
     clock: new MachineClock(),
     entropy: new MachineEntropy(),

@@ -1,0 +1,115 @@
+import { Refusal } from '../database/outcome.ts';
+import {
+  narrowed,
+  ownerRights,
+  type Rights,
+  type Role,
+  rightsOfRole,
+  strangerRights,
+} from '../database/rights.ts';
+import { identityToHex } from '../values/identity.ts';
+import type { Creators, DatabaseRecord, HostCaller } from './host-types.ts';
+import type { Registry } from './registry.ts';
+
+/** Who somebody is in one database. An operator of the host may what the owner may. */
+export type Standing = 'stranger' | Role | 'owner' | 'operator';
+
+const owners: readonly Standing[] = ['owner', 'operator'];
+const admins: readonly Standing[] = ['admin', ...owners];
+const developers: readonly Standing[] = ['developer', ...admins];
+
+/** What only some may do with a database: who, and the words of the refusal. */
+export const actions = {
+  update: { text: 'update database', allowed: developers },
+  reset: { text: 'reset database', allowed: admins },
+  delete: { text: 'delete database', allowed: owners },
+  lock: { text: 'delete database', allowed: admins },
+  rename: { text: 'rename database', allowed: admins },
+  viewLogs: { text: 'view module logs', allowed: developers },
+  viewGrants: { text: 'view grants', allowed: admins },
+  grant: { text: 'grant roles', allowed: admins },
+  grantAdmin: { text: 'grant the role admin', allowed: owners },
+  createToken: { text: 'create tokens', allowed: admins },
+} as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
+
+export type DatabaseAction = keyof typeof actions;
+
+export interface AccessOptions {
+  readonly registry: Registry;
+  readonly creators: Creators;
+  /** Identities that may on every database what its owner may. */
+  readonly operators: readonly bigint[];
+}
+
+/** Decides who may do what: the one place that does, for all doors. */
+export class Access {
+  readonly #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `Refusal` `notOwner` unless the caller may. A limited token is for no such thing. */
+  require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
+    const { text, allowed } = actions[action];
+    const isLimited = caller.capability !== undefined;
+    const standing = this.standing(caller.identity, database);
+    if (!isLimited && (allowed as readonly Standing[]).includes(standing)) return;
+    const who = identityToHex(caller.identity);
+    const what = `perform action on database ${identityToHex(database.identity)}: ${text}`;
+    throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
+  }
+
+  /** Throws `Refusal` `creation.forbidden` unless the operator lets the caller create databases. */
+  requireCreator({ identity, isAnonymous, capability }: HostCaller): void {
+    const { creators, operators } = this.#options;
+    if (capability !== undefined) throw forbidden('A limited token cannot create databases.');
+    if (creators === 'anyone' || operators.includes(identity)) return;
+    if (creators === 'authenticated') {
+      if (!isAnonymous) return;
+      throw forbidden('To create a database, you must be logged in.');
+    }
+    if (creators.includes(identity)) return;
+    throw forbidden('To create a database, you need an identity that the operator has admitted.');
+  }
+
+  /** What the caller may do inside the database. */
+  rightsIn(database: DatabaseKey, { identity, capability }: HostCaller): Rights {
+    if (capability === undefined) return this.#rightsOf(identity, database);
+    if (capability.database !== database.identity) {
+      const message = `This token is for the database ${identityToHex(capability.database)} alone`;
+      throw new Refusal({ code: 'token.limited', message });
+    }
+    return narrowed(this.#rightsOf(capability.by, database), capability);
+  }
+
+  standing(identity: bigint, database: DatabaseKey): Standing {
+    const { registry, operators } = this.#options;
+    if (identity === database.owner) return 'owner';
+    if (operators.includes(identity)) return 'operator';
+    return registry.roleOf(database.identity, identity) ?? 'stranger';
+  }
+
+  isOperator({ identity, capability }: HostCaller): boolean {
+    return capability === undefined && this.#options.operators.includes(identity);
+  }
+
+  #rightsOf(identity: bigint, database: DatabaseKey): Rights {
+    const standing = this.standing(identity, database);
+    switch (standing) {
+      case 'owner':
+      case 'operator':
+        return ownerRights;
+      case 'stranger':
+        return strangerRights;
+      default:
+        return rightsOfRole(standing);
+    }
+  }
+}
+
+type DatabaseKey = Pick<DatabaseRecord, 'identity' | 'owner'>;
+
+function forbidden(message: string): Refusal {
+  return new Refusal({ code: 'creation.forbidden', message });
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { ownerRights } from '../database/rights.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { decodeRawModule } from '../schema/decode-raw-module.ts';
+import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
+import { encodeValue } from '../values/encode.ts';
+import { DatabaseFiles } from './database-files.ts';
+import type { HostOptions } from './host-options.ts';
+import { openRegistry, registryDatabase } from './open-registry.ts';
+import { registryIdentity } from './registry.ts';
+import { registryProgram, registryReducers } from './registry-module.ts';
+import { temporaryConnection } from './temporary-connection.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(path.join(tmpdir(), 'reducerdb-registry-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const options = (): HostOptions => ({
+  directory,
+  placement: 'local',
+  creators: 'anyone',
+  operators: [],
+  issuer: 'test',
+  clock: new MachineClock(),
+  entropy: new MachineEntropy(),
+  budget: {},
+  report: () => undefined,
+});
+
+async function files(): Promise<DatabaseFiles> {
+  const made = new DatabaseFiles(directory);
+  await made.makeRegistry();
+  return made;
+}
+
+const grant = {
+  database: 5n,
+  identity: 7n,
+  role: 'reader',
+  grantedBy: 1n,
+  grantedMicros: 9n,
+} as const;
+
+it('keeps roles and revoked tokens; roles end with their database', async () => {
+  const registry = await openRegistry(options(), await files());
+  await registry.putGrant(grant);
+  await registry.putGrant({ ...grant, role: 'admin' });
+  await registry.putGrant({ ...grant, database: 6n });
+  const revoked = { untilMicros: 0n, revokedBy: 1n, revokedMicros: 100n };
+  await registry.revokeToken({ ...revoked, id: 'for ever' });
+  await registry.revokeToken({ ...revoked, id: 'for a while', untilMicros: 150n });
+  await registry.close();
+
+  const again = await openRegistry(options(), await files());
+  expect(again.roleOf(5n, 7n)).toBe('admin');
+  expect(again.grantsOf(5n)).toEqual([{ ...grant, role: 'admin' }]);
+  expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, true]);
+  await again.revokeToken({ ...revoked, id: 'later', revokedMicros: 200n });
+  expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, false]);
+  await again.removeDatabase(5n);
+  expect([again.roleOf(5n, 7n), again.roleOf(6n, 7n)]).toEqual([undefined, 'reader']);
+  await again.removeGrant(6n, 7n);
+  expect(again.grantsOf(6n)).toEqual([]);
+  await again.close();
+});
+
+it('takes its new tables in when an earlier version made it', async () => {
+  const now = decodeRawModule(registryProgram());
+  const isOld = ({ sourceName }: { sourceName: string }) => !/grant|revoked/.test(sourceName);
+  const bytes = encodeRawModuleV10({
+    ...now,
+    tables: now.tables.filter(isOld),
+    reducers: now.reducers.filter(isOld),
+  });
+  const old = registryDatabase(options(), await files(), { kind: 'js', bytes });
+  const { schemaVersion } = await old.describe();
+  await old.call({
+    caller: { identity: registryIdentity, rights: ownerRights, jwtPayload: '' },
+    connection: temporaryConnection(),
+    reducer: 'put_name',
+    args: encodeValue(registryReducers.put_name, ['kept', 3n, 4n]),
+    schemaVersion,
+    confirmed: true,
+  });
+  await old.close();
+
+  const registry = await openRegistry(options(), await files());
+  expect(registry.name('kept')).toMatchObject({ owner: 3n, database: 4n });
+  await registry.putGrant(grant);
+  expect(registry.roleOf(5n, 7n)).toBe('reader');
+  await registry.close();
+});
