@@ -138,6 +138,10 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** Roles that are granted in one database. */
+  databaseGrantsMax: 1_024,
+  /** Limited tokens of one database that are neither expired nor revoked. */
+  databaseTokensMax: 1_024,
   /** Tables, or reducers, that one token may name. */
   capabilityNamesMax: 256,
   /** Foreign issuers whose keys are kept. */

@@ -26,15 +26,19 @@ export interface Capability {
 /** The claim that holds it. Only in tokens that this host signed does it mean anything. */
 export const capabilityClaim = 'reducerdb';
 
-/** Reads the capability of a host-signed token, if it has one. Throws `TokenError`. */
-export function readCapability(payload: string): Capability | undefined {
-  const claim = parseObject(payload)[capabilityClaim];
+/** Reads the capability of a host-signed token, if it has one, and its id. Throws `TokenError`. */
+export function readCapability(
+  payload: string,
+): { readonly id: string; readonly capability: Capability } | undefined {
+  const { [capabilityClaim]: claim, jti } = parseObject(payload);
   if (claim === undefined) return undefined;
   if (typeof claim !== 'object' || claim === null) throw malformed('is not an object');
-  const { database, by, tables, reducers, read_only, sql_writes, max_rows } = claim as Record<
-    string,
-    unknown
-  >;
+  if (typeof jti !== 'string' || jti === '') throw malformed('comes without `jti`');
+  return { id: jti, capability: capabilityOf(claim as Record<string, unknown>) };
+}
+
+function capabilityOf(claim: Record<string, unknown>): Capability {
+  const { database, by, tables, reducers, read_only, sql_writes, max_rows } = claim;
   return {
     database: identity(database, 'database'),
     by: identity(by, 'by'),

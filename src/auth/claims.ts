@@ -3,11 +3,9 @@ import { identityFromHex, identityToHex } from '../values/identity.ts';
 import type { Capability } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
 
-/** What an accepted token says of its bearer. */
-export interface TokenClaims {
+/** What a token says of its bearer. */
+export interface Claims {
   readonly identity: bigint;
-  /** Of a token that this host signed for fewer things than its bearer may do. */
-  readonly capability?: Capability;
   readonly issuer: string;
   readonly subject: string;
   /** `aud` as a list. The host compares it only where the operator said so. */
@@ -17,6 +15,17 @@ export interface TokenClaims {
   readonly expiresAt: number | undefined;
   /** The token's middle part, decoded, byte for byte: what the module's auth context shows. */
   readonly payload: string;
+}
+
+/** The claims of an accepted token. */
+export interface TokenClaims extends Claims {
+  /**
+   * What it is revoked by: of a limited token its `jti`, which those signed again from it share; of
+   * others `sha256:` and the digest of the whole token.
+   */
+  readonly tokenId: string;
+  /** Of a token that this host signed for fewer things than its bearer may do. */
+  readonly capability?: Capability;
 }
 
 /** The token is not accepted. The text is the body of the 401 answer. */
@@ -31,7 +40,7 @@ const leewaySeconds = 60;
  * Checks the claims that every token needs, whoever signed it: `iss`, `sub` and `iat`; `exp` when
  * it is there; `hex_identity` when it is there must be the identity that the others give.
  */
-export function readClaims(payload: string, nowSeconds: number): TokenClaims {
+export function readClaims(payload: string, nowSeconds: number): Claims {
   const claims = parseObject(payload);
   const expiresAt = readExpiry(claims);
   refuseExpired(expiresAt, nowSeconds);

@@ -1,8 +1,13 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { CompactSign, compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
-import { capabilityClaim, readCapability } from './capability.ts';
+import {
+  type Capability,
+  capabilityClaim,
+  capabilityToClaim,
+  readCapability,
+} from './capability.ts';
 import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
 import { deriveIdentity } from './identity.ts';
 import { Issuers, publicIssuers } from './issuers.ts';
@@ -17,6 +22,14 @@ export interface IssuedToken {
   readonly payload: string;
 }
 
+export interface HostTokensOptions {
+  /** `iss` of the tokens that this host issues. */
+  readonly issuer: string;
+  readonly issuers: Issuers;
+  /** Asked at every use of a token. */
+  readonly isRevoked: (tokenId: string) => boolean;
+}
+
 interface Verified {
   readonly claims: TokenClaims;
   /** From then on its signature is checked again: an issuer may have withdrawn the key. */
@@ -26,21 +39,31 @@ interface Verified {
 /** How long a checked signature of another issuer counts. */
 const foreignSeconds = 300;
 
+/** A token that a capability limits. */
+export interface LimitedToken extends IssuedToken {
+  /** Its `jti`. */
+  readonly id: string;
+  /** Seconds since the Unix epoch. */
+  readonly expiresAt: number | undefined;
+}
+
 /**
  * Issues the host's own tokens (compact JWS, ES256, signed with the host's key pair) and checks
  * every token that comes in: the host's own, and those of other issuers by their published keys.
  */
 export class HostTokens {
   readonly #keys: HostKeys;
-  readonly #issuer: string;
-  readonly #issuers: Issuers;
+  readonly #options: HostTokensOptions;
   /** Tokens that were verified, so that a caller's later requests cost a look-up. */
   readonly #verified = new Map<string, Verified>();
 
-  constructor(keys: HostKeys, issuer = 'localhost', issuers = new Issuers(publicIssuers)) {
+  constructor(keys: HostKeys, options: Partial<HostTokensOptions> = {}) {
     this.#keys = keys;
-    this.#issuer = issuer;
-    this.#issuers = issuers;
+    this.#options = {
+      issuer: options.issuer ?? 'localhost',
+      issuers: options.issuers ?? new Issuers(publicIssuers),
+      isRevoked: options.isRevoked ?? (() => false),
+    };
   }
 
   get publicPem(): string {
@@ -50,16 +73,39 @@ export class HostTokens {
   /** A new identity of this host, with a token that does not expire. */
   async issue(): Promise<IssuedToken> {
     const subject = randomUUID();
-    const identity = deriveIdentity(this.#issuer, subject);
+    const identity = deriveIdentity(this.#options.issuer, subject);
     const payload = JSON.stringify({
       hex_identity: identityToHex(identity),
       sub: subject,
-      iss: this.#issuer,
+      iss: this.#options.issuer,
       aud: ['spacetimedb'],
       iat: nowSeconds(),
       exp: null,
     });
     return { identity, token: await this.#sign(payload), payload };
+  }
+
+  /**
+   * A token with limits, for an identity of its own, so that modules and the audit log can tell who
+   * uses it from who made it. It expires after `seconds`, if given.
+   */
+  async issueLimited(capability: Capability, seconds: number | undefined): Promise<LimitedToken> {
+    const subject = randomUUID();
+    const identity = deriveIdentity(this.#options.issuer, subject);
+    const issuedAt = nowSeconds();
+    const expiresAt = seconds === undefined ? undefined : issuedAt + seconds;
+    const id = randomUUID();
+    const payload = JSON.stringify({
+      hex_identity: identityToHex(identity),
+      sub: subject,
+      iss: this.#options.issuer,
+      aud: ['spacetimedb'],
+      iat: issuedAt,
+      exp: expiresAt ?? null,
+      jti: id,
+      [capabilityClaim]: capabilityToClaim(capability),
+    });
+    return { identity, token: await this.#sign(payload), payload, id, expiresAt };
   }
 
   /** The same claims, whoever signed them first, as a host token that expires after `seconds`. */
@@ -82,9 +128,11 @@ export class HostTokens {
     const known = this.#verified.get(token);
     if (known !== undefined && nowSeconds() < known.untilSeconds) {
       refuseExpired(known.claims.expiresAt, nowSeconds());
+      this.#refuseRevoked(known.claims);
       return known.claims;
     }
     const verified = await this.#check(token);
+    this.#refuseRevoked(verified.claims);
     this.#remember(token, verified);
     return verified.claims;
   }
@@ -104,13 +152,19 @@ export class HostTokens {
     const fault = await this.#hostFault(token, parts.header);
     const claims = readClaims(parts.payload, nowSeconds());
     if (fault === undefined) {
-      const capability = readCapability(parts.payload);
-      const own = capability === undefined ? claims : { ...claims, capability };
-      return { claims: own, untilSeconds: Number.POSITIVE_INFINITY };
+      const limited = readCapability(parts.payload);
+      const own = { ...claims, tokenId: limited?.id ?? digestOf(token) };
+      const verified = limited === undefined ? own : { ...own, capability: limited.capability };
+      return { claims: verified, untilSeconds: Number.POSITIVE_INFINITY };
     }
-    if (claims.issuer === this.#issuer) throw fault;
-    await this.#issuers.verify(token, parts, claims);
-    return { claims, untilSeconds: nowSeconds() + foreignSeconds };
+    if (claims.issuer === this.#options.issuer) throw fault;
+    await this.#options.issuers.verify(token, parts, claims);
+    const foreign = { ...claims, tokenId: digestOf(token) };
+    return { claims: foreign, untilSeconds: nowSeconds() + foreignSeconds };
+  }
+
+  #refuseRevoked({ tokenId }: TokenClaims): void {
+    if (this.#options.isRevoked(tokenId)) throw new TokenError('Invalid token: Revoked');
   }
 
   /**
@@ -141,4 +195,9 @@ const utf8 = new TextEncoder();
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
+}
+
+/** Not a `jti`: whoever signs tokens could take that of another one, and have it revoked. */
+function digestOf(token: string): string {
+  return `sha256:${createHash('sha256').update(token).digest('base64url')}`;
 }

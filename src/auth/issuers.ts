@@ -1,6 +1,6 @@
 import { compactVerify } from 'jose';
 import { limits } from '../limits.ts';
-import { type TokenClaims, TokenError } from './claims.ts';
+import { type Claims, TokenError } from './claims.ts';
 import { type FetchRules, fetchJson } from './guarded-fetch.ts';
 import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
 import type { TokenParts } from './token-parts.ts';
@@ -57,7 +57,7 @@ export class Issuers {
   }
 
   /** Accepts a token whose claims were read but not believed yet, or throws `TokenError`. */
-  async verify(token: string, { header }: TokenParts, claims: TokenClaims): Promise<void> {
+  async verify(token: string, { header }: TokenParts, claims: Claims): Promise<void> {
     const { issuer } = claims;
     this.#requireAccepted(claims);
     if (header.hasCritical || !algorithms.has(header.alg)) throw invalid('InvalidAlgorithm');
@@ -78,7 +78,7 @@ export class Issuers {
     throw fault;
   }
 
-  #requireAccepted({ issuer, audiences }: TokenClaims): void {
+  #requireAccepted({ issuer, audiences }: Claims): void {
     const { accepted } = this.#rules;
     if (accepted === undefined) return;
     const rule = accepted.find((one) => one.issuer === issuer);

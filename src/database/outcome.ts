@@ -225,6 +225,8 @@ export interface RefusalBody {
     | 'notOwner'
     /** The token counts in another database only. */
     | 'token.limited'
+    | 'token.unknown'
+    | 'grants.tooMany'
     | 'database.locked'
     | 'program.invalid'
     | 'migration.refused'

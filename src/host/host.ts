@@ -5,6 +5,7 @@ import { Access } from './access.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
+import { Grants } from './grants.ts';
 import type { HostOptions } from './host-options.ts';
 import type {
   DatabaseRecord,
@@ -29,6 +30,7 @@ interface HostParts {
   readonly running: RunningDatabases;
   readonly publisher: Publisher;
   readonly access: Access;
+  readonly grants: Grants;
 }
 
 /**
@@ -53,12 +55,15 @@ export class Host {
   readonly #publisher: Publisher;
   /** Who may do what. */
   readonly access: Access;
+  /** Roles and limited tokens that owners give to others. */
+  readonly grants: Grants;
 
-  private constructor({ registry, running, publisher, access }: HostParts) {
+  private constructor({ registry, running, publisher, access, grants }: HostParts) {
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
     this.access = access;
+    this.grants = grants;
   }
 
   /**
@@ -76,7 +81,8 @@ export class Host {
     const running = new RunningDatabases({ ...options, files, placement });
     const publisher = new Publisher({ ...options, access, registry, running });
     await running.startAll(registry.databases);
-    return new Host({ registry, running, publisher, access });
+    const grants = new Grants({ ...options, registry, access });
+    return new Host({ registry, running, publisher, access, grants });
   }
 
   /** Lets accepted work finish, makes it durable and ends every worker. */

@@ -14,6 +14,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'migration.breaksClients':
     case 'migration.token':
     case 'migration.failed':
+    case 'grants.tooMany':
       return 400;
     case 'name.notYours':
     case 'creation.forbidden':
@@ -24,6 +25,7 @@ export function statusOf(code: RefusalBody['code']): number {
       return 403;
     case 'name.unknown':
     case 'database.unknown':
+    case 'token.unknown':
       return 404;
     case 'program.invalid':
     case 'init.failed':

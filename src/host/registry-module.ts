@@ -20,6 +20,7 @@ import type { Value } from '../values/value.ts';
  * | `database` | a database of this host; `number` counts creations, `generation` the directories |
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
  * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
+ * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
  * | `revoked_token` | a token that counts no more, until it would have expired (0: for ever) |
  */
 export const registryTables = {
@@ -46,6 +47,15 @@ export const registryTables = {
     ['role', { kind: 'string' }],
     ['granted_by', { kind: 'u256' }],
     ['granted_micros', { kind: 'i64' }],
+    ['number', { kind: 'u64' }],
+  ),
+  issued_token: product(
+    ['id', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['issued_by', { kind: 'u256' }],
+    ['capability', { kind: 'string' }],
+    ['issued_micros', { kind: 'i64' }],
+    ['until_micros', { kind: 'i64' }],
     ['number', { kind: 'u64' }],
   ),
   revoked_token: product(
@@ -89,6 +99,15 @@ export const registryReducers = {
     ['granted_micros', { kind: 'i64' }],
   ),
   remove_grant: product(['key', { kind: 'string' }]),
+  put_issued_token: product(
+    ['id', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['issued_by', { kind: 'u256' }],
+    ['capability', { kind: 'string' }],
+    ['issued_micros', { kind: 'i64' }],
+    ['until_micros', { kind: 'i64' }],
+  ),
+  /** An issued token is listed no more. */
   put_revoked_token: product(
     ['id', { kind: 'string' }],
     ['until_micros', { kind: 'i64' }],
@@ -96,7 +115,7 @@ export const registryReducers = {
     ['revoked_micros', { kind: 'i64' }],
   ),
   /** Forgets what would have expired by now anyway. */
-  forget_revoked_tokens: product(['now_micros', { kind: 'i64' }]),
+  forget_expired_tokens: product(['now_micros', { kind: 'i64' }]),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
@@ -117,7 +136,7 @@ export function registryProgram(): Uint8Array {
     ...emptyRawModule,
     caseConversion: 'none',
     typespace: { types },
-    types: ['Database', 'Name', 'Grant', 'RevokedToken'].map((sourceName, ref) => ({
+    types: ['Database', 'Name', 'Grant', 'IssuedToken', 'RevokedToken'].map((sourceName, ref) => ({
       scope: [],
       sourceName,
       ref,
@@ -205,11 +224,15 @@ export class RegistryRunner implements ModuleRunner {
       case 'remove_grant':
         tables.remove('grant', values[0]);
         break;
+      case 'put_issued_token':
+        tables.put('issued_token', values);
+        break;
       case 'put_revoked_token':
+        tables.remove('issued_token', values[0]);
         tables.put('revoked_token', values);
         break;
-      case 'forget_revoked_tokens':
-        forgetRevokedTokens(tables, values);
+      case 'forget_expired_tokens':
+        forgetExpired(tables, values);
         break;
     }
     return { kind: 'returned' };
@@ -218,17 +241,28 @@ export class RegistryRunner implements ModuleRunner {
   dispose(): void {}
 }
 
-/** Roles in a database end with it: another one may be made under its identity. */
+/**
+ * Roles in a database end with it, and so do tokens for it: another one may be made under its
+ * identity.
+ */
 function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
   tables.remove('database', database);
   for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
+  for (const [id, of, by, , at, until] of tables.rows('issued_token')) {
+    if (of !== database) continue;
+    tables.remove('issued_token', id);
+    tables.put('revoked_token', [id ?? '', until ?? 0n, by ?? 0n, at ?? 0n]);
+  }
 }
 
-function forgetRevokedTokens(tables: RegistryTables, [nowMicros]: readonly Value[]): void {
-  for (const [id, until] of tables.rows('revoked_token')) {
-    if (until !== 0n && (until as bigint) < (nowMicros as bigint)) {
-      tables.remove('revoked_token', id);
-    }
+function forgetExpired(tables: RegistryTables, [nowMicros]: readonly Value[]): void {
+  const isOver = (until: Value | undefined) =>
+    until !== 0n && (until as bigint) < (nowMicros as bigint);
+  for (const row of tables.rows('revoked_token')) {
+    if (isOver(row[1])) tables.remove('revoked_token', row[0]);
+  }
+  for (const row of tables.rows('issued_token')) {
+    if (isOver(row[5])) tables.remove('issued_token', row[0]);
   }
 }
 

@@ -33,6 +33,19 @@ export interface Grant {
   readonly grantedMicros: bigint;
 }
 
+/** A limited token that was handed out. */
+export interface IssuedToken {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly database: bigint;
+  readonly issuedBy: bigint;
+  /** What it may, as JSON text. */
+  readonly capability: string;
+  readonly issuedMicros: bigint;
+  /** Microseconds since the Unix epoch; 0: it does not expire. */
+  readonly untilMicros: bigint;
+}
+
 /** A token that counts no more. */
 export interface RevokedToken {
   /** Its `jti`, or `sha256:` and the digest of the token. */
@@ -55,6 +68,7 @@ export class Registry {
   #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
   #grants: ReadonlyMap<string, Grant> = new Map();
+  #issuedTokens: ReadonlyMap<string, IssuedToken> = new Map();
   #revokedTokens: ReadonlyMap<string, RevokedToken> = new Map();
   /** The end of the changes that were asked for. */
   #last: Promise<unknown> = Promise.resolve();
@@ -95,6 +109,11 @@ export class Registry {
   /** In the order of granting. */
   grantsOf(database: bigint): Grant[] {
     return [...this.#grants.values()].filter((grant) => grant.database === database);
+  }
+
+  /** Those that were neither revoked nor forgotten, in the order of issuing. */
+  issuedTokensOf(database: bigint): IssuedToken[] {
+    return [...this.#issuedTokens.values()].filter((token) => token.database === database);
   }
 
   isRevoked(tokenId: string): boolean {
@@ -139,8 +158,16 @@ export class Registry {
   }
 
   /** Forgets, too, what has expired since. */
+  async putIssuedToken(token: IssuedToken): Promise<void> {
+    const { id, database, issuedBy, capability, issuedMicros, untilMicros } = token;
+    await this.#call('forget_expired_tokens', [issuedMicros]);
+    const values = [id, database, issuedBy, capability, issuedMicros, untilMicros];
+    await this.#call('put_issued_token', values);
+  }
+
+  /** Forgets, too, what has expired since. */
   async revokeToken({ id, untilMicros, revokedBy, revokedMicros }: RevokedToken): Promise<void> {
-    await this.#call('forget_revoked_tokens', [revokedMicros]);
+    await this.#call('forget_expired_tokens', [revokedMicros]);
     await this.#call('put_revoked_token', [id, untilMicros, revokedBy, revokedMicros]);
   }
 
@@ -176,10 +203,12 @@ export class Registry {
     const databases = await this.#rows('database');
     const names = await this.#rows('name');
     const grants = await this.#rows('grant');
+    const issued = await this.#rows('issued_token');
     const revoked = await this.#rows('revoked_token');
     this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
     this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
+    this.#issuedTokens = new Map(issued.map((row) => [row[0] as string, issuedTokenOf(row)]));
     this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
   }
 
@@ -247,5 +276,16 @@ function revokedTokenOf(row: readonly Value[]): RevokedToken {
     untilMicros: row[1] as bigint,
     revokedBy: row[2] as bigint,
     revokedMicros: row[3] as bigint,
+  };
+}
+
+function issuedTokenOf(row: readonly Value[]): IssuedToken {
+  return {
+    id: row[0] as string,
+    database: row[1] as bigint,
+    issuedBy: row[2] as bigint,
+    capability: row[3] as string,
+    issuedMicros: row[4] as bigint,
+    untilMicros: row[5] as bigint,
   };
 }

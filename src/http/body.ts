@@ -40,3 +40,21 @@ export function notJson(cause: unknown): HttpError {
   const detail = cause instanceof Error ? cause.message : String(cause);
   return new HttpError(text(400, `Failed to parse the request body as JSON: ${detail}`));
 }
+
+/** The body of an endpoint of ours that takes a JSON object; an empty body is an empty one. */
+export async function jsonObject(exchange: Exchange): Promise<Record<string, unknown>> {
+  const body = await textBody(exchange);
+  if (body.trim() === '') return {};
+  requireJsonType(exchange);
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(body);
+  } catch (error) {
+    throw notJson(error);
+  }
+  if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) {
+    return parsed as Record<string, unknown>;
+  }
+  const words = 'Failed to deserialize the JSON body into the target type: ';
+  throw new HttpError(text(422, `${words}expected an object`));
+}

@@ -2,6 +2,7 @@ import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 import type { Route } from './route.ts';
+import { giveUpToken } from './tokens.ts';
 
 /** Lifetime of the token that a browser puts into a WebSocket address. */
 const websocketTokenSeconds = 60;
@@ -20,6 +21,12 @@ export function identityRoutes(context: HttpContext): Route[] {
       path: '/v1/identity/websocket-token',
       methods: {
         POST: { token: 'required', run: (exchange) => websocketToken(exchange, context) },
+      },
+    },
+    {
+      path: '/v1/identity/revoke',
+      methods: {
+        POST: { token: 'required', run: (exchange) => giveUpToken(exchange, context) },
       },
     },
     {

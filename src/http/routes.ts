@@ -8,6 +8,7 @@ import {
   replaceNames,
 } from './databases.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
+import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { identityRoutes } from './identity.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, mcpRoutes } from './mcp.ts';
@@ -17,6 +18,7 @@ import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
 import type { Method, Route } from './route.ts';
 import { schema } from './schema.ts';
 import { sql } from './sql.ts';
+import { createToken, listTokens, revokeToken } from './tokens.ts';
 
 export interface RoutesOptions extends HttpContext {
   readonly mcp: McpDoor;
@@ -66,6 +68,10 @@ function databaseRoutes(context: HttpContext): Route[] {
       POST: method(addName),
       PUT: method(replaceNames),
     }),
+    below('grants', { GET: method(listGrants) }),
+    below('grants/:identity', { PUT: method(putGrant), DELETE: method(removeGrant) }),
+    below('tokens', { GET: method(listTokens), POST: method(createToken) }),
+    below('tokens/:id', { DELETE: method(revokeToken) }),
     below('call/:name', { POST: method(call) }),
     below('schema', { GET: method(schema) }),
     below('logs', { GET: method(logs) }),

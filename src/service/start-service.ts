@@ -82,7 +82,12 @@ async function assemble(
     releases.push(() => lock.release());
   }
   const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
-  const tokens = new HostTokens(keys, configuration.issuer, new Issuers(configuration.issuers));
+  const tokens = new HostTokens(keys, {
+    issuer: configuration.issuer,
+    issuers: new Issuers(configuration.issuers),
+    // No request comes through before the host is open.
+    isRevoked: (id) => host.grants.isRevoked(id),
+  });
   const waitingRoom = new WaitingRoom();
   const server = await listen(configuration.listen, waitingRoom.handler);
   const end = new ServerEnd(server);

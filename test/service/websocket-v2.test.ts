@@ -341,6 +341,7 @@ describe('what closes a connection', () => {
         issuer: claims.iss,
         subject: claims.sub,
         audiences: claims.aud,
+        tokenId: 'none',
         issuedAt: 0,
         expiresAt: undefined,
         payload: JSON.stringify(claims),

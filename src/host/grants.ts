@@ -1,0 +1,137 @@
+import type { Capability } from '../auth/capability.ts';
+import { capabilityToClaim } from '../auth/capability.ts';
+import type { Clock } from '../database/clock.ts';
+import { Refusal } from '../database/outcome.ts';
+import type { Role } from '../database/rights.ts';
+import { limits } from '../limits.ts';
+import type { Access } from './access.ts';
+import type { DatabaseRecord, HostCaller } from './host-types.ts';
+import type { Grant, IssuedToken, Registry } from './registry.ts';
+
+export interface GrantsOptions {
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly clock: Clock;
+}
+
+/** A limited token that its maker is about to hand out. */
+export interface TokenToIssue {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly capability: Capability;
+  /** Seconds since the Unix epoch; `undefined`: it does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
+/** What the owner of a database gives to others: roles, and tokens with limits. */
+export class Grants {
+  readonly #options: GrantsOptions;
+
+  constructor(options: GrantsOptions) {
+    this.#options = options;
+  }
+
+  /** In the order of granting. */
+  list(caller: HostCaller, database: DatabaseRecord): readonly Grant[] {
+    const { access, registry } = this.#options;
+    access.require(caller, database, 'viewGrants');
+    return registry.grantsOf(database.identity);
+  }
+
+  /** Gives an identity a role, instead of the one that it had. */
+  grant(caller: HostCaller, database: DatabaseRecord, identity: bigint, role: Role): Promise<void> {
+    const { access, registry, clock } = this.#options;
+    return registry.exclusively(async () => {
+      const before = registry.roleOf(database.identity, identity);
+      const concernsAdmin = role === 'admin' || before === 'admin';
+      access.require(caller, database, concernsAdmin ? 'grantAdmin' : 'grant');
+      const isNew = before === undefined;
+      if (isNew && registry.grantsOf(database.identity).length >= limits.databaseGrantsMax) {
+        throw tooMany(`A database has at most ${limits.databaseGrantsMax} grants`);
+      }
+      await registry.putGrant({
+        database: database.identity,
+        identity,
+        role,
+        grantedBy: caller.identity,
+        grantedMicros: clock.nowMicros(),
+      });
+    });
+  }
+
+  /** Takes the role away; everybody may lay down their own. No role there: does nothing. */
+  revoke(caller: HostCaller, database: DatabaseRecord, identity: bigint): Promise<void> {
+    const { access, registry } = this.#options;
+    return registry.exclusively(async () => {
+      const role = registry.roleOf(database.identity, identity);
+      const isOwn = identity === caller.identity && caller.capability === undefined;
+      if (!isOwn) access.require(caller, database, role === 'admin' ? 'grantAdmin' : 'grant');
+      if (role !== undefined) await registry.removeGrant(database.identity, identity);
+    });
+  }
+
+  /** Limited tokens that still count, in the order of issuing. */
+  tokens(caller: HostCaller, database: DatabaseRecord): readonly IssuedToken[] {
+    const { access, registry, clock } = this.#options;
+    access.require(caller, database, 'createToken');
+    const now = clock.nowMicros();
+    const issued = registry.issuedTokensOf(database.identity);
+    return issued.filter(({ untilMicros }) => untilMicros === 0n || untilMicros > now);
+  }
+
+  /** Notes a token before it is handed out, so that it can be listed and revoked. */
+  noteToken(caller: HostCaller, database: DatabaseRecord, token: TokenToIssue): Promise<void> {
+    const { access, registry, clock } = this.#options;
+    const { id, capability, expiresAt } = token;
+    return registry.exclusively(async () => {
+      access.require(caller, database, 'createToken');
+      if (registry.issuedTokensOf(database.identity).length >= limits.databaseTokensMax) {
+        throw tooMany(`A database has at most ${limits.databaseTokensMax} tokens; revoke some`);
+      }
+      await registry.putIssuedToken({
+        id,
+        database: database.identity,
+        issuedBy: caller.identity,
+        capability: JSON.stringify(capabilityToClaim(capability)),
+        issuedMicros: clock.nowMicros(),
+        untilMicros: micros(expiresAt),
+      });
+    });
+  }
+
+  /** From now on the token is refused. Throws `Refusal` `token.unknown`. */
+  revokeToken(caller: HostCaller, database: DatabaseRecord, id: string): Promise<void> {
+    const { access, registry } = this.#options;
+    return registry.exclusively(async () => {
+      access.require(caller, database, 'createToken');
+      const token = registry.issuedTokensOf(database.identity).find((one) => one.id === id);
+      if (token === undefined) {
+        throw new Refusal({ code: 'token.unknown', message: `No such token: ${id}` });
+      }
+      await this.#revoke(id, token.untilMicros, caller.identity);
+    });
+  }
+
+  /** Its bearer gives a token up. `expiresAt` in seconds since the Unix epoch. */
+  giveUpToken(caller: HostCaller, id: string, expiresAt: number | undefined): Promise<void> {
+    const { registry } = this.#options;
+    return registry.exclusively(() => this.#revoke(id, micros(expiresAt), caller.identity));
+  }
+
+  isRevoked(tokenId: string): boolean {
+    return this.#options.registry.isRevoked(tokenId);
+  }
+
+  #revoke(id: string, untilMicros: bigint, revokedBy: bigint): Promise<void> {
+    const { registry, clock } = this.#options;
+    return registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros: clock.nowMicros() });
+  }
+}
+
+function micros(seconds: number | undefined): bigint {
+  return seconds === undefined ? 0n : BigInt(seconds) * 1_000_000n;
+}
+
+function tooMany(message: string): Refusal {
+  return new Refusal({ code: 'grants.tooMany', message });
+}
