@@ -1,7 +1,9 @@
-// Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file. A build
-// that fails leaves the old `dist`: the new one is made beside it and put in its place at the end.
-import { chmodSync, renameSync, rmSync } from 'node:fs';
+// Compiles `src` to `dist`: JavaScript, type declarations and source maps, file by file, and for
+// clients CommonJS. A build that fails leaves the old `dist`: the new one is made beside it and put
+// in its place at the end.
+import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { buildCommonJs } from './build-commonjs.mjs';
 import { bundleSizes, sizeText } from './bundle-size.mjs';
 import { packageBin, root, runNode } from './run.mjs';
 
@@ -17,8 +19,10 @@ try {
   ]);
   if (process.exitCode === 0) {
     chmodSync(path.join(fresh, 'cli/main.js'), 0o755);
+    dropImportHelper(path.join(fresh, 'client/platform.js'));
+    await buildCommonJs(fresh);
     replace();
-    const sizes = await bundleSizes(path.join(dist, 'client/index.js'));
+    const sizes = await bundleSizes(dist, '.js');
     for (const size of sizes) console.log(sizeText(size));
   }
 } finally {
@@ -33,4 +37,18 @@ function replace() {
     if (error.code !== 'ENOENT') throw error;
   }
   renameSync(fresh, dist);
+}
+
+/**
+ * The compiler wraps an import whose name it cannot read in a helper that knows source files. Here
+ * it is the name of a package; pages would load the helper, and their bundlers warn of it. Lines
+ * stay where they are, for the source map.
+ */
+function dropImportHelper(file) {
+  const helper = '__rewriteRelativeImportExtension';
+  const text = readFileSync(file, 'utf8')
+    .replace(new RegExp(`^var ${helper}.*?^};`, 'ms'), (found) => found.replace(/[^\n]/g, ''))
+    .replace(new RegExp(`${helper}\\(([^)]*)\\)`), '$1');
+  if (text.includes(helper)) throw new Error(`${file} still has ${helper}`);
+  writeFileSync(file, text);
 }

@@ -15,6 +15,8 @@ export const limits = {
   rowBytesMax: 32 * mebibyte,
   /** One encoded argument list of a call. */
   argumentBytesMax: 32 * mebibyte,
+  /** One encoded value that a call returns or refuses with. */
+  callResultBytesMax: 4 * mebibyte,
   /** One row of a computed system table; pages have 26 bits for the length of a row. */
   systemRowBytesMax: 2 ** 26 - 1,
   /** Parts (primitives, products, sums, arrays) of one type with its references written out. */

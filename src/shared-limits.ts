@@ -1,6 +1,6 @@
 /**
- * The bounds that code inside client libraries keeps. Single constants, so that a bundler takes only
- * those that a page needs; `limits.ts` is the list of all.
+ * The bounds that code inside client libraries keeps. Single constants, so that a bundler takes
+ * only those that a page needs; `limits.ts` is the list of all.
  */
 const kibibyte = 1024;
 

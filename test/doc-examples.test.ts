@@ -103,31 +103,57 @@ describe('the examples in the comments of the module library', () => {
 
 describe('the examples in the comments of the client library', () => {
   it('compile', async () => {
-    const examples = examplesOf('client').map(({ name, code }) => {
-      // The module's type is at hand in examples as it is in programs.
-      const line = "import type * as tavern from './given.ts';\n";
-      return { name, code: code.includes('typeof tavern') ? line + code : code };
-    });
+    const examples = examplesOf('client').map(withModule);
     expect(examples.length).toBeGreaterThan(30);
     const settings = path.join(root, 'test/types/client/tsconfig.json');
     expect(await complaints(examples, 'client', { given: givenToClients, settings })).toBe('');
   });
 });
 
+/** What the examples in the comments of the hooks may take for granted besides. */
+const givenToComponents = `${givenToClients}
+import * as react from 'react';
+const hero = table({ name: 'hero' }, { nick: t.string(), level: t.u8() });
+const queries = library.makeQueryBuilder(library.schema({ hero }).schemaType);
+const described = {
+  reducers: { rename: library.reducerSchema('rename', { nick: t.string() }) },
+  procedures: { heroCount: library.procedureSchema('hero_count', {}, t.u64()) },
+};
+declare global {
+  var createElement: typeof react.createElement;
+  var tables: typeof queries;
+  var reducers: typeof described.reducers;
+  var procedures: typeof described.procedures;
+}
+`;
+
+describe('the examples in the comments of the hooks', () => {
+  it('compile', async () => {
+    const examples = examplesOf('react').map(withModule);
+    expect(examples.length).toBeGreaterThan(15);
+    const settings = path.join(root, 'test/types/client/tsconfig.json');
+    expect(await complaints(examples, 'react', { given: givenToComponents, settings })).toBe('');
+  });
+});
+
+/** The module's type is at hand in examples as it is in programs. */
+function withModule({ name, code }: Example): Example {
+  const line = "import type * as tavern from './given.ts';\n";
+  return { name, code: code.includes('typeof tavern') ? line + code : code };
+}
+
 /** What the compiler says about examples that import from `reducerdb/<entry>`. */
 async function complaints(
   examples: readonly Example[],
-  entry: 'server' | 'client',
+  entry: 'server' | 'client' | 'react',
   { given: start, settings: base }: { readonly given: string; readonly settings: string },
 ): Promise<string> {
   const place = path.join(folder, entry);
   mkdirSync(place);
-  const exported = exportedNames(entry);
   writeFileSync(path.join(place, 'package.json'), '{"type":"module"}');
   writeFileSync(path.join(place, 'given.ts'), start);
   for (const { name, code } of examples) {
-    const used = exported.filter((exportedName) => mentions(code, exportedName));
-    const imports = `import { ${used.join(', ')} } from 'reducerdb/${entry}';\n`;
+    const imports = importsFor(code, entry);
     // An example that returns something is the inside of a function.
     const isBody = /^return\b/m.test(code);
     writeFileSync(
@@ -135,14 +161,17 @@ async function complaints(
       imports + (isBody ? `export function body() {\n${code}}\n` : code),
     );
   }
-  const sources = ['server', 'client'].map((room) => {
+  const sources = ['server', 'client', 'react'].map((room) => {
     return [`reducerdb/${room}`, [path.join(root, 'src', room, 'index.ts')]] as const;
   });
   const settings = {
     extends: base,
     // An example is not a program: what it declares is there to be read.
     compilerOptions: {
-      paths: Object.fromEntries(sources),
+      paths: {
+        ...Object.fromEntries(sources),
+        react: [path.join(root, 'node_modules/@types/react/index.d.ts')],
+      },
       noUnusedLocals: false,
       noUnusedParameters: false,
       verbatimModuleSyntax: false,
@@ -155,6 +184,17 @@ async function complaints(
   const run = promisify(execFile)(process.execPath, [tsc, '-p', place]);
   const { stdout } = await run.catch((error: { stdout: string }) => error);
   return stdout;
+}
+
+/** Names of the entry; who writes components has types of the client at hand, too. */
+function importsFor(code: string, entry: string): string {
+  const own = exportedNames(entry);
+  const others = exportedNames('client').filter((name) => /^[A-Z]/.test(name));
+  const line = (names: readonly string[], from: string) => {
+    const used = names.filter((name) => mentions(code, name));
+    return `import { ${used.join(', ')} } from 'reducerdb/${from}';\n`;
+  };
+  return line(own, entry) + (entry === 'react' ? line(others, 'client') : '');
 }
 
 function exportedNames(entry: string): string[] {
@@ -173,5 +213,5 @@ function exportedNames(entry: string): string[] {
 /** The example uses the name and does not declare it itself. */
 function mentions(code: string, name: string): boolean {
   const isUsed = new RegExp(`(?<![\\w.'])${name}\\b(?!:)`).test(code);
-  return isUsed && !new RegExp(`\\b(const|type|function) ${name}\\b`).test(code);
+  return isUsed && !new RegExp(`\\b(const|type|function) (\\{[^}]*\\b)?${name}\\b`).test(code);
 }

@@ -91,6 +91,7 @@ describe('the tidy rules', () => {
     const text = "import fs from 'node:fs';\nimport 'hono';\n";
     expect(checkPackages(file('src/log/segment.ts', text))).toHaveLength(2);
     expect(checkPackages(file('src/node/disk.ts', text))).toEqual([]);
+    expect(checkPackages(file('src/react/hooks.ts', `${text}import 'react';\n`))).toHaveLength(2);
   });
 
   it('find long files and long lines', () => {

@@ -17,6 +17,8 @@ import {
 import { TypeRegistry } from '../declare/type-registry.ts';
 import type { Accessor } from './accessor-type.ts';
 import { ClientFunction, type ClientSchema, ClientTable, schemaOf } from './client-schema.ts';
+import type { Throwing } from './errors.ts';
+import type { ValueOf } from './module-types.ts';
 import type { CallOptions } from './requests.ts';
 import type { TableHandle } from './table-handle.ts';
 
@@ -54,14 +56,22 @@ export function schema<const T extends Tables>(tables: T): { schemaType: SchemaD
  * const say: ReducerDescription = reducerSchema('say', { text: t.string() });
  * ```
  */
-export interface ReducerDescription<Name extends string = string, P extends Columns = Columns> {
+export interface ReducerDescription<
+  Name extends string = string,
+  P extends Columns = Columns,
+  R extends AnyType = AnyType,
+  E extends AnyType = AnyType,
+> {
   readonly name: Name;
   readonly accessorName: Accessor<Name>;
   readonly params: P;
+  readonly returnType?: R | undefined;
+  readonly errorType?: E | undefined;
 }
 
 /**
- * A reducer by its name on the wire; programs call it by the name in camel case.
+ * A reducer by its name on the wire; programs call it by the name in camel case. `results` has the
+ * types of what it returns and of what it refuses calls with.
  *
  * @example
  * ```ts
@@ -69,11 +79,18 @@ export interface ReducerDescription<Name extends string = string, P extends Colu
  * say.accessorName; // 'sayAloud'
  * ```
  */
-export function reducerSchema<const Name extends string, P extends Columns>(
+export function reducerSchema<
+  const Name extends string,
+  P extends Columns,
+  R extends AnyType = never,
+  E extends AnyType = never,
+>(
   name: Name,
   params: P,
-): ReducerDescription<Name, P> {
-  return { name, accessorName: toCamelCase(name) as Accessor<Name>, params };
+  results: { readonly returns?: R; readonly throws?: E } = {},
+): ReducerDescription<Name, P, R, E> {
+  const accessorName = toCamelCase(name) as Accessor<Name>;
+  return { name, accessorName, params, returnType: results.returns, errorType: results.throws };
 }
 
 /** The reducers of generated bindings, in a list. */
@@ -91,10 +108,10 @@ export interface ReducersDescription<
  * const all = reducers(reducerSchema('say', { text: t.string() }));
  * ```
  */
-export function reducers<const R extends readonly ReducerDescription<any, any>[]>(
+export function reducers<const R extends readonly ReducerDescription<any, any, any, any>[]>(
   list: R,
 ): { reducersType: ReducersDescription<R> };
-export function reducers<const R extends readonly ReducerDescription<any, any>[]>(
+export function reducers<const R extends readonly ReducerDescription<any, any, any, any>[]>(
   ...list: R
 ): { reducersType: ReducersDescription<R> };
 export function reducers(...given: unknown[]): unknown {
@@ -233,7 +250,14 @@ type HandleOf<Table, Ctx> =
 
 /** `conn.reducers`: calls by accessor. */
 export type ReducerCalls<RM extends RemoteModule> = {
-  readonly [Item in RM['reducers'][number] as Item['accessorName']]: CallOf<Item['params'], void>;
+  readonly [Item in RM['reducers'][number] as Item['accessorName']]: Item extends ReducerDescription<
+    any,
+    infer P,
+    infer R,
+    infer E
+  >
+    ? CallOf<P, ValueOf<R, void>> & Throwing<ValueOf<E, never>>
+    : never;
 };
 
 /** `conn.procedures`: calls by accessor. */
@@ -261,17 +285,20 @@ export function describedSchema(module: RemoteModule): ClientSchema {
     return tableOf(accessor, table as unknown as DeclaredTable, registry);
   });
   const functions = (
-    list: readonly (ReducerDescription & { readonly returnType?: AnyType })[],
+    list: readonly (ReducerDescription | ProcedureDescription)[],
   ): ClientFunction[] =>
-    list.map(({ name, accessorName, params, returnType }) => {
+    list.map((described) => {
+      const { name, accessorName, params, returnType } = described;
       const product = registry.product(registry.productRef(params, name));
-      const returns = returnType === undefined ? undefined : registry.typeOf(returnType);
+      const typeOf = (given: AnyType | undefined) => given && registry.typeOf(given);
+      const errorType = 'errorType' in described ? described.errorType : undefined;
       const { typespace } = registry;
       return new ClientFunction({
         name,
         accessor: accessorName,
         params: product,
-        returns,
+        returns: typeOf(returnType),
+        throws: typeOf(errorType),
         typespace,
       });
     });

@@ -6,6 +6,7 @@ import {
 } from '../values/native-closures.ts';
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+import { CallError } from './errors.ts';
 
 /**
  * What a client knows of a database: its tables and functions, under the names that programs use
@@ -56,6 +57,7 @@ export class ClientTable {
   readonly parts: TableParts;
   readonly #decoders: readonly ((reader: BinaryReader) => unknown)[];
   readonly #keyOf: (value: unknown) => RowKey;
+  #wholeKey: ((row: unknown) => RowKey) | undefined;
   readonly #reader = new BinaryReader(new Uint8Array(0));
 
   constructor(parts: TableParts) {
@@ -90,6 +92,18 @@ export class ClientTable {
     return this.#keyOf(this.#decoders[primaryKey]?.(reader));
   }
 
+  /** The key of a row that the program holds. */
+  keyOfRow(row: Row): RowKey {
+    const { columns, primaryKey, typespace } = this.parts;
+    const key = columns[primaryKey ?? -1]?.key;
+    if (key !== undefined) return this.#keyOf(row[key]);
+    this.#wholeKey ??= keyReader(
+      { kind: 'product', elements: columns.map(({ key: name, type }) => ({ name, type })) },
+      typespace,
+    );
+    return this.#wholeKey(row);
+  }
+
   /** The key of a row with this value of the primary key. */
   keyOfValue(value: unknown): RowKey {
     return this.#keyOf(value);
@@ -102,6 +116,8 @@ export interface FunctionParts {
   readonly params: ProductType;
   /** `undefined`: nothing comes back. */
   readonly returns: AlgebraicType | undefined;
+  /** `undefined`: it refuses calls with words. */
+  readonly throws?: AlgebraicType | undefined;
   readonly typespace: Typespace;
 }
 
@@ -110,12 +126,14 @@ export class ClientFunction {
   readonly parts: FunctionParts;
   readonly #encode: (writer: BinaryWriter, value: unknown) => void;
   readonly #decode?: (reader: BinaryReader) => unknown;
+  readonly #decodeError?: (reader: BinaryReader) => unknown;
 
   constructor(parts: FunctionParts) {
     this.parts = parts;
-    const { params, returns, typespace, accessor } = parts;
+    const { params, returns, throws, typespace, accessor } = parts;
     this.#encode = encoderOf(params, typespace, accessor);
     if (returns !== undefined) this.#decode = decoderOf(returns, typespace);
+    if (throws !== undefined) this.#decodeError = decoderOf(throws, typespace);
   }
 
   /** Throws `TypeError` with the path to what does not fit. */
@@ -127,6 +145,12 @@ export class ClientFunction {
 
   decode(bytes: Uint8Array): unknown {
     return this.#decode?.(new BinaryReader(bytes));
+  }
+
+  /** The error for the value that a call was refused with; `undefined`: they are words. */
+  refusal(bytes: Uint8Array): CallError | undefined {
+    const error = this.#decodeError;
+    return error && new CallError(this.parts.accessor, error(new BinaryReader(bytes)));
   }
 }
 

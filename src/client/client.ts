@@ -18,13 +18,14 @@ import type {
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
-import { rootsOf, sqlOf } from './query-roots.ts';
+import { rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
-import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
+import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
 import { schemaLoader } from './schema-loader.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
-import { type LiveHandle, liveHandle } from './table-handle.ts';
-import type { WatchedRows } from './watch.ts';
+import type { SqlParameters } from './sql-parameters.ts';
+import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
+import type { WatchedQuery, WatchOptions } from './watch.ts';
 import { Watches } from './watches.ts';
 
 /**
@@ -71,10 +72,25 @@ export interface ConnectOptions {
  * ```
  */
 export interface SubscriptionListener {
+  /** Values for the `:name`s of SQL texts. */
+  readonly params?: SqlParameters;
   /** Its rows are in the cache. */
   readonly onApplied?: () => void;
   /** The server refused it or gave it up. */
   readonly onError?: (error: Error) => void;
+}
+
+/**
+ * How long to wait for an answer, and the values of what the text leaves open.
+ *
+ * @example
+ * ```ts
+ * const options: QueryOptions = { params: { room: 'hall' }, timeoutMillis: 5_000 };
+ * ```
+ */
+export interface QueryOptions extends CallOptions {
+  /** Values for the `:name`s of a SQL text. */
+  readonly params?: SqlParameters;
 }
 
 /**
@@ -126,12 +142,12 @@ export interface Client<M> {
     listener?: SubscriptionListener,
   ): Subscription;
   /** Asks once. The rows do not go into the cache. */
-  query<R>(query: QueryInput<M, R>, options?: CallOptions): Promise<R[]>;
+  query<R>(query: QueryInput<M, R>, options?: QueryOptions): Promise<R[]>;
   /** The rows of a query as a store; equal queries share one subscription. */
-  watch<R = Row>(
+  watch<R = Row, Out = R>(
     query: QueryInput<M, R>,
-    options?: { keepMillis?: number },
-  ): Readable<WatchedRows<R>>;
+    options?: WatchOptions<R, Out>,
+  ): WatchedQuery<Out, R>;
   /** Ends the wait for the next attempt to connect. */
   retryNow(): void;
   /** For good. */
@@ -221,9 +237,10 @@ class ModuleClient implements Face {
     });
     // Whoever does not wait for it has the callback, or nothing to say.
     applied.catch(() => {});
+    const given = withValues(queries, listener.params);
     const set = this.#core.subscribe(
       (schema) =>
-        (Array.isArray(queries) ? queries : [queries]).flatMap((each) => {
+        (Array.isArray(given) ? given : [given]).flatMap((each) => {
           return sqlOf(each, rootsOf(schema));
         }),
       {
@@ -251,14 +268,15 @@ class ModuleClient implements Face {
     };
   }
 
-  async query(query: unknown, options: CallOptions = {}): Promise<unknown[]> {
+  async query(query: unknown, options: QueryOptions = {}): Promise<unknown[]> {
+    const given = withValues(query, options.params);
     return this.#core.call<unknown[]>(
       {
         kind: 'query',
         name: typeof query === 'string' ? query : 'query',
         mayRepeat: true,
         message: (requestId, schema) => {
-          const [text = ''] = sqlOf(query, rootsOf(schema));
+          const [text = ''] = sqlOf(given, rootsOf(schema));
           return { kind: 'oneOffQuery', requestId, query: text };
         },
       },
@@ -266,7 +284,7 @@ class ModuleClient implements Face {
     );
   }
 
-  watch(query: unknown, options?: { keepMillis?: number }): Readable<WatchedRows<Row>> {
+  watch<R, Out>(query: unknown, options?: WatchOptions<R, Out>): WatchedQuery<Out, R> {
     return this.#watches.watch(query, options);
   }
 
@@ -280,16 +298,14 @@ class ModuleClient implements Face {
 
   described(): void {}
 
-  changed({ tables }: Difference, event: Event): void {
-    const ctx = this.#context(event);
-    for (const { table, changes } of tables) {
-      const live = this.#handles.get(table.parts.accessor);
-      if (live === undefined) continue;
-      for (const change of changes) live.tell(change, ctx, this.#platform.report);
-    }
+  changed(difference: Difference, event: Event): void {
+    tellRows(difference, this.#handles, this.#context(event), this.#platform.report);
   }
 
-  welcomed(): void {}
+  /** What the first prediction needs is there when it comes. */
+  welcomed(): void {
+    this.#core.predictions.load().catch(this.#platform.report);
+  }
 
   lost(): void {}
 
@@ -336,6 +352,8 @@ class ModuleClient implements Face {
         },
         info: () => found && { name: found.parts.name, args },
         result: (bytes) => found?.decode(bytes),
+        refusal: (bytes) => found?.refusal(bytes),
+        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
       },
       options,
     );
@@ -363,6 +381,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
       compression: options.compression ?? (on.canDecompress('gzip') ? 'gzip' : 'none'),
       lightMode: options.lightMode ?? false,
       confirmedReads: options.confirmedReads,
+      isFullDialect: true,
     },
     token: typeof token === 'function' ? token : () => token,
     saveToken: options.saveToken,
@@ -371,6 +390,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     platform: on,
     idleMillis: options.idleMillis ?? 25_000,
     queueMillis: options.queueMillis ?? 30_000,
+    computedTable: computedTables(),
     loadSchema: given === undefined ? schemaLoader(uri, database, on) : () => given,
   };
 }

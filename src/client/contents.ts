@@ -9,16 +9,23 @@
 
 import { forEachRow, type RowList } from '../protocol/row-list.ts';
 import type { TableUpdateRows } from '../protocol/v2/server-message.ts';
-import type { ClientSchema, ClientTable, Row } from './client-schema.ts';
+import type { ClientSchema, ClientTable, Row, RowKey } from './client-schema.ts';
 import { sameValue } from './native-order.ts';
 import type { Entry } from './table-index.ts';
 import { TableRows } from './table-rows.ts';
 
-/** What became of one row. */
-export type RowChange =
-  | { readonly kind: 'insert'; readonly row: Row }
-  | { readonly kind: 'update'; readonly old: Row; readonly row: Row }
-  | { readonly kind: 'delete'; readonly row: Row };
+/**
+ * What became of one row.
+ *
+ * @example
+ * ```ts
+ * const isNew = (change: RowChange<{ nick: string }>) => change.kind === 'insert';
+ * ```
+ */
+export type RowChange<R = Row> =
+  | { readonly kind: 'insert'; readonly row: R }
+  | { readonly kind: 'update'; readonly old: R; readonly row: R }
+  | { readonly kind: 'delete'; readonly row: R };
 
 /** Updates and inserts in the order of the message, then deletes. */
 export interface TableChange {
@@ -29,9 +36,25 @@ export interface TableChange {
 /** The net effect of one message. */
 export interface Difference {
   readonly tables: readonly TableChange[];
-  /** Sets whose rows are not what they were. */
-  readonly sets: ReadonlySet<number>;
+  /** Sets whose rows may not be what they were: these rows, or any if it does not say which. */
+  readonly sets: ReadonlyMap<number, ReadonlySet<RowKey> | undefined>;
+  /** While calls are predicted: what became of the merge of rows and predictions. */
+  readonly shown?: readonly TableChange[];
+  /** Keys of rows that a prediction was or is about, in whatever table. */
+  readonly predicted?: ReadonlySet<RowKey>;
+  /** Rows that were predicted under a temporary key. */
+  readonly renamed?: readonly Renaming[];
 }
+
+/** A row was shown under one key and is there under another one now. */
+export interface Renaming {
+  readonly table: string;
+  readonly from: RowKey;
+  readonly to: RowKey;
+}
+
+/** Nothing has changed. */
+export const noDifference: Difference = { tables: [], sets: new Map() };
 
 /** Rows that a set gained and lost. */
 export interface SetChange {
@@ -43,7 +66,16 @@ export interface SetChange {
 }
 
 /** How often a set has each row, by table. */
-type Membership = Map<TableRows, Map<Entry, number>>;
+export type Membership = ReadonlyMap<TableRows, ReadonlyMap<Entry, number>>;
+
+/** Rows of a computed table, whose name is the type of its rows, belong to one set alone. */
+export type ComputedTable = (name: string) => ClientTable;
+
+/** A set and which of its rows a message is about. */
+interface Members {
+  readonly tables: Map<TableRows, Map<Entry, number>>;
+  touched: Set<RowKey> | undefined;
+}
 
 /** A row that was there before the current message, which is about it. */
 interface Touched {
@@ -65,10 +97,12 @@ interface Work {
 export class Contents {
   readonly #schema: ClientSchema;
   readonly #tables = new Map<string, TableRows>();
-  readonly #sets = new Map<number, Membership>();
+  readonly #computed: ComputedTable | undefined;
+  readonly #sets = new Map<number, Members>();
 
-  constructor(schema: ClientSchema) {
+  constructor(schema: ClientSchema, computed?: ComputedTable) {
     this.#schema = schema;
+    this.#computed = computed;
   }
 
   /** By the name on the wire. */
@@ -76,19 +110,22 @@ export class Contents {
     return this.#tables.get(name);
   }
 
-  /** The rows of a set, each once. */
-  *rowsOf(querySetId: number): Generator<Row, undefined, undefined> {
-    for (const entries of this.#sets.get(querySetId)?.values() ?? []) {
-      for (const entry of entries.keys()) yield entry.row;
-    }
-    return undefined;
+  /** What a set has; `undefined` before its first rows. */
+  membership(querySetId: number): Membership | undefined {
+    return this.#sets.get(querySetId)?.tables;
   }
 
   /** Throws on rows that cannot be read; the contents are of no use then. */
   apply(changes: readonly SetChange[]): Difference {
     const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
-    // A set without rows is a set all the same.
-    for (const { querySetId } of changes) this.#membership(querySetId);
+    const sets = new Map<number, Set<RowKey> | undefined>();
+    for (const { querySetId } of changes) {
+      // A set without rows is a set all the same; of a new one all rows are of interest.
+      const isKnown = this.#sets.has(querySetId);
+      const touched = isKnown ? new Set<RowKey>() : undefined;
+      if (!sets.has(querySetId)) sets.set(querySetId, touched);
+      this.#members(querySetId).touched = sets.get(querySetId);
+    }
     // All deletes first: then an insert of a row that is there is either new or another copy.
     for (const { querySetId, rows, change } of this.#parts(changes)) {
       if (change.kind === 'persistent') this.#delete(querySetId, rows, change.deletes, work);
@@ -97,23 +134,20 @@ export class Contents {
       if (change.kind === 'persistent') this.#insert(querySetId, rows, change.inserts, work);
       else work.events.push({ table: rows.table, rows: decodeAll(rows.table, change.events) });
     }
-    return settle(
-      work,
-      changes.map(({ querySetId }) => querySetId),
-    );
+    return settle(work, sets);
   }
 
   /** Forgets a set. Rows that no other set has go. */
   drop(querySetId: number): Difference {
     const work: Work = { touched: new Map(), arrivals: new Map(), events: [] };
-    for (const [rows, entries] of this.#sets.get(querySetId) ?? []) {
+    for (const [rows, entries] of this.#sets.get(querySetId)?.tables ?? []) {
       for (const [entry, count] of entries) {
         touch(work, rows, entry).wasDeleted = true;
         entry.count -= count;
       }
     }
     this.#sets.delete(querySetId);
-    return settle(work, [querySetId]);
+    return settle(work, new Map([[querySetId, undefined]]));
   }
 
   /**
@@ -140,19 +174,28 @@ export class Contents {
       const table = after?.table ?? before?.table;
       if (changes.length > 0 && table !== undefined) tables.push({ table, changes });
     }
-    return { tables, sets: new Set([...old.#sets.keys(), ...this.#sets.keys()]) };
+    const sets = new Set([...old.#sets.keys(), ...this.#sets.keys()]);
+    return { tables, sets: new Map([...sets].map((set) => [set, undefined])) };
   }
 
   *#parts(changes: readonly SetChange[]) {
     for (const { querySetId, tables } of changes) {
       for (const { table, changes: parts } of tables) {
-        const rows = this.#tableNamed(table);
+        const rows = this.#tableOf(querySetId, table);
         for (const change of parts) yield { querySetId, rows, change };
       }
     }
   }
 
-  #tableNamed(name: string): TableRows {
+  #tableOf(querySetId: number, name: string): TableRows {
+    if (this.#computed === undefined || !name.startsWith('{')) return this.tableNamed(name);
+    const { tables } = this.#members(querySetId);
+    for (const rows of tables.keys()) if (rows.table.parts.name === name) return rows;
+    return new TableRows(this.#computed(name));
+  }
+
+  /** The rows of a table that the database has, if only none. */
+  tableNamed(name: string): TableRows {
     const known = this.#tables.get(name);
     if (known !== undefined) return known;
     const table = this.#schema.tablesByName.get(name);
@@ -164,13 +207,14 @@ export class Contents {
   }
 
   #delete(querySetId: number, rows: TableRows, list: RowList, work: Work): void {
-    const entries = this.#membersOf(querySetId, rows);
+    const { entries, touched } = this.#membersOf(querySetId, rows);
     forEachRow(list, (start, end) => {
       const entry = rows.entries.get(rows.table.keyOf(list.data, start, end));
       const count = entry === undefined ? undefined : entries.get(entry);
       // Nothing that the set has: there is nothing to take away.
       if (entry === undefined || count === undefined) return;
       touch(work, rows, entry).wasDeleted = true;
+      touched?.add(entry.key);
       entry.count -= 1;
       if (count > 1) entries.set(entry, count - 1);
       else entries.delete(entry);
@@ -180,7 +224,7 @@ export class Contents {
   #insert(querySetId: number, rows: TableRows, list: RowList, work: Work): void {
     const { table } = rows;
     const { data } = list;
-    const entries = this.#membersOf(querySetId, rows);
+    const { entries, touched } = this.#membersOf(querySetId, rows);
     let arrivals = work.arrivals.get(table);
     if (arrivals === undefined) {
       arrivals = [];
@@ -189,6 +233,7 @@ export class Contents {
     const order = arrivals;
     forEachRow(list, (start, end) => {
       const key = table.keyOf(data, start, end);
+      touched?.add(key);
       let entry = rows.entries.get(key);
       if (entry === undefined) {
         entry = rows.add(key, table.decode(data, start, end));
@@ -208,28 +253,28 @@ export class Contents {
     });
   }
 
-  #membership(querySetId: number): Membership {
-    let membership = this.#sets.get(querySetId);
-    if (membership === undefined) {
-      membership = new Map();
-      this.#sets.set(querySetId, membership);
+  #members(querySetId: number): Members {
+    let members = this.#sets.get(querySetId);
+    if (members === undefined) {
+      members = { tables: new Map(), touched: undefined };
+      this.#sets.set(querySetId, members);
     }
-    return membership;
+    return members;
   }
 
-  #membersOf(querySetId: number, rows: TableRows): Map<Entry, number> {
-    const membership = this.#membership(querySetId);
-    let entries = membership.get(rows);
+  #membersOf(querySetId: number, rows: TableRows) {
+    const { tables, touched } = this.#members(querySetId);
+    let entries = tables.get(rows);
     if (entries === undefined) {
       entries = new Map();
-      membership.set(rows, entries);
+      tables.set(rows, entries);
     }
-    return entries;
+    return { entries, touched };
   }
 }
 
 /** Removes what nobody has any more and says what became of each row. */
-function settle({ touched, arrivals, events }: Work, sets: readonly number[]): Difference {
+function settle({ touched, arrivals, events }: Work, sets: Difference['sets']): Difference {
   const changes = new Map<ClientTable, RowChange[]>();
   const changesOf = (table: ClientTable): RowChange[] => {
     let list = changes.get(table);
@@ -257,7 +302,7 @@ function settle({ touched, arrivals, events }: Work, sets: readonly number[]): D
     changesOf(rows.table).push({ kind: 'delete', row: before });
   }
   const tables = [...changes].map(([table, list]) => ({ table, changes: list }));
-  return { tables: tables.filter((table) => table.changes.length > 0), sets: new Set(sets) };
+  return { tables: tables.filter((table) => table.changes.length > 0), sets };
 }
 
 function touch({ touched }: Work, rows: TableRows, entry: Entry): Touched {

@@ -23,9 +23,16 @@ import { clientRequestsMax } from '../shared-limits.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import type { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
-import type { ClientSchema, Row } from './client-schema.ts';
-import { Contents, type Difference, type SetChange } from './contents.ts';
+import type { ClientSchema, ClientTable, Row } from './client-schema.ts';
 import {
+  type ComputedTable,
+  Contents,
+  type Difference,
+  noDifference,
+  type SetChange,
+} from './contents.ts';
+import {
+  asError,
   ConnectionLostError,
   InternalError,
   OverloadedError,
@@ -35,12 +42,15 @@ import {
 import type { Event, EventParts } from './events.ts';
 import { Link, type LinkOptions } from './link.ts';
 import type { Platform } from './platform.ts';
+import { Predictions } from './predictions.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
 import { type CallOptions, type Request, Requests, type Tracked } from './requests.ts';
 
 export interface CoreOptions extends LinkOptions {
   /** Asked for every connection; the same object as long as the database stays the same. */
   readonly loadSchema: () => ClientSchema | Promise<ClientSchema>;
+  /** Reads the types of computed rows; without it there are none. */
+  readonly computedTable?: ComputedTable;
   /** How long a call waits to be sent. */
   readonly queueMillis: number;
 }
@@ -72,6 +82,8 @@ type Outgoing =
 interface Return {
   readonly contents: Contents;
   readonly awaited: Set<QuerySet>;
+  /** Calls that were answered meanwhile. */
+  readonly over: Set<Tracked>;
   /** To be told just before, and just after, the difference. */
   readonly before: (() => void)[];
   readonly after: (() => void)[];
@@ -80,6 +92,7 @@ interface Return {
 export class Core {
   readonly link: Link;
   readonly requests: Requests;
+  readonly predictions: Predictions;
   watcher: Watcher | undefined;
   readonly #options: CoreOptions;
   readonly #face: Face;
@@ -100,7 +113,11 @@ export class Core {
   constructor(options: CoreOptions, face: Face) {
     this.#options = options;
     this.#face = face;
-    this.requests = new Requests(options.platform, options.queueMillis);
+    const { platform, queueMillis } = options;
+    this.predictions = new Predictions(this, (difference) => {
+      this.#tell(difference, { tag: 'Optimistic' });
+    });
+    this.requests = new Requests(platform, queueMillis, (call) => this.predictions.withdraw(call));
     this.link = new Link(options, {
       ready: () => this.#ready(),
       welcomed: (identity, token) => this.#guard(() => face.welcomed(identity, token)),
@@ -150,6 +167,7 @@ export class Core {
       const tracked = this.requests.add(whole, options, this.#canSend);
       if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));
       else this.#put({ kind: 'request', tracked });
+      if (request.predict !== undefined) this.predictions.add(tracked, request.predict);
     });
   }
 
@@ -230,7 +248,7 @@ export class Core {
           this.#return?.awaited.add(set);
           return { kind: 'subscribe', requestId, querySetId: set.id, queries };
         } catch (error) {
-          this.#fail(set, error instanceof Error ? error : new Error(String(error)));
+          this.#fail(set, asError(error));
           return undefined;
         }
       }
@@ -268,8 +286,12 @@ export class Core {
   #describe(schema: ClientSchema): void {
     if (schema === this.#schema) return;
     this.#schema = schema;
-    this.#shown ??= new Contents(schema);
+    this.#shown ??= this.#newContents(schema);
     this.#guard(() => this.#face.described(schema));
+  }
+
+  #newContents(schema: ClientSchema): Contents {
+    return new Contents(schema, this.#options.computedTable);
   }
 
   #begin(schema: ClientSchema): void {
@@ -277,11 +299,14 @@ export class Core {
     this.#canSend = true;
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {
-      const contents = new Contents(schema);
-      this.#return = { contents, awaited: new Set(), before: [], after: [] };
+      const contents = this.#newContents(schema);
+      this.#return = { contents, awaited: new Set(), over: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
-      this.#shown = new Contents(schema);
+      this.predictions.beneath(() => {
+        this.#shown = this.#newContents(schema);
+        return noDifference;
+      });
     }
     // The sets of before, in their old order, and what waits behind them: one frame if it fits.
     this.#outbox.unshift(...sets.map((set) => ({ kind: 'subscribe', set }) as const));
@@ -294,7 +319,7 @@ export class Core {
       this.#handle(message);
     } catch (error) {
       // Rows or messages that cannot be read: nothing that follows would fit.
-      const cause = error instanceof Error ? error : new Error(String(error));
+      const cause = asError(error);
       this.#options.platform.report(cause);
       this.link.fail(cause);
     }
@@ -334,7 +359,7 @@ export class Core {
         const tracked = this.requests.answered(requestId);
         if (tracked === undefined) break;
         if (result.kind === 'err') this.requests.reject(tracked, new QueryError(result.error));
-        else this.#settle(tracked, () => rowsOf(this.#schema, result.tables));
+        else this.#settle(tracked, () => this.#rowsOf(result.tables));
         break;
       }
       case 'initialConnection':
@@ -342,44 +367,66 @@ export class Core {
     }
   }
 
+  /** Rows of a one-off query, decoded by the tables that they are of. */
+  #rowsOf(tables: readonly TableRows[]): Row[] {
+    return tables.flatMap(({ table, rows }) => {
+      const known = this.#tableNamed(table);
+      if (known === undefined) throw new QueryError(`rows of an unknown table ${table}`);
+      const found: Row[] = [];
+      forEachRow(rows, (start, end) => found.push(known.decode(rows.data, start, end)));
+      return found;
+    });
+  }
+
+  #tableNamed(name: string): ClientTable | undefined {
+    const { computedTable } = this.#options;
+    if (computedTable !== undefined && name.startsWith('{')) return computedTable(name);
+    return this.#schema?.tablesByName.get(name);
+  }
+
   #applied(querySetId: number, tables: readonly TableRows[]): void {
     const set = this.#sets.get(querySetId);
     if (set === undefined || set.status === 'applied') return;
     if (set.status === 'asked') set.status = 'applied';
     const wasApplied = set.wasApplied;
-    const tell = () => {
-      if (!wasApplied && set.status === 'applied') set.listener.applied();
-      set.wasApplied = true;
-    };
     const change = { querySetId, tables: tables.map(insertsOf) };
-    const returning = this.#return;
-    if (returning !== undefined) {
-      returning.contents.apply([change]);
-      returning.before.push(tell);
-      returning.awaited.delete(set);
-      this.#showIfComplete();
-      return;
-    }
-    const difference = this.#shown?.apply([change]);
-    this.#guard(tell);
-    if (difference !== undefined) this.#tell(difference, { tag: 'SubscribeApplied' });
+    this.#changeSet(
+      set,
+      'SubscribeApplied',
+      (contents) => contents.apply([change]),
+      () => {
+        if (!wasApplied && set.status === 'applied') set.listener.applied();
+        set.wasApplied = true;
+      },
+    );
   }
 
   /** Takes the set's rows away and says so. */
   #end(set: QuerySet, tell: (listener: QuerySetListener) => void): void {
     set.status = 'ended';
     this.#sets.delete(set.id);
+    const drop = (contents: Contents) => contents.drop(set.id);
+    this.#changeSet(set, 'UnsubscribeApplied', drop, () => tell(set.listener));
+  }
+
+  /** Changes which rows a set has, tells its listener, then the rows; on a return later. */
+  #changeSet(
+    set: QuerySet,
+    tag: 'SubscribeApplied' | 'UnsubscribeApplied',
+    change: (contents: Contents) => Difference,
+    tell: () => void,
+  ): void {
     const returning = this.#return;
     if (returning !== undefined) {
-      returning.contents.drop(set.id);
+      change(returning.contents);
+      returning.before.push(tell);
       returning.awaited.delete(set);
-      returning.before.push(() => tell(set.listener));
       this.#showIfComplete();
       return;
     }
-    const difference = this.#shown?.drop(set.id);
-    this.#guard(() => tell(set.listener));
-    if (difference !== undefined) this.#tell(difference, { tag: 'UnsubscribeApplied' });
+    const difference = this.predictions.beneath(change);
+    this.#guard(tell);
+    if (difference !== undefined) this.#tell(difference, { tag });
   }
 
   #fail(set: QuerySet, error: Error): void {
@@ -389,13 +436,15 @@ export class Core {
     else this.#end(set, (listener) => listener.failed(error, wasApplied));
   }
 
-  #change(changes: readonly SetChange[], event: EventParts): void {
+  #change(changes: readonly SetChange[], event: EventParts, answered?: Tracked): void {
     const known = changes.filter(({ querySetId }) => this.#sets.has(querySetId));
     if (this.#return !== undefined) {
       this.#return.contents.apply(known);
+      if (answered !== undefined) this.#return.over.add(answered);
       return;
     }
-    const difference = this.#shown?.apply(known);
+    const over = answered && new Set([answered]);
+    const difference = this.predictions.beneath((shown) => shown.apply(known), over);
     if (difference !== undefined) this.#tell(difference, event);
   }
 
@@ -408,13 +457,13 @@ export class Core {
         info === undefined
           ? { tag: 'Transaction' }
           : { tag: 'Reducer', value: { timestamp: at, outcome: { tag: 'Ok' }, reducer: info } };
-      this.#change(outcome.querySets, event);
+      this.#change(outcome.querySets, event, tracked);
     }
     if (tracked === undefined) return;
     const settle = () => {
       if (outcome.kind === 'ok') this.#answer(tracked, outcome.returned);
       else if (outcome.kind === 'okEmpty') this.requests.resolve(tracked, undefined);
-      else this.requests.reject(tracked, errorOf(outcome));
+      else this.requests.reject(tracked, errorOf(outcome, tracked.request));
     };
     if (this.#return === undefined) settle();
     else this.#return.after.push(settle);
@@ -438,8 +487,10 @@ export class Core {
     if (returning === undefined || returning.awaited.size > 0) return;
     this.#return = undefined;
     const old = this.#shown;
-    this.#shown = returning.contents;
-    const difference = old && returning.contents.differenceFrom(old);
+    const difference = this.predictions.beneath(() => {
+      this.#shown = returning.contents;
+      return old === undefined ? noDifference : returning.contents.differenceFrom(old);
+    }, returning.over);
     for (const tell of returning.before) this.#guard(tell);
     if (difference !== undefined) this.#tell(difference, { tag: 'Reconnected' });
     for (const settle of returning.after) settle();
@@ -510,23 +561,16 @@ function insertsOf({ table, rows }: TableRows): SetChange['tables'][number] {
   return { table, changes: [{ kind: 'persistent', inserts: rows, deletes: emptyRowList }] };
 }
 
-/** What a module threw is an encoded string. */
-function errorOf(outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>): Error {
+/** What a module threw is an encoded string, unless the reducer says otherwise. */
+function errorOf(
+  outcome: Extract<ReducerOutcome, { kind: 'err' | 'internalError' }>,
+  request: Request,
+): Error {
   if (outcome.kind === 'internalError') return new InternalError(outcome.message);
   try {
-    return new SenderError(new BinaryReader(outcome.error).string());
+    const { error } = outcome;
+    return request.refusal?.(error) ?? new SenderError(new BinaryReader(error).string());
   } catch (cause) {
     return new InternalError('the reducer failed, and its text cannot be read', { cause });
   }
-}
-
-/** Rows of a one-off query, decoded by the tables that they are of. */
-function rowsOf(schema: ClientSchema | undefined, tables: readonly TableRows[]): Row[] {
-  return tables.flatMap(({ table, rows }) => {
-    const known = schema?.tablesByName.get(table);
-    if (known === undefined) throw new QueryError(`rows of an unknown table ${table}`);
-    const found: Row[] = [];
-    forEachRow(rows, (start, end) => found.push(known.decode(rows.data, start, end)));
-    return found;
-  });
 }

@@ -1,3 +1,4 @@
+import { asError } from './errors.ts';
 import type { CompressionChoice, OpenSocket } from './socket.ts';
 
 /**
@@ -80,7 +81,7 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
       lightMode,
       confirmedReads,
     }).then(begin, (failure: unknown) => {
-      listener.closed(failure instanceof Error ? failure : new Error(String(failure)));
+      listener.closed(asError(failure));
     });
     return {
       send: (bytes) => adapter?.send(bytes),

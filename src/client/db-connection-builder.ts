@@ -131,6 +131,11 @@ export class DbConnectionBuilder<Connection extends DbConnectionImpl<any>> {
     return this.#database;
   }
 
+  /** `undefined`: a lost connection stays lost. */
+  getReconnect(): ReconnectOptions | undefined {
+    return this.#reconnect;
+  }
+
   /** Starts to connect and gives the connection. */
   build(): Connection {
     if (this.#uri === undefined) throw new Error('URI is required to connect to SpacetimeDB');

@@ -15,13 +15,14 @@ import type { ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
 import type { ContextInterface, ErrorContextInterface, EventContextInterface } from './contexts.ts';
 import { Core } from './core.ts';
+import { reducerName } from './errors.ts';
 import type { Event } from './events.ts';
 import type { Platform } from './platform.ts';
 import { nested } from './query-roots.ts';
 import type { CallOptions } from './requests.ts';
 import type { CompressionChoice, OpenSocket } from './socket.ts';
 import { introduce, SubscriptionBuilderImpl } from './subscription-builder.ts';
-import { accessorOf, type LiveHandle, liveHandle } from './table-handle.ts';
+import { accessorOf, type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
 
 /** Callbacks that a builder and all its connections share. */
 export interface ConnectionListeners {
@@ -205,7 +206,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     const items = [...functions].map(([accessor, called]) => {
       const call = (args?: unknown, options: CallOptions = {}) =>
         this.#call(kind, called, args, options);
-      return [accessor, call] as const;
+      return [accessor, Object.assign(call, { [reducerName]: accessor })] as const;
     });
     return nested(items);
   }
@@ -230,6 +231,8 @@ export class DbConnectionImpl<RM extends RemoteModule> {
         },
         info: () => ({ name, args }),
         result: (bytes) => called.decode(bytes),
+        refusal: (bytes) => called.refusal(bytes),
+        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
       },
       options,
     );
@@ -250,12 +253,8 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     };
   }
 
-  #changed({ tables }: Difference, event: Event): void {
-    const ctx = this.#context(event);
-    for (const { table, changes } of tables) {
-      const live = this.#handles.get(table.parts.accessor);
-      for (const change of changes) live?.tell(change, ctx, this.#config.platform.report);
-    }
+  #changed(difference: Difference, event: Event): void {
+    tellRows(difference, this.#handles, this.#context(event), this.#config.platform.report);
   }
 
   #welcomed(identity: Identity, issued: string): void {

@@ -1,10 +1,12 @@
+import { refusalText } from '../declare/refusal-text.ts';
+
 /**
  * What goes wrong, as errors with a literal `code`, so that a program can tell them apart without
  * reading texts.
  *
  * | code | class | when |
  * |---|---|---|
- * | `sender` | `SenderError` | the reducer refused the call and says why |
+ * | `sender` | `SenderError`, `CallError` | the reducer refused the call and says why |
  * | `internal` | `InternalError` | the call failed for another reason |
  * | `connectionLost` | `ConnectionLostError` | no answer: the connection went away, or never came |
  * | `overloaded` | `OverloadedError` | too many calls of this client wait for an answer |
@@ -63,6 +65,65 @@ export class SenderError extends ReducerDbError {
   constructor(message: string) {
     super('sender', message);
   }
+}
+
+/** Under it a call has the name of its reducer. */
+export const reducerName: unique symbol = Symbol('reducer');
+
+declare const thrown: unique symbol;
+
+/**
+ * A reducer's call; `Value` is what it may refuse with, for the compiler alone.
+ *
+ * @example
+ * ```ts
+ * const call: Throwing<unknown> = client.reducers.trade;
+ * ```
+ */
+export interface Throwing<Value> {
+  readonly [reducerName]: string;
+  readonly [thrown]?: Value;
+}
+
+/**
+ * The reducer refused the call with a value of the type that it declares as `throws`.
+ *
+ * @example
+ * ```ts
+ * const value = error instanceof CallError ? error.error : undefined;
+ * ```
+ */
+export class CallError<Value = unknown> extends SenderError {
+  override name = 'CallError';
+  /** As the program calls it. */
+  readonly reducer: string;
+  readonly error: Value;
+
+  constructor(reducer: string, error: Value) {
+    super(refusalText(error));
+    this.reducer = reducer;
+    this.error = error;
+  }
+}
+
+/**
+ * Whether `error` is what this reducer refuses with; if so, its value has the type of the module.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.reducers.trade({ gold: 5 });
+ * } catch (error) {
+ *   if (!isCallError(error, client.reducers.trade)) throw error;
+ *   if (error.error.tag === 'TooPoor') console.warn(error.error.value);
+ * }
+ * ```
+ */
+export function isCallError<Value>(
+  error: unknown,
+  call: Throwing<Value>,
+): error is CallError<Value> {
+  return error instanceof CallError && error.reducer === call[reducerName];
 }
 
 /**
@@ -214,4 +275,9 @@ export class QueryError extends ReducerDbError {
   constructor(message: string) {
     super('query', message);
   }
+}
+
+/** What was thrown, as an error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

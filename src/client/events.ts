@@ -21,6 +21,8 @@ export type Event<Reducer = ReducerInfo> =
   | { readonly id: string; readonly tag: 'Transaction' }
   /** What changed while the connection was away. */
   | { readonly id: string; readonly tag: 'Reconnected' }
+  /** What a call is expected to change, or was wrongly expected to; see `optimistic` of calls. */
+  | { readonly id: string; readonly tag: 'Optimistic' }
   | { readonly id: string; readonly tag: 'Error'; readonly value: Error };
 
 /**

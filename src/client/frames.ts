@@ -1,6 +1,7 @@
 import { compressionOf } from '../protocol/compression.ts';
 import type { ServerMessage } from '../protocol/v2/server-message.ts';
 import { serverMessagesIn } from '../protocol/v3.ts';
+import { asError } from './errors.ts';
 import type { Platform } from './platform.ts';
 
 /**
@@ -76,6 +77,6 @@ export class FrameReader {
   #give(error: unknown): void {
     if (this.#isClosed) return;
     this.close();
-    this.#fail(error instanceof Error ? error : new Error(String(error)));
+    this.#fail(asError(error));
   }
 }

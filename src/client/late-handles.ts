@@ -4,7 +4,7 @@
  * not exist throws `SchemaMismatchError`.
  */
 import type { ClientSchema } from './client-schema.ts';
-import { SchemaMismatchError } from './errors.ts';
+import { reducerName, SchemaMismatchError } from './errors.ts';
 import { accessorOf, type LiveHandle } from './table-handle.ts';
 import type { TableRows } from './table-rows.ts';
 
@@ -81,6 +81,7 @@ export function lateCalls(call: CallByPath, path = ''): object {
   const run = (args: unknown, options: unknown) => call(path, args, options);
   return new Proxy(run, {
     get: (target, key) => {
+      if (key === reducerName) return path;
       if (typeof key === 'symbol' || unasked.has(key)) return undefined;
       // A function is a function still; only at the root are these names of reducers.
       if (path !== '' && ofFunctions.has(key)) return Reflect.get(target, key);

@@ -15,7 +15,7 @@ import { packClientMessages } from '../protocol/v3.ts';
 import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
 import { type ConnectionState, delayBefore, type ReconnectOptions } from './connection-state.ts';
-import { ConnectionRefusedError, IdentityChangedError } from './errors.ts';
+import { asError, ConnectionRefusedError, IdentityChangedError } from './errors.ts';
 import { FrameReader } from './frames.ts';
 import { Observable } from './observable.ts';
 import type { Platform } from './platform.ts';
@@ -292,8 +292,4 @@ export class Link {
   #woken(): void {
     this.retryNow();
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error));
 }

@@ -5,6 +5,7 @@ import type { Columns, RowInput } from '../declare/infer.ts';
 import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
 import type { TableSchema } from '../declare/table.ts';
 import type { Accessor } from './accessor-type.ts';
+import type { CallError, Throwing } from './errors.ts';
 import type { Event } from './events.ts';
 import type { CallOptions } from './requests.ts';
 import type { TableHandle } from './table-handle.ts';
@@ -154,12 +155,27 @@ export type ClientReducers<M> = ReducersAmong<Exports<M>> & {
 };
 
 type ReducersAmong<M> = {
-  readonly [Key in keyof M as M[Key] extends Described<{ kind: 'reducer'; params: Columns }>
+  readonly [Key in keyof M as M[Key] extends AnyReducer
     ? Accessor<Key>
-    : never]: M[Key] extends Described<{ kind: 'reducer'; params: infer P extends Columns }>
-    ? Call<P, void>
+    : never]: M[Key] extends Described<{
+    kind: 'reducer';
+    params: infer P extends Columns;
+    returns: infer R extends AnyType;
+    throws: infer E extends AnyType;
+  }>
+    ? Call<P, ValueOf<R, void>, ValueOf<E, never>>
     : never;
 };
+
+type AnyReducer = Described<{
+  kind: 'reducer';
+  params: Columns;
+  returns: AnyType;
+  throws: AnyType;
+}>;
+
+/** The values of a type, or `None` where no type is declared. */
+export type ValueOf<T extends AnyType, None> = [T] extends [never] ? None : T[typeof outType];
 
 /**
  * `client.procedures`: one function each.
@@ -194,7 +210,8 @@ type Arguments<P extends Columns> =
     : [args: RowInput<P>, options?: CallOptions];
 
 /**
- * A call. It settles after the changes that it made are in the cache and were told.
+ * A call. It settles after the changes that it made are in the cache and were told. `Thrown` is the
+ * value that the function may refuse with (see `isCallError`).
  *
  * @example
  * ```ts
@@ -202,10 +219,10 @@ type Arguments<P extends Columns> =
  * const outcome = await call.result();
  * ```
  */
-export interface Call<P extends Columns, Returned> {
+export interface Call<P extends Columns, Returned, Thrown = never> extends Throwing<Thrown> {
   (...args: Arguments<P>): Promise<Returned>;
   /** The same without throwing. */
-  result(...args: Arguments<P>): Promise<CallResult<Returned>>;
+  result(...args: Arguments<P>): Promise<CallResult<Returned, Thrown>>;
 }
 
 /**
@@ -217,6 +234,9 @@ export interface Call<P extends Columns, Returned> {
  * if (!result.ok) console.warn(result.error.message);
  * ```
  */
-export type CallResult<Returned> =
+export type CallResult<Returned, Thrown = never> =
   | { readonly ok: true; readonly value: Returned }
-  | { readonly ok: false; readonly error: Error };
+  | {
+      readonly ok: false;
+      readonly error: [Thrown] extends [never] ? Error : CallError<Thrown> | Error;
+    };

@@ -71,17 +71,10 @@ export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth =
 function compareTexts(a: string, b: string): number {
   const shared = Math.min(a.length, b.length);
   for (let index = 0; index < shared; index += 1) {
-    const left = a.charCodeAt(index);
-    const right = b.charCodeAt(index);
-    if (left === right) continue;
-    // Halves of pairs stand for code points above all others.
-    return Number(isSurrogate(left)) - Number(isSurrogate(right)) || left - right;
+    const difference = (a.codePointAt(index) ?? 0) - (b.codePointAt(index) ?? 0);
+    if (difference !== 0) return difference;
   }
   return a.length - b.length;
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
 }
 
 /**

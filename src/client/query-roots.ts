@@ -1,6 +1,7 @@
 import { isTypedQuery, queryOfTable, queryOfUnknownTable } from '../declare/query.ts';
 import type { ClientSchema } from './client-schema.ts';
 import { SchemaMismatchError } from './errors.ts';
+import { type SqlParameters, withParameters } from './sql-parameters.ts';
 
 /** What programs give as queries: SQL, a query, a function that makes one, or several of these. */
 export type GivenQueries = unknown;
@@ -15,6 +16,14 @@ export function sqlOf(given: GivenQueries, roots: unknown): readonly string[] {
     if (isTypedQuery(query)) return query.toSql();
     throw new TypeError('Subscriptions must be SQL strings or typed queries');
   });
+}
+
+/** SQL texts with the values of their parameters in place. */
+export function withValues(given: GivenQueries, params: SqlParameters | undefined): GivenQueries {
+  if (params === undefined) return given;
+  const texts = Array.isArray(given) ? given : [given];
+  if (texts.every((text) => typeof text === 'string')) return withParameters(texts, params);
+  throw new TypeError('`params` belong to SQL texts; other queries hold their values');
 }
 
 const rootsBySchema = new WeakMap<ClientSchema, object>();

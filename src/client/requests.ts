@@ -22,12 +22,17 @@ import type { Platform, StopSignal } from './platform.ts';
  * const options: CallOptions = { timeoutMillis: 5_000, retry: true };
  * ```
  */
-export interface CallOptions {
+export interface CallOptions<Draft = any, Args = any> {
   /** Aborting stops the waiting; the call may still run. */
   readonly signal?: StopSignal;
   readonly timeoutMillis?: number;
   /** Running it twice does no harm: it is sent again when the connection was lost. */
   readonly retry?: boolean;
+  /**
+   * Writes to `draft` what the call is expected to change; shown at once, until the answer is there.
+   * It runs again whenever other rows change, so all that it may look at is the draft and `args`.
+   */
+  readonly optimistic?: (draft: Draft, args: Args) => void;
 }
 
 /**
@@ -52,8 +57,12 @@ export interface Request {
   message(requestId: number, schema: ClientSchema): ClientMessage;
   /** What the call is, for the event of its changes; calls without it have no event. */
   info?(): ReducerInfo | undefined;
+  /** What it is expected to change. */
+  readonly predict?: ((draft: unknown) => void) | undefined;
   /** What the promise gives for the bytes of the answer. */
   result?(returned: Uint8Array): unknown;
+  /** The error for what the module threw, unless it is a text. */
+  refusal?(thrown: Uint8Array): Error | undefined;
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
@@ -70,12 +79,15 @@ export class Requests {
   readonly pending: Readable<readonly PendingCall[]>;
   readonly #platform: Platform;
   readonly #queueMillis: number;
+  readonly #settling: (call: Tracked) => void;
   readonly #pending: Observable<object>;
   readonly #inFlight = new Map<number, Tracked>();
   readonly #open = new Set<Tracked>();
   #list: readonly PendingCall[] | undefined = [];
 
-  constructor(platform: Platform, queueMillis: number) {
+  /** `settling` is told of a call just before its promise settles. */
+  constructor(platform: Platform, queueMillis: number, settling: (call: Tracked) => void) {
+    this.#settling = settling;
     this.#platform = platform;
     this.#queueMillis = queueMillis;
     this.#pending = new Observable<object>({}, platform.report);
@@ -161,6 +173,7 @@ export class Requests {
     tracked.release();
     this.#open.delete(tracked);
     this.#changed();
+    this.#settling(tracked);
     return true;
   }
 

@@ -64,6 +64,7 @@ interface JsonFunction {
   readonly return_type?: JsonType;
   /** Of a reducer; nothing is sent for the empty one. */
   readonly ok_return_type?: JsonType;
+  readonly err_return_type?: JsonType;
   readonly visibility?: Readonly<Record<string, unknown>>;
 }
 
@@ -113,13 +114,16 @@ function addModule(json: RawSchema, path: string, prefix: string, found: Found):
   const functions = (kind: 'Reducers' | 'Procedures'): ClientFunction[] => {
     const all: readonly JsonFunction[] = section(kind) ?? [];
     const callable = all.filter(({ visibility }) => !('Private' in (visibility ?? {})));
-    return callable.map(({ source_name, params, return_type, ok_return_type }) => {
+    return callable.map(({ source_name, params, return_type, ok_return_type, err_return_type }) => {
       // A reducer that returns nothing sends nothing, not an empty value.
       const isSilent = ok_return_type?.Product?.elements.length === 0;
       const type = return_type ?? (isSilent ? undefined : ok_return_type);
       const returns = type && typeOf(type);
+      const hasValue = err_return_type !== undefined && !('String' in err_return_type);
+      const throws = hasValue ? typeOf(err_return_type) : undefined;
       const product: ProductType = { kind: 'product', elements: params.elements.map(fieldOf) };
-      return new ClientFunction({ ...named('Function', source_name), params: product, returns });
+      const parts = named('Function', source_name);
+      return new ClientFunction({ ...parts, params: product, returns, throws });
     });
   };
   found.reducers.push(...functions('Reducers'));
@@ -127,6 +131,31 @@ function addModule(json: RawSchema, path: string, prefix: string, found: Found):
   for (const { namespace, module } of section('Submodules') ?? []) {
     addModule(module, `${path}${toCamelCase(namespace)}.`, `${prefix}${namespace}.`, found);
   }
+}
+
+/** Reads the types of computed rows, each once: their JSON stands where a table has its name. */
+export function computedTables(): (name: string) => ClientTable {
+  const known = new Map<string, ClientTable>();
+  return (name) => {
+    let table = known.get(name);
+    if (table === undefined) {
+      const elements: readonly JsonNamed[] =
+        JSON.parse(name).Product?.elements ?? JSON.parse(name).elements;
+      const columns = elements.map((element, at) => {
+        const { name: column = `column${at + 1}`, type } = fieldOf(element);
+        return { key: column, name: element.name.some ?? column, type };
+      });
+      const nothing = {
+        typespace: { types: [] },
+        primaryKey: undefined,
+        indexes: [],
+        isEvent: false,
+      };
+      table = new ClientTable({ accessor: name, name, columns, ...nothing });
+      known.set(name, table);
+    }
+    return table;
+  };
 }
 
 function columnsOf(

@@ -24,6 +24,8 @@ export interface SocketRequest {
   readonly lightMode: boolean;
   /** `undefined`: as the server likes. */
   readonly confirmedReads: boolean | undefined;
+  /** Subscribe to any SELECT, not only to what older clients know how to keep. */
+  readonly isFullDialect?: boolean;
 }
 
 /** A connection as the library sees it; it need not be open yet when it is handed over. */
@@ -97,13 +99,14 @@ async function passFor(request: SocketRequest, platform: Platform): Promise<stri
 }
 
 export function addressOf(request: SocketRequest, token: string | undefined): URL {
-  const { uri, database, compression, lightMode, confirmedReads } = request;
+  const { uri, database, compression, lightMode, confirmedReads, isFullDialect } = request;
   const path = `/v1/database/${encodeURIComponent(database)}/subscribe`;
   const query: [string, string][] = [];
   if (token !== undefined) query.push(['token', token]);
   query.push(['compression', compressionNames[compression]]);
   if (lightMode) query.push(['light', 'true']);
   if (confirmedReads !== undefined) query.push(['confirmed', String(confirmedReads)]);
+  if (isFullDialect === true) query.push(['dialect', 'full']);
   const search = query.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&');
   const base = String(httpAddress(uri)).replace(/^http/, 'ws');
   return new URL(`${path}?${search}`, base);

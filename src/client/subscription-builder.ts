@@ -35,6 +35,13 @@ export function introduce(connection: object, subscriber: Subscriber<any>): void
   subscribers.set(connection, subscriber);
 }
 
+/** Throws `TypeError` for what is no connection. */
+export function subscriberOf(connection: object): Subscriber<any> {
+  const subscriber = subscribers.get(connection);
+  if (subscriber === undefined) throw new TypeError('expected a connection');
+  return subscriber;
+}
+
 /**
  * Collects callbacks and then subscribes.
  *
@@ -50,9 +57,7 @@ export class SubscriptionBuilderImpl<RM extends RemoteModule> {
   #onError: ((ctx: ErrorContextInterface<RM>, error: Error) => void) | undefined;
 
   constructor(connection: object) {
-    const subscriber = subscribers.get(connection);
-    if (subscriber === undefined) throw new TypeError('expected a connection');
-    this.#subscriber = subscriber as Subscriber<RM>;
+    this.#subscriber = subscriberOf(connection) as Subscriber<RM>;
   }
 
   /** The rows are in the cache. The last callback given counts. */

@@ -9,7 +9,7 @@ import type {
 import type { Columns, RowOf, TraitsOf } from '../declare/infer.ts';
 import type { TableOptions } from '../declare/table.ts';
 import type { ClientTable, Row } from './client-schema.ts';
-import type { RowChange } from './contents.ts';
+import type { Difference, RowChange, TableChange } from './contents.ts';
 import type { TableRows } from './table-rows.ts';
 
 /**
@@ -27,13 +27,30 @@ export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> 
   /** Look at all of it before the program waits for something: the rows may change then. */
   iter(): Generator<R, undefined, undefined>;
   [Symbol.iterator](): Generator<R, undefined, undefined>;
-  onInsert(callback: (ctx: Ctx, row: R) => void): void;
-  onDelete(callback: (ctx: Ctx, row: R) => void): void;
+  onInsert(callback: (ctx: Ctx, row: R) => void, options?: ListenOptions): void;
+  onDelete(callback: (ctx: Ctx, row: R) => void, options?: ListenOptions): void;
   /** Needs a primary key: without one a change is a delete and an insert. */
-  onUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void): void;
+  onUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void, options?: ListenOptions): void;
   removeOnInsert(callback: (ctx: Ctx, row: R) => void): void;
   removeOnDelete(callback: (ctx: Ctx, row: R) => void): void;
   removeOnUpdate(callback: (ctx: Ctx, oldRow: R, newRow: R) => void): void;
+}
+
+/**
+ * Which changes a callback hears of.
+ *
+ * @example
+ * ```ts
+ * const options: ListenOptions = { includeOptimistic: true };
+ * client.db.hero.onInsert((ctx, hero) => console.log(ctx.event.tag, hero.nick), options);
+ * ```
+ */
+export interface ListenOptions {
+  /**
+   * What becomes of the rows as they are shown, predictions of calls included, instead of what
+   * becomes of the server's.
+   */
+  readonly includeOptimistic?: boolean;
 }
 
 /**
@@ -47,7 +64,11 @@ export interface TableMethods<R, Ctx> extends Iterable<R, undefined, undefined> 
 export type TableHandle<C extends Columns, Options extends TableOptions, Ctx> = TableMethods<
   RowOf<C>,
   Ctx
-> & {
+> &
+  TableIndexes<C, Options>;
+
+/** The indexes of a table, each under its accessor. */
+export type TableIndexes<C extends Columns, Options extends TableOptions> = {
   readonly [Key in IndexedColumn<C>]: Accessor<
     C,
     Options,
@@ -105,19 +126,47 @@ type Kind = RowChange['kind'];
 /** A handle and the way to tell its callbacks. */
 export interface LiveHandle {
   readonly handle: TableMethods<Row, unknown>;
-  tell(change: RowChange, ctx: unknown, report: (error: unknown) => void): void;
+  tell(change: RowChange, telling: Telling): void;
+}
+
+interface Telling {
+  /** To those who hear of what is shown, those who hear of the server's rows, or all. */
+  readonly to: 'shown' | 'server' | 'all';
+  readonly ctx: unknown;
+  readonly report: (error: unknown) => void;
+}
+
+/** Tells all callbacks of a change, each in the terms that it wants to hear of it. */
+export function tellRows(
+  { tables, shown }: Difference,
+  handles: ReadonlyMap<string, LiveHandle>,
+  ctx: unknown,
+  report: (error: unknown) => void,
+): void {
+  const tell = (changed: readonly TableChange[], to: Telling['to']) => {
+    for (const { table, changes } of changed) {
+      const live = handles.get(table.parts.accessor);
+      if (live === undefined) continue;
+      for (const change of changes) live.tell(change, { to, ctx, report });
+    }
+  };
+  tell(tables, shown === undefined ? 'all' : 'server');
+  if (shown !== undefined) tell(shown, 'shown');
 }
 
 /** Handles are closures: their methods may be passed around without their object. */
 export function liveHandle(rows: () => TableRows | undefined): LiveHandle {
-  const callbacks: Record<Kind, Set<Callback>> = {
-    insert: new Set(),
-    update: new Set(),
-    delete: new Set(),
+  /** With who hears of predictions. */
+  const callbacks: Record<Kind, Map<Callback, boolean>> = {
+    insert: new Map(),
+    update: new Map(),
+    delete: new Map(),
   };
-  const adds = (kind: Kind) => (callback: unknown) => {
-    callbacks[kind].add(callback as Callback);
-  };
+  const adds =
+    (kind: Kind) =>
+    (callback: unknown, options: ListenOptions = {}) => {
+      callbacks[kind].set(callback as Callback, options.includeOptimistic === true);
+    };
   const removes = (kind: Kind) => (callback: unknown) => {
     callbacks[kind].delete(callback as Callback);
   };
@@ -133,8 +182,9 @@ export function liveHandle(rows: () => TableRows | undefined): LiveHandle {
     removeOnDelete: removes('delete'),
     removeOnUpdate: removes('update'),
   };
-  const tell: LiveHandle['tell'] = (change, ctx, report) => {
-    for (const callback of [...callbacks[change.kind]]) {
+  const tell: LiveHandle['tell'] = (change, { to, ctx, report }) => {
+    for (const [callback, isOptimistic] of [...callbacks[change.kind]]) {
+      if (to !== 'all' && isOptimistic !== (to === 'shown')) continue;
       try {
         if (change.kind === 'update') callback(ctx, change.old, change.row);
         else callback(ctx, change.row);

@@ -11,12 +11,22 @@ export class TableRows {
     this.table = table;
   }
 
+  /** Its rows are no table's own: the result of a query says what they are. */
+  get isComputed(): boolean {
+    return this.table.parts.name.startsWith('{');
+  }
+
   /** The entry of a row that is not there yet. */
   add(key: RowKey, row: Row): Entry {
     const entry: Entry = { key, row, count: 0 };
-    this.entries.set(key, entry);
-    for (const index of this.#indexes.values()) index.add(entry);
+    this.restore(entry);
     return entry;
+  }
+
+  /** Puts back an entry that was removed. */
+  restore(entry: Entry): void {
+    this.entries.set(entry.key, entry);
+    for (const index of this.#indexes.values()) index.add(entry);
   }
 
   replace(entry: Entry, row: Row): void {

@@ -1,5 +1,8 @@
-import type { Row } from './client-schema.ts';
+import type { Row, RowKey } from './client-schema.ts';
+import type { RowChange } from './contents.ts';
+import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
+import type { SqlParameters } from './sql-parameters.ts';
 
 /**
  * The rows of a query as they are now, for user interfaces. `isReady` is true for good once the
@@ -18,44 +21,103 @@ export interface WatchedRows<R> {
   readonly error?: Error;
 }
 
+/**
+ * How a watched query is shown. Sorting, cutting and selecting happen in the client, over what the
+ * server says belongs to the query.
+ *
+ * @example
+ * ```ts
+ * const newestFirst: WatchOptions<{ sentAt: number }> = {
+ *   sort: (a, b) => b.sentAt - a.sentAt,
+ *   limit: 50,
+ * };
+ * ```
+ */
+export interface WatchOptions<R, Out = R> {
+  /** Values for the `:name`s of a SQL text. */
+  readonly params?: SqlParameters;
+  /** How long the rows are kept up to date after the last listener left; 5,000 unless told. */
+  readonly keepMillis?: number;
+  readonly sort?: (a: R, b: R) => number;
+  /** So many rows at most, of the sorted ones. */
+  readonly limit?: number;
+  /** What is shown in the place of a row; must give equal results for equal rows. */
+  readonly select?: (row: R) => Out;
+}
+
+/**
+ * A watched query: a store of its rows. `R` is what the query gives, `Out` what is shown of it.
+ *
+ * @example
+ * ```ts
+ * const heroes: WatchedQuery<{ nick: string }> = client.watch('SELECT * FROM hero');
+ * await heroes.ready();
+ * const stop = heroes.onChange((changes) => console.log(`${changes.length} rows changed`));
+ * ```
+ */
+export interface WatchedQuery<Out, R = Out> extends Readable<WatchedRows<Out>> {
+  /**
+   * Tells which rows came, changed and went, the first ones as inserts, just before listeners of
+   * the store are called. It does not keep the query alive: `subscribe` does.
+   */
+  onChange(listener: (changes: readonly RowChange<R>[]) => void): () => void;
+  /** Resolves when the rows are there, rejects when the server refuses the query. */
+  ready(): Promise<void>;
+}
+
 /** The query set behind a watched query. */
 export interface WatchedSet {
-  /** Each row once. */
-  rows(): Iterable<Row>;
+  /** Of the rows, each once. */
+  keys(): Iterable<RowKey>;
+  /** `undefined`: not, or no longer, a row of the query. */
+  at(key: RowKey): Row | undefined;
+  /** How often the row stands in the result; more than once only where rows are computed. */
+  copies(key: RowKey): number;
   leave(): void;
 }
 
 interface WatchListener {
-  applied(): void;
   failed(error: Error): void;
   /** The connection is over for good. */
   closed(error: Error): void;
 }
 
 /** What a watched query needs of its client. */
-export interface WatchOptions {
+export interface WatchOwner {
   subscribe(listener: WatchListener): WatchedSet;
   /** Runs something when the query has been kept long enough without a listener. */
-  after(run: () => void): () => void;
+  after(millis: number, run: () => void): () => void;
   /** Nobody listens any more. */
   gone(): void;
   report(error: unknown): void;
 }
 
 /** One watched query: subscribed to while somebody listens, and for a while after. */
-export class Watch implements Readable<WatchedRows<Row>> {
+export class Watch implements WatchedQuery<Row> {
   readonly #value: Observable<WatchedRows<Row>>;
-  readonly #options: WatchOptions;
+  readonly #owner: WatchOwner;
+  readonly #changeListeners = new Set<(changes: readonly RowChange[]) => void>();
+  /** What is shown, in the order of its first appearance. */
+  #shown = new Map<RowKey, Row>();
+  /** Of the shown rows those that stand there more than once. */
+  readonly #copies = new Map<RowKey, number>();
+  #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
 
-  constructor(options: WatchOptions) {
-    this.#options = options;
-    this.#value = new Observable<WatchedRows<Row>>(nothing, options.report);
+  constructor(owner: WatchOwner, keepMillis: number) {
+    this.#owner = owner;
+    this.#keepMillis = keepMillis;
+    this.#value = new Observable<WatchedRows<Row>>(nothing, owner.report);
     this.get = this.get.bind(this);
     this.subscribe = this.subscribe.bind(this);
     // Whoever asks for a query may never come to listen.
-    this.#cancelLeaving = options.after(() => this.#leave());
+    this.#leaveLater();
+  }
+
+  /** The longest that anybody asks for counts. */
+  keepFor(millis: number): void {
+    this.#keepMillis = Math.max(this.#keepMillis, millis);
   }
 
   get(): WatchedRows<Row> {
@@ -66,46 +128,135 @@ export class Watch implements Readable<WatchedRows<Row>> {
     this.#cancelLeaving?.();
     this.#cancelLeaving = undefined;
     const stop = this.#value.subscribe(changed);
-    this.#set ??= this.#options.subscribe({
-      applied: () => this.refresh(false),
-      failed: (error) => {
-        this.#set = undefined;
-        this.#value.set({ ...this.get(), rows: [], isStale: false, error });
-      },
+    this.#set ??= this.#owner.subscribe({
+      failed: (error) => this.#end(error),
       closed: (error) => {
-        // Rows that were there stay readable; whoever waits for the first ones waits in vain.
-        if (this.get().isReady) this.setStale(true);
-        else this.#value.set({ ...this.get(), error });
+        // Whoever waits for the first rows will not get them; those who have some keep them.
+        if (!this.get().isReady) this.#value.set({ ...this.get(), error });
       },
     });
     return () => {
       stop();
       if (this.#value.listenerCount > 0 || this.#cancelLeaving !== undefined) return;
-      this.#cancelLeaving = this.#options.after(() => this.#leave());
+      this.#leaveLater();
     };
   }
 
-  /** Takes the rows as they are now. Unchanged ones give the same value again. */
-  refresh(isStale: boolean): void {
-    const { rows, isReady, isStale: wasStale } = this.get();
-    const now = [...(this.#set?.rows() ?? [])];
-    const isSame = now.length === rows.length && now.every((row, at) => row === rows[at]);
-    if (isSame && isReady && isStale === wasStale) return;
-    this.#value.set({ rows: isSame ? rows : now, isReady: true, isStale });
+  onChange(listener: (changes: readonly RowChange[]) => void): () => void {
+    const own = (changes: readonly RowChange[]) => listener(changes);
+    this.#changeListeners.add(own);
+    return () => this.#changeListeners.delete(own);
   }
 
-  /** The connection went away or came back. */
-  setStale(isStale: boolean): void {
+  ready(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let isOver = this.get().isReady;
+      let stop = () => {};
+      if (isOver) resolve();
+      stop = this.subscribe(() => {
+        const { isReady, error } = this.get();
+        if (error !== undefined) reject(error);
+        else if (isReady) resolve();
+        else return;
+        isOver = true;
+        stop();
+      });
+      if (isOver) stop();
+    });
+  }
+
+  /** Looks at the rows with these keys again, or at all. Unchanged ones give the same value. */
+  refresh(keys?: Iterable<RowKey>): void {
+    const set = this.#set;
+    if (set === undefined) return;
+    const changes: RowChange[] = [];
+    let isOther = false;
+    for (const key of keys ?? new Set([...this.#shown.keys(), ...set.keys()])) {
+      isOther = this.#look(set, key, changes) || isOther;
+    }
+    const { rows, isReady, isStale } = this.get();
+    if (!isOther && isReady && !isStale) return;
+    this.#tell(changes);
+    this.#value.set({ rows: isOther ? this.#rows() : rows, isReady: true, isStale: false });
+  }
+
+  /** A row that was shown under one key is there under another one: it keeps its place. */
+  rename(from: RowKey, to: RowKey): void {
+    const isMoved = this.#shown.has(from) && !this.#shown.has(to);
+    if (!isMoved || this.#set?.at(from) !== undefined || this.#set?.at(to) === undefined) return;
+    this.#shown = new Map([...this.#shown].map(([key, row]) => [key === from ? to : key, row]));
+  }
+
+  /** The connection went away. */
+  setStale(): void {
     const value = this.get();
-    if (value.isReady && value.isStale !== isStale) this.#value.set({ ...value, isStale });
+    if (value.isReady && !value.isStale) this.#value.set({ ...value, isStale: true });
+  }
+
+  /** Whether the row with this key is another one now, or stands there another number of times. */
+  #look(set: WatchedSet, key: RowKey, changes: RowChange[]): boolean {
+    const old = this.#shown.get(key);
+    const row = set.at(key);
+    const copies = row === undefined ? 1 : set.copies(key);
+    const hadCopies = this.#copies.get(key) ?? 1;
+    if (copies !== hadCopies) {
+      if (copies > 1) this.#copies.set(key, copies);
+      else this.#copies.delete(key);
+    }
+    if (old !== undefined && row !== undefined && sameValue(old, row)) return copies !== hadCopies;
+    if (row !== undefined) this.#shown.set(key, row);
+    if (old === undefined) {
+      if (row === undefined) return false;
+      changes.push({ kind: 'insert', row });
+    } else if (row === undefined) {
+      this.#shown.delete(key);
+      changes.push({ kind: 'delete', row: old });
+    } else {
+      changes.push({ kind: 'update', old, row });
+    }
+    return true;
+  }
+
+  #rows(): readonly Row[] {
+    if (this.#copies.size === 0) return [...this.#shown.values()];
+    return [...this.#shown].flatMap(([key, row]) => {
+      return Array.from({ length: this.#copies.get(key) ?? 1 }, () => row);
+    });
+  }
+
+  #tell(changes: readonly RowChange[]): void {
+    if (changes.length === 0) return;
+    for (const listener of [...this.#changeListeners]) {
+      try {
+        listener(changes);
+      } catch (error) {
+        this.#owner.report(error);
+      }
+    }
+  }
+
+  #end(error: Error): void {
+    this.#set = undefined;
+    this.#forget();
+    this.#value.set({ ...this.get(), rows: [], isStale: false, error });
+  }
+
+  #leaveLater(): void {
+    this.#cancelLeaving = this.#owner.after(this.#keepMillis, () => this.#leave());
   }
 
   #leave(): void {
     this.#cancelLeaving = undefined;
-    this.#options.gone();
+    this.#owner.gone();
     this.#set?.leave();
     this.#set = undefined;
+    this.#forget();
     this.#value.set(nothing);
+  }
+
+  #forget(): void {
+    this.#shown.clear();
+    this.#copies.clear();
   }
 }
 

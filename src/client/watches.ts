@@ -1,59 +1,117 @@
-import type { Row } from './client-schema.ts';
-import type { Difference } from './contents.ts';
+import type { ClientSchema, Row, RowKey } from './client-schema.ts';
+import type { Difference, Membership } from './contents.ts';
 import type { Core, Watcher } from './core.ts';
-import type { Readable } from './observable.ts';
-import { keyOf, rootsOf, sqlOf } from './query-roots.ts';
+import { keyOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
-import { Watch, type WatchedRows } from './watch.ts';
+import {
+  Watch,
+  type WatchedQuery,
+  type WatchedSet,
+  type WatchOptions,
+  type WatchOwner,
+} from './watch.ts';
+import { shaped } from './watch-shape.ts';
 
 /** The watched queries of a connection. Equal queries share one set, whoever asks for them. */
 export class Watches implements Watcher {
   readonly #core: Core;
-  readonly #watches = new Map<string, { watch: Watch; set: QuerySet | undefined }>();
+  /** To be handed out, by the text of the query. */
+  readonly #known = new Map<string, Watch>();
+  /** Those that have a query set, by its number. */
+  readonly #open = new Map<number, { readonly set: QuerySet; readonly watch: Watch }>();
 
   constructor(core: Core) {
     this.#core = core;
     core.watcher = this;
   }
 
-  watch(query: unknown, { keepMillis = 5_000 } = {}): Readable<WatchedRows<Row>> {
-    const key = keyOf(query);
-    const known = this.#watches.get(key);
-    if (known !== undefined) return known.watch;
-    const entry: { watch: Watch; set: QuerySet | undefined } = {
-      set: undefined,
-      watch: new Watch({
-        subscribe: ({ applied, failed, closed }) => {
-          const set = this.#core.subscribe((schema) => sqlOf(query, rootsOf(schema)), {
-            applied,
-            failed,
-            left: () => {},
-            closed,
-          });
-          entry.set = set;
-          return {
-            rows: () => this.#core.contents?.rowsOf(set.id) ?? [],
-            leave: () => this.#core.unsubscribe(set),
-          };
-        },
-        after: (run) => this.#core.platform.after(keepMillis, run),
-        gone: () => this.#watches.delete(key),
-        report: this.#core.platform.report,
-      }),
-    };
-    this.#watches.set(key, entry);
-    return entry.watch;
+  /** The same object for equal queries, unless they are shown in a way of their own. */
+  watch<R, Out>(query: unknown, options: WatchOptions<R, Out> = {}): WatchedQuery<Out, R> {
+    const { params, keepMillis = 5_000, sort, limit, select } = options;
+    const given = withValues(query, params);
+    const key = keyOf(given);
+    const known = this.#known.get(key) ?? this.#add(key, given, keepMillis);
+    known.keepFor(keepMillis);
+    // Rows have the types that the program gives them.
+    const watch = known as unknown as WatchedQuery<R>;
+    const isPlain = sort === undefined && limit === undefined && select === undefined;
+    return isPlain ? (watch as unknown as WatchedQuery<Out, R>) : shaped(watch, options);
   }
 
-  /** Something about these sets is not what it was. */
-  changed({ sets }: Difference): void {
-    for (const { watch, set } of this.#watches.values()) {
-      if (set?.wasApplied === true && sets.has(set.id)) watch.refresh(false);
+  changed({ sets, predicted, renamed = [] }: Difference): void {
+    // A change touches few queries, a prediction might touch any.
+    for (const id of predicted === undefined ? sets.keys() : this.#open.keys()) {
+      const { set, watch } = this.#open.get(id) ?? {};
+      if (set?.wasApplied !== true || watch === undefined) continue;
+      for (const { from, to } of renamed) watch.rename(from, to);
+      const keys = sets.get(id);
+      const isWhole = sets.has(id) && keys === undefined;
+      watch.refresh(isWhole ? undefined : [...(keys ?? []), ...(predicted ?? [])]);
     }
   }
 
-  /** The connection went away. */
   lost(): void {
-    for (const { watch } of this.#watches.values()) watch.setStale(true);
+    for (const { watch } of this.#open.values()) watch.setStale();
+  }
+
+  #add(key: string, query: unknown, keepMillis: number): Watch {
+    const core = this.#core;
+    const subscribe: WatchOwner['subscribe'] = (listener) => {
+      const queries = (schema: ClientSchema) => sqlOf(query, rootsOf(schema));
+      const set = core.subscribe(queries, {
+        ...listener,
+        applied: () => {},
+        failed: (error) => {
+          this.#open.delete(set.id);
+          listener.failed(error);
+        },
+        left: () => {},
+      });
+      this.#open.set(set.id, { set, watch });
+      return this.#rowsOf(set);
+    };
+    const { after, report } = core.platform;
+    const gone = () => this.#known.delete(key);
+    const watch: Watch = new Watch({ subscribe, after, gone, report }, keepMillis);
+    this.#known.set(key, watch);
+    return watch;
+  }
+
+  /** The rows of a set as the server says which they are. One query gives rows of one table. */
+  #rowsOf(set: QuerySet): WatchedSet {
+    const core = this.#core;
+    const find = (key: RowKey) => {
+      for (const [rows, counts] of core.contents?.membership(set.id) ?? none) {
+        const entry = rows.entries.get(key);
+        const count = entry && counts.get(entry);
+        if (entry !== undefined && count !== undefined) return { rows, entry, count };
+      }
+      return undefined;
+    };
+    return {
+      *keys() {
+        for (const counts of (core.contents?.membership(set.id) ?? none).values()) {
+          for (const entry of counts.keys()) yield entry.key;
+        }
+        yield* core.predictions.loaded?.keysFor(set) ?? [];
+      },
+      at: (key): Row | undefined => {
+        const row = find(key)?.entry.row;
+        return core.predictions.loaded === undefined
+          ? row
+          : core.predictions.loaded.shownIn(set, key, row);
+      },
+      copies: (key) => {
+        const found = find(key);
+        // A row of a table is shown once, however often a join finds it.
+        return found?.rows.isComputed === true ? found.count : 1;
+      },
+      leave: () => {
+        this.#open.delete(set.id);
+        core.unsubscribe(set);
+      },
+    };
   }
 }
+
+const none: Membership = new Map();

@@ -62,7 +62,10 @@ export interface PlannedFunction {
   /** `Say` of `say`. */
   readonly stem: string;
   readonly params: readonly NamedType[];
+  /** `undefined`: a reducer that returns nothing. */
   readonly returnType: AlgebraicType | undefined;
+  /** `undefined`: it refuses calls with words, if at all. */
+  readonly errorType: AlgebraicType | undefined;
 }
 
 /** Names what a module shows its clients. Throws `CodegenError` where two things get one name. */
@@ -171,7 +174,8 @@ function planFunctions(definition: ModuleDefinition, includePrivate: boolean) {
         file: `${fileStem(called.name)}_${kind}`,
         stem: typeName(called.name),
         params,
-        returnType: 'returnType' in called ? called.returnType : undefined,
+        returnType: 'returnType' in called ? called.returnType : called.returns,
+        errorType: 'throws' in called ? called.throws : undefined,
       };
     };
   // Nobody calls a lifecycle reducer, not even who may call all others.

@@ -1,4 +1,5 @@
-import type { BindingPlan, PlannedTable } from './binding-plan.ts';
+import type { BindingPlan, PlannedFunction, PlannedTable } from './binding-plan.ts';
+import { importReducer } from './import-reducer.ts';
 import { quoted } from './names.ts';
 import {
   entryText,
@@ -41,10 +42,7 @@ export function indexFile(
 function addDescriptions(file: SourceFile, plan: BindingPlan): void {
   const entries = plan.tables.map((table) => entryText(table.accessor, tableText(file, table)));
   file.add(`const tablesSchema = ${file.library('schema')}(${objectText(entries)});`);
-  const reducers = plan.reducers.map(({ name, stem, file: source }) => {
-    const params = file.local(`${stem}Reducer`, `./${source}`, 'default');
-    return `${file.library('reducerSchema')}(${quoted(name)}, ${params})`;
-  });
+  const reducers = plan.reducers.map((reducer) => reducerText(file, reducer));
   file.add(`const reducersSchema = ${file.library('reducers')}(${argumentsText(reducers)});`);
   const procedures = plan.procedures.map(({ name, stem, file: source }) => {
     const from = file.local(`${stem}Procedure`, `./${source}`, 'namespace');
@@ -75,6 +73,21 @@ function addDescriptions(file: SourceFile, plan: BindingPlan): void {
     '/** Descriptions of the procedures, likewise. */',
     `export const procedures = ${toMap}(proceduresSchema.procedures);`,
   );
+}
+
+/** With the types of its value and its error, where it has them. */
+function reducerText(file: SourceFile, reducer: PlannedFunction): string {
+  const { params, returnType, errorType } = importReducer(file, reducer, './');
+  const results = [
+    ...(returnType === undefined ? [] : [`returns: ${returnType}`]),
+    ...(errorType === undefined ? [] : [`throws: ${errorType}`]),
+  ];
+  const args = [
+    quoted(reducer.name),
+    params,
+    ...(results.length > 0 ? [shortObject(results)] : []),
+  ];
+  return `${file.library('reducerSchema')}(${args.join(', ')})`;
 }
 
 function tableText(file: SourceFile, table: PlannedTable): string {

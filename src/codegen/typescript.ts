@@ -6,6 +6,7 @@ import {
   planBindings,
 } from './binding-plan.ts';
 import { builderText, columnsText, definitionText, fieldsText } from './builder-text.ts';
+import { importReducer } from './import-reducer.ts';
 import { indexFile } from './index-file.ts';
 import { type ImportStyle, SourceFile } from './source-file.ts';
 import { valueTypeText } from './value-type-text.ts';
@@ -87,6 +88,9 @@ function reducerFile(reducer: PlannedFunction, plan: BindingPlan, style: ImportS
   const file = new SourceFile(`${reducer.file}.ts`, style);
   const place = { file, plan, typesPath: './types' };
   file.add(`export default ${fieldsText(reducer.params, place)};`);
+  const { returnType, errorType } = reducer;
+  if (returnType) file.add(`export const returnType = ${builderText(returnType, place)};`);
+  if (errorType) file.add(`export const errorType = ${builderText(errorType, place)};`);
   return file;
 }
 
@@ -110,18 +114,27 @@ function callTypesFile(
   style: ImportStyle,
 ): SourceFile {
   const file = new SourceFile(`types/${kind}.ts`, style);
-  for (const { stem, file: source } of plan[kind]) {
-    const infer = file.libraryType('Infer');
-    if (kind === 'reducers') {
-      const params = file.local(`${stem}Reducer`, `../${source}`, 'default');
-      file.add(`export type ${stem}Params = ${infer}<typeof ${params}>;`);
-    } else {
-      const procedure = file.local(`${stem}Procedure`, `../${source}`, 'namespace');
-      file.add(
-        `export type ${stem}Args = ${infer}<typeof ${procedure}.params>;`,
-        `export type ${stem}Result = ${infer}<typeof ${procedure}.returnType>;`,
-      );
-    }
+  for (const called of plan[kind]) {
+    if (kind === 'reducers') addReducerTypes(file, called);
+    else addProcedureTypes(file, called);
   }
   return file;
+}
+
+function addReducerTypes(file: SourceFile, reducer: PlannedFunction): void {
+  const { params, returnType, errorType } = importReducer(file, reducer, '../');
+  const infer = file.libraryType('Infer');
+  const { stem } = reducer;
+  file.add(`export type ${stem}Params = ${infer}<typeof ${params}>;`);
+  if (returnType) file.add(`export type ${stem}Result = ${infer}<typeof ${returnType}>;`);
+  if (errorType) file.add(`export type ${stem}Error = ${infer}<typeof ${errorType}>;`);
+}
+
+function addProcedureTypes(file: SourceFile, { stem, file: source }: PlannedFunction): void {
+  const infer = file.libraryType('Infer');
+  const procedure = file.local(`${stem}Procedure`, `../${source}`, 'namespace');
+  file.add(
+    `export type ${stem}Args = ${infer}<typeof ${procedure}.params>;`,
+    `export type ${stem}Result = ${infer}<typeof ${procedure}.returnType>;`,
+  );
 }

@@ -52,7 +52,13 @@ export interface RequestConnection {
 }
 
 export type CallOutcome =
-  | { readonly kind: 'committed'; readonly offset: CommitOffset; readonly micros: number }
+  | {
+      readonly kind: 'committed';
+      readonly offset: CommitOffset;
+      /** Encoded by the type that the reducer declares; absent: it returns nothing. */
+      readonly value?: Uint8Array;
+      readonly micros: number;
+    }
   | { readonly kind: 'aborted'; readonly error: CallError; readonly micros: number };
 
 export type CallError =
@@ -65,6 +71,14 @@ export type CallError =
   | { readonly code: 'arguments.invalid'; readonly message: string }
   /** The module threw `SenderError`. */
   | { readonly code: 'reducer.refused'; readonly message: string }
+  /** It threw `CallError`: `value` is encoded by the type that the reducer declares for it. */
+  | {
+      readonly code: 'reducer.refusedWithValue';
+      readonly message: string;
+      readonly value: Uint8Array;
+    }
+  /** The reducer declares a type for its errors and threw words all the same. */
+  | { readonly code: 'reducer.refusedWithoutValue'; readonly message: string }
   /** The module threw anything else; details are in its log only. */
   | { readonly code: 'reducer.crashed' }
   /** Ended from outside: time or memory. The text names the limit. */

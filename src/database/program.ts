@@ -9,6 +9,7 @@ import type { SqlSchema } from '../sql/schema.ts';
 import type { Store } from '../store/store.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { validatorOf } from '../values/layout.ts';
+import { type ResultCheck, resultCheckOf } from './call-result.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
 import { PreparedStatements } from './prepared-statements.ts';
@@ -80,6 +81,9 @@ export interface ProgramReducer extends ReducerDefinition {
   readonly id: number;
   /** Throws `DecodeError` when `args` does not begin with an encoded parameter list. */
   readonly checkArguments: (args: Uint8Array) => void;
+  /** Of what it returns and throws; `undefined` where it declares no type. */
+  readonly checkReturned: ResultCheck | undefined;
+  readonly checkThrown: ResultCheck | undefined;
 }
 
 /**
@@ -146,7 +150,9 @@ export function programOf(loaded: LoadedProgram, place: ProgramPlace): Program {
     const checkArguments = (args: Uint8Array): void => {
       end(args, 0, args.length);
     };
-    return { ...reducer, id, checkArguments };
+    const checkReturned = resultCheckOf(reducer.returns, definition.typespace);
+    const checkThrown = resultCheckOf(reducer.throws, definition.typespace);
+    return { ...reducer, id, checkArguments, checkReturned, checkThrown };
   });
   const withLifecycle = (lifecycle: Lifecycle) =>
     reducers.find((reducer) => reducer.lifecycle === lifecycle);

@@ -23,11 +23,13 @@ export function runCall(
   const refusal = enter(core, call.caller, call.connection, acceptedMicros);
   if (refusal !== undefined) return aborted({ code: 'connection.refused', message: refusal });
   const startedAt = core.clock.monotonicMillis();
-  const error = attempt(core, call, acceptedMicros);
+  const result = attempt(core, call, acceptedMicros);
   const { offset } = core.store;
   const micros = Math.round((core.clock.monotonicMillis() - startedAt) * 1000);
   leave(core, call.caller, call.connection, acceptedMicros);
-  if (error !== undefined) return { kind: 'aborted', error, micros };
+  if ('code' in result) return { kind: 'aborted', error: result, micros };
+  const { value } = result;
+  if (value !== undefined) return { kind: 'committed', offset, value, micros };
   return { kind: 'committed', offset, micros };
 }
 
@@ -66,7 +68,7 @@ function attempt(
   core: DatabaseCore,
   call: CallRequest,
   timestampMicros: bigint,
-): CallError | undefined {
+): CallError | Returned {
   const { caller, connection } = call;
   const reducer = findReducer(core, call);
   if ('code' in reducer) return reducer;
@@ -81,8 +83,10 @@ function attempt(
     jwtPayload: caller.jwtPayload,
     isOfCall: true,
   });
-  return errorOf(outcome);
+  return outcome.kind === 'returned' ? outcome : errorOf(reducer, outcome);
 }
+
+type Returned = Extract<RunOutcome, { readonly kind: 'returned' }>;
 
 function findReducer(core: DatabaseCore, { reducer: name, caller }: CallRequest) {
   const reducer = core.program.reducers.get(name);
@@ -121,12 +125,14 @@ function faultOf(reducer: ProgramReducer, args: Uint8Array): string | undefined 
   }
 }
 
-function errorOf(outcome: RunOutcome): CallError | undefined {
+function errorOf({ throws }: ProgramReducer, outcome: Exclude<RunOutcome, Returned>): CallError {
   switch (outcome.kind) {
-    case 'returned':
-      return undefined;
-    case 'refused':
-      return { code: 'reducer.refused', message: outcome.message };
+    case 'refused': {
+      const { message, value } = outcome;
+      if (throws === undefined) return { code: 'reducer.refused', message };
+      if (value === undefined) return { code: 'reducer.refusedWithoutValue', message };
+      return { code: 'reducer.refusedWithValue', message, value };
+    }
     case 'crashed':
       return { code: 'reducer.crashed' };
     default:

@@ -2,6 +2,7 @@ import type { CommitInputs } from '../log/record.ts';
 import type { RunOutcome } from '../module/runner.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { checkedOutcome } from './call-result.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { ProgramReducer } from './program.ts';
 import { failureText } from './views/view-failure.ts';
@@ -104,8 +105,9 @@ function callReducer(
     { reducerId, reducerName, sender, connectionId, timestampMicros, args, seed, jwtPayload },
     transaction,
   );
-  reportFailure(core, reducerName, outcome);
-  return outcome;
+  const checked = checkedOutcome(reducer, outcome);
+  reportFailure(core, reducerName, checked);
+  return checked;
 }
 
 /** A failing reducer is told to the module's author, whatever its caller gets to know. */

@@ -6,7 +6,13 @@ import type { Columns } from './infer.ts';
  * by it without running the module.
  */
 export type Description =
-  | { readonly kind: 'reducer'; readonly params: Columns }
+  /** `returns` and `throws`: `never` where it declares none. */
+  | {
+      readonly kind: 'reducer';
+      readonly params: Columns;
+      readonly returns: AnyType;
+      readonly throws: AnyType;
+    }
   /** Run by the host or by a schedule: nothing that a client calls. */
   | { readonly kind: 'internal' }
   | { readonly kind: 'procedure'; readonly params: Columns; readonly returns: AnyType }

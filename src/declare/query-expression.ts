@@ -181,7 +181,8 @@ function quotedName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-function literalToSql(value: LiteralValue): string {
+/** A bare value as it is written in SQL. */
+export function literalToSql(value: LiteralValue): string {
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
   if (typeof value === 'number' || typeof value === 'bigint') return String(value);

@@ -1,7 +1,9 @@
+import { present } from '../assert.ts';
 import type { CallOutcome, CallRequest } from '../database/outcome.ts';
 import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
-import { argumentsFromJson, JsonError, type JsonValue } from '../values/json.ts';
+import { argumentsFromJson, encodedToJson, JsonError, type JsonValue } from '../values/json.ts';
 import type { DatabaseDescription, DatabaseHandle } from './database-handle.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
@@ -11,6 +13,16 @@ export interface JsonCall
   readonly args: JsonValue;
 }
 
+/** How a call went, and what it gave as JSON. */
+export interface JsonAnswer {
+  readonly outcome: CallOutcome;
+  /**
+   * The value that the reducer returned, or refused with; sums and products have their names, so
+   * that it can be read without the schema. `undefined`: it gave none.
+   */
+  readonly json: string | undefined;
+}
+
 /** A publish can overtake a call only so often before the caller had better know. */
 const attemptsMax = 5;
 
@@ -18,7 +30,7 @@ const attemptsMax = 5;
  * Encodes a call's JSON arguments by the types of the running definition and makes the call; again
  * if a publish changed the definition in between.
  */
-export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Promise<CallOutcome> {
+export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Promise<JsonAnswer> {
   for (let attempt = 1; ; attempt += 1) {
     const description = await handle.describe();
     const outcome = await handle.call({
@@ -27,8 +39,30 @@ export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Prom
       schemaVersion: description.schemaVersion,
     });
     const isOvertaken = outcome.kind === 'aborted' && outcome.error.code === 'schema.changed';
-    if (!isOvertaken || attempt === attemptsMax) return outcome;
+    if (!isOvertaken || attempt === attemptsMax) {
+      return { outcome, json: resultJson(description, call.reducer, outcome) };
+    }
   }
+}
+
+/** `description` is the one that the call was made for. */
+function resultJson(
+  { definition }: DatabaseDescription,
+  name: string,
+  outcome: CallOutcome,
+): string | undefined {
+  const value = resultOf(outcome);
+  if (value === undefined) return undefined;
+  const { returns, throws } = present(findReducer(definition, name), 'a reducer that ran');
+  const type = present(outcome.kind === 'committed' ? returns : throws, 'the type of its value');
+  return encodedToJson(type, new BinaryReader(value), 'named', definition.typespace);
+}
+
+/** The encoded value that a call gave, one way or the other. */
+export function resultOf(outcome: CallOutcome): Uint8Array | undefined {
+  if (outcome.kind === 'committed') return outcome.value;
+  const { error } = outcome;
+  return error.code === 'reducer.refusedWithValue' ? error.value : undefined;
 }
 
 /** The arguments of a call by the parameters of `name`, or why they cannot be encoded. */
@@ -48,7 +82,10 @@ export function encodeArguments(
   }
 }
 
-function findReducer(definition: ModuleDefinition, name: string): ReducerDefinition | undefined {
+export function findReducer(
+  definition: ModuleDefinition,
+  name: string,
+): ReducerDefinition | undefined {
   return definition.reducers.find((reducer) => reducer.name === name);
 }
 

@@ -25,6 +25,8 @@ export interface FeedOwner {
   hasRequests(feed: LiveFeed): void;
   /** The feed has events that `flush` will take. */
   hasEvents(feed: LiveFeed): void;
+  /** The feed has ended before an actor heard of it. */
+  forget(feed: LiveFeed): void;
   watch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
   unwatch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
 }
@@ -96,7 +98,10 @@ export class LiveFeed implements LiveConnection {
     if (this.#state === 'ended') return;
     const left = this.hasBegun ? this.#requests.filter(({ kind }) => kind === 'call') : undefined;
     this.#finish();
-    if (left === undefined) return;
+    if (left === undefined) {
+      this.#owner.forget(this);
+      return;
+    }
     this.#requests = [...left, { kind: 'disconnect' }];
     this.#owner.hasRequests(this);
   }
@@ -287,7 +292,7 @@ function byPlace(one: Change, other: Change): number {
 /** The request as the database takes it. */
 export function databaseRequest(
   request: Exclude<FeedRequest, LiveProcedure>,
-  { caller, connectionId, confirmed }: LiveOptions,
+  { caller, connectionId, confirmed, dialect = 'subscription' }: LiveOptions,
 ): DatabaseRequest {
   switch (request.kind) {
     case 'connect':
@@ -304,7 +309,7 @@ export function databaseRequest(
       const { setId, queries, knowsEvents } = request;
       return {
         kind: 'subscribe',
-        subscribe: { caller, connectionId, setId, queries, knowsEvents },
+        subscribe: { caller, connectionId, setId, queries, knowsEvents, dialect },
       };
     }
     case 'unsubscribe': {
@@ -312,7 +317,7 @@ export function databaseRequest(
       return { kind: 'unsubscribe', unsubscribe: { connectionId, setId, withRows } };
     }
     case 'oneOff':
-      return { kind: 'oneOff', oneOff: { caller, connectionId, sql: request.sql } };
+      return { kind: 'oneOff', oneOff: { caller, connectionId, sql: request.sql, dialect } };
     default:
       return unreachable(request);
   }

@@ -52,6 +52,10 @@ export class LiveFeeds {
       hasEvents: (feed) => {
         this.#eventful.push(feed);
       },
+      forget: (feed) => {
+        this.#waiting.delete(feed);
+        this.#feeds.delete(feed);
+      },
       watch: (feed, setId, queries) => this.#watch(feed, setId, queries),
       unwatch: (feed, setId, queries) => this.#unwatch(feed, setId, queries),
     };

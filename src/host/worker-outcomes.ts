@@ -1,5 +1,6 @@
 import { assert, unreachable } from '../assert.ts';
 import type {
+  CallError,
   CallOutcome,
   OneOffOutcome,
   SqlOutcome,
@@ -18,7 +19,9 @@ const blobBytesMin = 4_096;
 
 const replyKinds = [
   'committed',
+  'returned',
   'aborted',
+  'threw',
   'result',
   'failed',
   'connected',
@@ -189,14 +192,26 @@ function encodeFault(writer: BinaryWriter, kind: ReplyKind, { error, micros }: F
 }
 
 function encodeCall(writer: BinaryWriter, outcome: CallOutcome): void {
-  if (outcome.kind === 'committed') {
-    writer.u8(replyKinds.indexOf('committed'));
-    writer.f64(outcome.offset);
+  if (outcome.kind === 'aborted') {
+    encodeCallError(writer, outcome.error);
   } else {
-    writer.u8(replyKinds.indexOf('aborted'));
-    writer.string(JSON.stringify(outcome.error));
+    const { value, offset } = outcome;
+    begin(writer, value === undefined ? 'committed' : 'returned');
+    if (value !== undefined) writer.bytes(value);
+    writer.f64(offset);
   }
   writer.f64(outcome.micros);
+}
+
+function encodeCallError(writer: BinaryWriter, error: CallError): void {
+  if (error.code === 'reducer.refusedWithValue') {
+    begin(writer, 'threw');
+    writer.string(error.message);
+    writer.bytes(error.value);
+    return;
+  }
+  begin(writer, 'aborted');
+  writer.string(JSON.stringify(error));
 }
 
 function encodeQuery(writer: BinaryWriter, outcome: SqlOutcome, beside: Beside): void {
@@ -231,9 +246,20 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       const offset = commitOffset(reader.f64());
       return { kind: 'called', outcome: { kind, offset, micros: reader.f64() } };
     }
+    case 'returned': {
+      const value = reader.bytes();
+      const offset = commitOffset(reader.f64());
+      const outcome = { kind: 'committed', offset, value, micros: reader.f64() } as const;
+      return { kind: 'called', outcome };
+    }
     case 'aborted': {
       const error = JSON.parse(reader.string());
       return { kind: 'called', outcome: { kind, error, micros: reader.f64() } };
+    }
+    case 'threw': {
+      const code = 'reducer.refusedWithValue';
+      const error = { code, message: reader.string(), value: reader.bytes() } as const;
+      return { kind: 'called', outcome: { kind: 'aborted', error, micros: reader.f64() } };
     }
     case 'result':
       return { kind: 'queried', outcome: decodeResult(reader, decoding) };

@@ -1,11 +1,11 @@
-import { unreachable } from '../assert.ts';
+import { present, unreachable } from '../assert.ts';
 import type { CallError } from '../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../host/json-call.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
 import { JsonError, parseJson } from '../values/json.ts';
 import { jsonBody, notJson } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
-import { type Exchange, empty, type Reply, text } from './exchange.ts';
+import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer with JSON arguments. */
 export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
@@ -15,13 +15,13 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   const args = parseArguments(await jsonBody(exchange));
   const connection = temporaryConnection();
   const request = { caller, connection, reducer, args, confirmed };
-  const outcome = await callWithJson(database.handle, request);
+  const { outcome, json: value } = await callWithJson(database.handle, request);
   const headers = {
     'spacetime-energy-used': '0',
     'spacetime-execution-duration-micros': String(outcome.micros),
   };
-  if (outcome.kind === 'committed') return empty(200, headers);
-  return failure(outcome.error, headers);
+  if (outcome.kind === 'aborted') return failure(outcome.error, headers, value);
+  return value === undefined ? empty(200, headers) : json(200, value, headers);
 }
 
 function parseArguments(body: string) {
@@ -36,7 +36,7 @@ function parseArguments(body: string) {
 /** Non-standard, but fixed by the interface: the module's own code failed the call. */
 const reducerFailedStatus = 530;
 
-function failure(error: CallError, ran: Record<string, string>): Reply {
+function failure(error: CallError, ran: Record<string, string>, value: string | undefined): Reply {
   switch (error.code) {
     case 'reducer.unknown':
       return text(404, 'No such procedure');
@@ -44,10 +44,12 @@ function failure(error: CallError, ran: Record<string, string>): Reply {
       return text(400, lifecycleText(error.lifecycle));
     case 'arguments.invalid':
       return text(400, error.message);
-    case 'reducer.refused':
-      return text(reducerFailedStatus, error.message, ran);
+    case 'reducer.refusedWithValue':
+      return json(reducerFailedStatus, present(value, 'the value of the error'), ran);
     case 'reducer.crashed':
       return text(reducerFailedStatus, 'The instance encountered a fatal error.', ran);
+    case 'reducer.refused':
+    case 'reducer.refusedWithoutValue':
     case 'reducer.overBudget':
       return text(reducerFailedStatus, error.message, ran);
     case 'connection.refused':

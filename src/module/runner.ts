@@ -42,9 +42,13 @@ export interface ReducerCall {
 }
 
 export type RunOutcome =
-  | { readonly kind: 'returned' }
-  /** The module threw `SenderError`: its words are for the caller. */
-  | { readonly kind: 'refused'; readonly message: string }
+  /** `value`: encoded, as the program says; absent: it returned nothing. */
+  | { readonly kind: 'returned'; readonly value?: Uint8Array }
+  /**
+   * The module threw `SenderError`: its words are for the caller. `value`: encoded, as the program
+   * says, where it refused with more than words.
+   */
+  | { readonly kind: 'refused'; readonly message: string; readonly value?: Uint8Array }
   /** Anything else that was thrown; for the module's log, never for the caller. */
   | { readonly kind: 'crashed'; readonly message: string; readonly trace: readonly TraceFrame[] };
 

@@ -15,6 +15,12 @@ export const hookNames = {
   senderErrorClass: '__sender_error_class__',
 } as const;
 
+/**
+ * Property of a thrown instance of the sender error class: a Uint8Array, the encoded value that the
+ * reducer refuses the call with. A value that it returns is what its hook returns, as a Uint8Array.
+ */
+export const errorBytesKey = '__error_bytes__';
+
 /** Frames at and below a function of this name are left out of a trace. */
 export const traceEndFunction = '__spacetimedb_end_short_backtrace';
 

@@ -56,13 +56,13 @@ interface FrameBounds {
 }
 
 const clientBounds: FrameBounds = {
-  head: new Uint8Array(0),
+  head: /* @__PURE__ */ new Uint8Array(0),
   bytesTarget: clientFrameBytesTarget,
   messagesMax: clientFrameMessagesMax,
 };
 
 const serverBounds: FrameBounds = {
-  head: Uint8Array.of(compressionTags.none),
+  head: /* @__PURE__ */ Uint8Array.of(compressionTags.none),
   bytesTarget: serverFrameBytesTarget,
   messagesMax: serverFrameMessagesMax,
 };

@@ -99,6 +99,10 @@ export interface ReducerDefinition {
   readonly sourceName: string;
   /** Parameter names are verbatim; types may hold refs. */
   readonly params: ProductType;
+  /** Of the value that it returns; `undefined`: it returns nothing. May hold refs. */
+  readonly returns: AlgebraicType | undefined;
+  /** Of the value that it refuses with; `undefined`: it refuses with a text. May hold refs. */
+  readonly throws: AlgebraicType | undefined;
   readonly lifecycle: Lifecycle | undefined;
   /** `private`: lifecycle and scheduled reducers; only the owner may call the latter. */
   readonly visibility: 'private' | 'clientCallable';

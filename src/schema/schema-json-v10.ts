@@ -1,3 +1,4 @@
+import { unitType } from '../values/special-types.ts';
 import type { ModuleDefinition, TableDefinition } from './definition.ts';
 import {
   type Json,
@@ -73,13 +74,13 @@ function tableJson(table: TableDefinition): Json {
 
 function functionSections({ reducers, procedures }: ModuleDefinition): Json[] {
   return [
-    ...section('Reducers', reducers, ({ sourceName, params, visibility }) => {
+    ...section('Reducers', reducers, ({ sourceName, params, visibility, returns, throws }) => {
       return jsonObject({
         source_name: jsonString(sourceName),
         params: jsonProduct(params),
         visibility: visibilityJson(visibility),
-        ok_return_type: jsonType({ kind: 'product', elements: [] }),
-        err_return_type: jsonType({ kind: 'string' }),
+        ok_return_type: jsonType(returns ?? unitType),
+        err_return_type: jsonType(throws ?? { kind: 'string' }),
       });
     }),
     ...section('Procedures', procedures, ({ sourceName, params, returnType, visibility }) => {

@@ -1,7 +1,8 @@
+import { unitType } from '../values/special-types.ts';
+import type { AlgebraicType } from '../values/type.ts';
 import { typeText } from '../values/typespace.ts';
 import type { Lifecycle, ProcedureDefinition, ReducerDefinition } from './definition.ts';
 import { Namespace } from './problems.ts';
-import type { RawReducer } from './raw-module.ts';
 import { canonicalFunctionName, type Scope } from './scope.ts';
 
 /** How lifecycle events read in texts. */
@@ -31,13 +32,15 @@ export function validateFunctions(scope: Scope): ValidFunctions {
     name: nameFunction(scope, raw.sourceName, names),
     sourceName: raw.sourceName,
     params: raw.params,
+    returns: isUnit(raw.okReturnType) ? undefined : raw.okReturnType,
+    throws: raw.errReturnType.kind === 'string' ? undefined : raw.errReturnType,
     lifecycle: events.get(raw.sourceName),
     visibility: isHidden(raw.sourceName) ? ('private' as const) : raw.visibility,
   }));
-  reducers.forEach(({ name, params }) => {
-    scope.types.checkParameters(params, `reducer \`${name}\``);
-  });
-  for (const raw of scope.raw.reducers) checkReturnType(scope, raw);
+  for (const reducer of reducers) {
+    scope.types.checkParameters(reducer.params, `reducer \`${reducer.name}\``);
+    checkResult(scope, reducer);
+  }
   const procedures = scope.raw.procedures.map((raw) => {
     const name = nameFunction(scope, raw.sourceName, names);
     scope.types.checkParameters(raw.params, `procedure \`${name}\``);
@@ -76,11 +79,18 @@ function validateLifecycle({ raw, problems }: Scope): Map<string, Lifecycle> {
   return events;
 }
 
-function checkReturnType(scope: Scope, raw: RawReducer): void {
-  const { okReturnType: ok, errReturnType: err } = raw;
-  const isUnit = ok.kind === 'product' && ok.elements.length === 0;
-  if (isUnit && err.kind === 'string') return;
-  const name = canonicalFunctionName(scope, raw.sourceName);
-  const found = `Result<${typeText(ok)}, ${typeText(err)}>`;
-  scope.problems.report(`reducer ${name} has invalid return type: found ${found}`);
+/** Nobody waits for what a lifecycle reducer has to say. */
+function checkResult({ types, problems }: Scope, reducer: ReducerDefinition): void {
+  const { name, returns = unitType, throws = text, lifecycle } = reducer;
+  types.checkUse(returns, `reducer \`${name}\` return value`);
+  types.checkUse(throws, `reducer \`${name}\` error`);
+  if (lifecycle === undefined || (returns === unitType && throws === text)) return;
+  const found = `Result<${typeText(returns)}, ${typeText(throws)}>`;
+  problems.report(`reducer ${name} has invalid return type: found ${found}`);
 }
+
+function isUnit(type: AlgebraicType): boolean {
+  return type.kind === 'product' && type.elements.length === 0;
+}
+
+const text: AlgebraicType = { kind: 'string' };

@@ -292,8 +292,29 @@ describe('types', () => {
 });
 
 describe('functions', () => {
-  it('return a result of unit or string when they are reducers', () => {
-    const raw = moduleOf([], { reducers: [{ ...reducer('r'), okReturnType: u32 }] });
+  it('[client-sdk 14] return and throw what they declare when they are reducers', () => {
+    const typed = { ...reducer('typed'), okReturnType: u32, errReturnType: unitType };
+    const raw = moduleOf([], { reducers: [typed, reducer('plain')] });
+    expect(validateModule(raw).reducers).toMatchObject([
+      { name: 'typed', returns: u32, throws: unitType },
+      { name: 'plain', returns: undefined, throws: undefined },
+    ]);
+  });
+
+  it('[client-sdk 14] return and throw types that clients can be generated for', () => {
+    const inline = product(['a', u32]);
+    const typed = { ...reducer('r'), okReturnType: inline, errReturnType: inline };
+    expect(problemsOf(moduleOf([], { reducers: [typed] }))).toEqual([
+      expect.stringContaining('error at reducer `r` error: internal codegen error'),
+      expect.stringContaining('error at reducer `r` return value: internal codegen error'),
+    ]);
+  });
+
+  it('[client-sdk 14] return nothing when the host runs them', () => {
+    const raw = moduleOf([], {
+      reducers: [{ ...reducer('r'), okReturnType: u32 }],
+      lifecycleReducers: [{ event: 'onConnect', functionName: 'r' }],
+    });
     expect(problemsOf(raw)).toEqual([
       'reducer r has invalid return type: found Result<U32, String>',
     ]);

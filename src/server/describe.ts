@@ -46,6 +46,9 @@ export interface PlannedTable {
 export interface PlannedReducer {
   readonly name: string;
   readonly params: ProductType;
+  /** `undefined`: it returns nothing, it refuses with words. */
+  readonly returns: AlgebraicType | undefined;
+  readonly throws: AlgebraicType | undefined;
   readonly handler: AnyHandler;
 }
 
@@ -166,17 +169,33 @@ class Description {
     nameFunction(reducer.handler, name);
     const paramsRef = this.#registry.productRef(reducer.params, toPascalCase(name));
     const params = this.#registry.product(paramsRef);
+    const { returns, throws } = this.#results(name, reducer.options);
     this.#reducers.push({
       sourceName: name,
       params,
       visibility: 'clientCallable',
-      okReturnType: unit,
-      errReturnType: { kind: 'string' },
+      okReturnType: returns ?? unit,
+      errReturnType: throws ?? { kind: 'string' },
     });
-    this.#runnable.push({ name, params, handler: reducer.handler });
+    this.#runnable.push({ name, params, returns, throws, handler: reducer.handler });
     this.#functions.set(value, name);
     if (reducer.options.name !== undefined) this.#addName('function', name, reducer.options.name);
     if (reducer.lifecycle) this.#lifecycle.push({ event: reducer.lifecycle, functionName: name });
+  }
+
+  /** A reducer that said nothing returns the unit and throws strings: nobody needs to say so. */
+  #results(name: string, options: Of<'reducer'>['options']) {
+    const returns = options.returns && this.#registry.typeOf(options.returns);
+    const throws = options.throws && this.#registry.typeOf(options.throws);
+    if (returns?.kind === 'product' && returns.elements.length === 0) {
+      throw new TypeError(`reducer '${name}' returns t.unit(): leave \`returns\` out`);
+    }
+    if (throws?.kind === 'string') {
+      throw new TypeError(
+        `reducer '${name}' throws t.string(): leave \`throws\` out and throw SenderError`,
+      );
+    }
+    return { returns, throws };
   }
 
   #addProcedure(exportName: string, value: unknown, procedure: Of<'procedure'>): void {

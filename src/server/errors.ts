@@ -1,3 +1,4 @@
+import { refusalText } from '../declare/refusal-text.ts';
 import { type ErrorCode, errorCodes, errorTexts } from '../protocol/module-abi.ts';
 
 /**
@@ -12,6 +13,32 @@ import { type ErrorCode, errorCodes, errorTexts } from '../protocol/module-abi.t
 export class SenderError extends Error {
   static {
     nameInstances(SenderError, 'SenderError');
+  }
+}
+
+/**
+ * Thrown by module code to refuse a call with a value, of the type that the reducer declares as
+ * `throws`: everything the call wrote is undone and the caller gets the value. `message` is for the
+ * module's log, and for callers who cannot be told values.
+ *
+ * @example
+ * ```ts
+ * const TradeError = t.enum('TradeError', { TooPoor: t.u32(), NoSuchHero: t.unit() });
+ * export const trade = db.reducer({ throws: TradeError }, { gold: t.u32() }, (_ctx, { gold }) => {
+ *   if (gold > 10) throw new CallError({ tag: 'TooPoor', value: gold - 10 });
+ * });
+ * ```
+ */
+export class CallError<const Value = unknown> extends SenderError {
+  readonly error: Value;
+
+  constructor(error: Value, message: string = refusalText(error)) {
+    super(message);
+    this.error = error;
+  }
+
+  static {
+    nameInstances(CallError, 'CallError');
   }
 }
 

@@ -28,7 +28,7 @@ export type ParamsOf<P extends Params> = P extends { readonly [columnsType]: inf
     : never;
 
 /**
- * The body of a reducer. It must not be `async`.
+ * The body of a reducer. It must not be `async`. `R` is what it declares as `returns`.
  *
  * @example
  * ```ts
@@ -37,10 +37,10 @@ export type ParamsOf<P extends Params> = P extends { readonly [columnsType]: inf
  * };
  * ```
  */
-export type Reducer<S, P extends Params> = (
+export type Reducer<S, P extends Params, R extends AnyType = never> = (
   ctx: ReducerCtx<S>,
   args: ArgsOf<ParamsOf<P>>,
-) => SynchronousResult;
+) => [R] extends [never] ? SynchronousResult : R[typeof inType] & NotAsync;
 
 /**
  * An exported reducer. Calling it from another one runs it in the same transaction.
@@ -53,14 +53,27 @@ export type Reducer<S, P extends Params> = (
  * );
  * ```
  */
-export interface ReducerExport<S, P extends Params, IsInternal extends boolean = false>
-  extends ModuleExport,
+export interface ReducerExport<
+  S,
+  P extends Params,
+  IsInternal extends boolean = false,
+  R extends AnyType = never,
+  E extends AnyType = never,
+> extends ModuleExport,
     Described<
       IsInternal extends true
         ? Internal
-        : { readonly kind: 'reducer'; readonly params: ParamsOf<P> }
+        : {
+            readonly kind: 'reducer';
+            readonly params: ParamsOf<P>;
+            readonly returns: R;
+            readonly throws: E;
+          }
     > {
-  (ctx: ReducerCtx<S>, ...args: CallArgs<ParamsOf<P>>): void;
+  (
+    ctx: ReducerCtx<S>,
+    ...args: CallArgs<ParamsOf<P>>
+  ): [R] extends [never] ? void : R[typeof outType];
 }
 
 /**
@@ -123,6 +136,14 @@ export interface NameOption {
   /** The name clients call it by; without it, the export's name in snake case. */
   readonly name?: string;
   readonly onSchedule?: undefined;
+}
+
+/** What a reducer gives its caller besides the changes it makes. */
+export interface ReducerOptions<R extends AnyType, E extends AnyType> extends NameOption {
+  /** Of the value that the body returns. */
+  readonly returns?: R;
+  /** Of the values that the body refuses a call with: `throw new CallError(value)`. */
+  readonly throws?: E;
 }
 
 export interface ScheduleOption<Table extends AnyTable> {

@@ -109,7 +109,7 @@ export type {
   TransactionCtx,
   ViewCtx,
 } from './contexts.ts';
-export { errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
+export { CallError, errors, HostError, SenderError, SpacetimeHostError } from './errors.ts';
 export type {
   HttpHandlerExport,
   ProcedureExport,

@@ -1,6 +1,7 @@
 import { logLevels } from '../protocol/module-abi.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
+import { type Answer, answerOf, refusePromise } from './answer.ts';
 import { Bridge } from './bridge.ts';
 import { useHostConsole } from './console.ts';
 import { ContextFactory, type ModuleScope } from './context.ts';
@@ -15,14 +16,17 @@ import { makeViews, type RunnableView, type ViewResult } from './view-program.ts
 export interface ModuleHooks {
   /** The module's definition in its binary form. */
   __describe_module__(): Uint8Array;
-  /** Runs one reducer. `args` holds its encoded parameters and is valid during the call only. */
+  /**
+   * Runs one reducer. `args` holds its encoded parameters and is valid during the call only. Returns
+   * the encoded value of a reducer that declares one.
+   */
   __call_reducer__(
     id: number,
     sender: bigint,
     connectionId: bigint,
     timestamp: bigint,
     args: DataView,
-  ): undefined;
+  ): Uint8Array | undefined;
   /** Evaluates a view for `sender`. */
   __call_view__(id: number, sender: bigint, args: Uint8Array): ViewResult;
   /** Evaluates a view that is the same for all; numbered apart from the others. */
@@ -34,6 +38,8 @@ export interface ModuleHooks {
 interface Runnable {
   readonly handler: AnyHandler;
   readonly decodeArgs: (reader: BinaryReader) => unknown;
+  /** Only of those that declare what they return or throw. */
+  readonly answer: Answer | undefined;
   readonly scope: ModuleScope;
 }
 
@@ -59,9 +65,10 @@ export function startProgram(plan: ModulePlan, sys: Sys): ModuleHooks {
       return encodeRawModuleV10(plan.raw);
     },
     __call_reducer__(id, sender, connectionId, timestamp, encoded) {
-      const { handler, decodeArgs, scope } = reducers[id] as Runnable;
+      const { handler, decodeArgs, answer, scope } = reducers[id] as Runnable;
       const decoded = decodeArgs(args.open(encoded));
       const ctx = contexts.contextOf(scope, sender, connectionId, timestamp);
+      if (answer !== void 0) return answer(() => handler(ctx, decoded));
       refusePromise(handler(ctx, decoded));
       return void 0;
     },
@@ -88,8 +95,10 @@ function makeScope(
     db.set(planned.key, handles.write);
     readonlyDb.set(planned.key, handles.read);
   }
-  for (const { handler, params } of plan.reducers) {
-    functions.reducers.push({ handler, decodeArgs: lazyDecoder(params, typespace), scope });
+  for (const reducer of plan.reducers) {
+    const decodeArgs = lazyDecoder(reducer.params, typespace);
+    const answer = answerOf(reducer, plan.registry);
+    functions.reducers.push({ handler: reducer.handler, decodeArgs, answer, scope });
   }
   for (const view of makeViews(plan, namespace, () => scope.readonlyDb)) {
     (view.isAnonymous ? functions.anonymousViews : functions.senderViews).push(view);
@@ -122,16 +131,6 @@ class ArgumentReader {
     this.#reader.reset(this.#bytes, args.byteOffset, args.byteOffset + args.byteLength);
     return this.#reader;
   }
-}
-
-/** A reducer is over when it returns. What it returns is dropped, but nothing can wait for it. */
-function refusePromise(result: unknown): void {
-  if (typeof result !== 'object' || result === null || !('then' in result)) return;
-  if (typeof result.then !== 'function') return;
-  throw new TypeError(
-    'Reducer returned a value other than `undefined`: a promise. Reducers are synchronous; ' +
-      'nothing runs after they return.',
-  );
 }
 
 const tableMembers = ['insert', 'delete', 'clear', 'count', 'iter'];

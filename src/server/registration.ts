@@ -17,7 +17,7 @@ export type Registration =
   | {
       readonly kind: 'reducer';
       readonly lifecycle: Lifecycle | undefined;
-      readonly options: FunctionOptions;
+      readonly options: FunctionOptions & ResultOptions;
       readonly params: Columns;
       readonly handler: AnyHandler;
     }
@@ -43,6 +43,12 @@ export type Registration =
   | { readonly kind: 'httpRouter'; readonly router: Router }
   | { readonly kind: 'rowFilter'; readonly sql: string }
   | { readonly kind: 'group'; readonly members: Readonly<Record<string, unknown>> };
+
+/** What a reducer gives its caller besides the changes it makes. */
+export interface ResultOptions {
+  readonly returns?: AnyType;
+  readonly throws?: AnyType;
+}
 
 export interface FunctionOptions {
   readonly name?: string;

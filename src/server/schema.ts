@@ -19,6 +19,7 @@ import type {
   ProcedureExport,
   Reducer,
   ReducerExport,
+  ReducerOptions,
   ScheduledParams,
   ScheduleOption,
   View,
@@ -92,17 +93,18 @@ export interface Schema<Tables> {
     options: NameOption,
     body: Reducer<Tables, Record<never, never>>,
   ): ReducerExport<Tables, Record<never, never>>;
-  reducer<P extends Params>(
-    options: NameOption,
-    params: P,
-    body: Reducer<Tables, P>,
-  ): ReducerExport<Tables, P>;
   /** Declares a reducer that the rows of a table schedule. */
   reducer<Table extends AnyTable, P extends ScheduledParams<Table>>(
     options: ScheduleOption<Table>,
     params: P & ExactlyOne<P>,
     body: Reducer<Tables, P>,
   ): ReducerExport<Tables, P, true>;
+  /** Declares a reducer that may return a value, or refuse with one. */
+  reducer<P extends Params, R extends AnyType = never, E extends AnyType = never>(
+    options: ReducerOptions<R, E>,
+    params: P,
+    body: Reducer<Tables, P, R>,
+  ): ReducerExport<Tables, P, false, R, E>;
 
   /** Runs once, when the database is created. */
   init: LifecycleForms<Tables>;

@@ -1,10 +1,11 @@
 /**
- * Start a service from code. Node only; modules import `reducerdb/server`.
+ * Start a service from code, and be a client of one: the entry `reducerdb` in Node. Modules import
+ * `reducerdb/server`.
  *
  * @module
  */
 
-export * from '../values/index.ts';
+export * from '../client/root.ts';
 export {
   ConfigurationError,
   type ListenAddress,

@@ -4,7 +4,7 @@ import { buildModule } from '../bundle/build-module.ts';
 import type { CallError, SqlParameters } from '../database/outcome.ts';
 import { Host } from '../host/host.ts';
 import type { HostCaller, HostedDatabase } from '../host/host-types.ts';
-import { lifecycleText } from '../host/json-call.ts';
+import { findReducer, lifecycleText, resultOf } from '../host/json-call.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
@@ -40,14 +40,19 @@ export type CallArguments = readonly unknown[] | Readonly<Record<string, unknown
 /** A row as clients see it: values as in a module, columns under their canonical names. */
 export type TestRow = Readonly<Record<string, unknown>>;
 
-/** A reducer did not commit. `message` is what a client reads; `code` tells the cases apart. */
+/**
+ * A reducer did not commit. `message` is what a client reads; `code` tells the cases apart; `error`
+ * is the value that the reducer refused with, if it threw a `CallError`.
+ */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed';
   readonly code: CallError['code'];
+  readonly error: unknown;
 
-  constructor(error: CallError) {
-    super(callErrorText(error));
-    this.code = error.code;
+  constructor(cause: CallError, error?: unknown) {
+    super(callErrorText(cause));
+    this.code = cause.code;
+    this.error = error;
   }
 }
 
@@ -130,15 +135,15 @@ export class TestDatabase {
     });
   }
 
-  /** Runs a reducer. Throws `CallFailed` when it does not commit. */
-  async call(
+  /** Runs a reducer and gives what it returns. Throws `CallFailed` when it does not commit. */
+  async call<Returned = unknown>(
     reducer: string,
     args: CallArguments = [],
     { as = this.owner }: CallOptions = {},
-  ): Promise<void> {
+  ): Promise<Returned> {
     const database = this.#database();
     const { definition, schemaVersion } = await database.handle.describe();
-    const declared = definition.reducers.find(({ name }) => name === reducer);
+    const declared = findReducer(definition, reducer);
     if (declared === undefined) throw new CallFailed({ code: 'reducer.unknown', reducer });
     const writer = new BinaryWriter();
     const encode = nativeEncoderOf(declared.params, definition.typespace);
@@ -151,7 +156,13 @@ export class TestDatabase {
       schemaVersion,
       confirmed: true,
     });
-    if (outcome.kind === 'aborted') throw new CallFailed(outcome.error);
+    const type = outcome.kind === 'committed' ? declared.returns : declared.throws;
+    const bytes = resultOf(outcome);
+    const decode = type && nativeDecoderOf(type, definition.typespace);
+    const value = bytes && decode?.(new BinaryReader(bytes));
+    if (outcome.kind === 'aborted') throw new CallFailed(outcome.error, value);
+    // The test knows the module, which alone can say what the reducer returns.
+    return value as Returned;
   }
 
   /** Runs one SQL statement and gives its rows. Throws `QueryFailed`. */
@@ -230,6 +241,8 @@ function callErrorText(error: CallError): string {
       return 'The instance encountered a fatal error. Its log says more.';
     case 'arguments.invalid':
     case 'reducer.refused':
+    case 'reducer.refusedWithValue':
+    case 'reducer.refusedWithoutValue':
     case 'reducer.overBudget':
     case 'connection.refused':
       return error.message;

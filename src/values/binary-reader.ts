@@ -34,7 +34,7 @@ export class BinaryReader {
 
   constructor(bytes: Uint8Array, offset = 0, end: number = bytes.length) {
     this.#bytes = bytes;
-    this.#view = new BufferView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = viewOf(bytes);
     this.#offset = offset;
     this.#end = end;
   }
@@ -43,7 +43,7 @@ export class BinaryReader {
   reset(bytes: Uint8Array, offset = 0, end: number = bytes.length): void {
     if (bytes !== this.#bytes) {
       this.#bytes = bytes;
-      this.#view = new BufferView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+      this.#view = viewOf(bytes);
     }
     this.#offset = offset;
     this.#end = end;
@@ -80,20 +80,6 @@ export class BinaryReader {
     const at = this.#offset;
     const next = at + byteCount;
     if (next > this.#end) throw tooShort(kind, byteCount, this.#end - at);
-    this.#offset = next;
-    return at;
-  }
-
-  /**
-   * Takes `byteCount` bytes that hold `run`, values of these kinds and widths one after another,
-   * and returns the offset of the first. The error names the one that is cut off.
-   */
-  claimRun(byteCount: number, run: readonly (readonly [kind: string, bytes: number])[]): number {
-    const at = this.#offset;
-    const next = at + byteCount;
-    if (next > this.#end) {
-      for (const [kind, bytes] of run) this.claim(bytes, kind);
-    }
     this.#offset = next;
     return at;
   }
@@ -206,6 +192,25 @@ export class BinaryReader {
     }
     return count;
   }
+}
+
+/**
+ * Takes `byteCount` bytes that hold `run`, values of these kinds and widths one after another, and
+ * returns the offset of the first. The error names the one that is cut off.
+ */
+export function claimRun(
+  reader: BinaryReader,
+  byteCount: number,
+  run: readonly (readonly [kind: string, bytes: number])[],
+): number {
+  if (byteCount > reader.remaining) {
+    for (const [kind, bytes] of run) reader.claim(bytes, kind);
+  }
+  return reader.claim(byteCount, '');
+}
+
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
+  return new BufferView(buffer, byteOffset, byteLength);
 }
 
 export function readU128(view: DataView, at: number): bigint {

@@ -1,4 +1,3 @@
-import { writeFloat32, writeFloat64 } from './float-bits.ts';
 import { writeUtf8 } from './utf8.ts';
 
 /**
@@ -140,12 +139,12 @@ export class BinaryWriter {
 
   f32(value: number): void {
     const at = this.claim(4);
-    writeFloat32(this.#view, at, value);
+    this.#view.setFloat32(at, value, true);
   }
 
   f64(value: number): void {
     const at = this.claim(8);
-    writeFloat64(this.#view, at, value);
+    this.#view.setFloat64(at, value, true);
   }
 
   /** The count of `bytes`, then `bytes`. */

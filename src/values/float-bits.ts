@@ -1,6 +1,7 @@
 /**
- * Storing floats. A hardened realm replaces `DataView.prototype.setFloat64` by a guarded one that
- * takes 200 ns, and a store into a `Float64Array` is slow there too; then the bits are computed.
+ * Storing floats, for generated codecs. A hardened realm replaces `DataView.prototype.setFloat64` by
+ * a guarded one that takes 200 ns, and a store into a `Float64Array` is slow there too; then the
+ * bits are computed.
  */
 import { isHardenedRealm } from './hardened-realm.ts';
 
@@ -59,22 +60,9 @@ function writeWords(view: DataView, at: number, upper: number, lower: number): v
 
 /** The `e` with 2^e <= magnitude < 2^(e+1), for normal numbers. */
 function exponentOf(magnitude: number): number {
-  let rest = magnitude;
-  let exponent = 0;
-  if (rest >= 2) {
-    for (let step = 512; step >= 1; step /= 2) {
-      if (rest < powerOf2(step)) continue;
-      rest *= powerOf2(-step);
-      exponent += step;
-    }
-  } else if (rest < 1) {
-    for (let step = 512; step >= 1; step /= 2) {
-      if (rest >= powerOf2(1 - step)) continue;
-      rest *= powerOf2(step);
-      exponent -= step;
-    }
-  }
-  return exponent;
+  // The logarithm is rounded, perhaps up to the next power.
+  const exponent = min(floor(log2(magnitude)), 1023);
+  return powerOf2(exponent) > magnitude ? exponent - 1 : exponent;
 }
 
 /** Exact powers of two, for exponents from -1023 to 1023. */
@@ -82,10 +70,10 @@ function powerOf2(exponent: number): number {
   return powersOf2[exponent + 1023] as number;
 }
 
-const powersOf2: readonly number[] = Array.from({ length: 2047 }, (_, index) =>
+const powersOf2: readonly number[] = /* @__PURE__ */ Array.from({ length: 2047 }, (_, index) =>
   // Each half is exact; 2^-1023 is below the normal numbers.
   index < 1023 ? 1 / 2 ** (1023 - index) : 2 ** (index - 1023),
 );
 
-const { abs, floor, fround } = Math;
+const { abs, floor, fround, log2, min } = Math;
 const isNotANumber = Number.isNaN;

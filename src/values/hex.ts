@@ -25,4 +25,6 @@ export function bigintFromHex(text: string, digits: number): bigint | undefined 
   return BigInt(`0x${bare}`);
 }
 
-const hexPairs = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const hexPairs = /* @__PURE__ */ Array.from({ length: 256 }, (_, byte) =>
+  byte.toString(16).padStart(2, '0'),
+);

@@ -1,4 +1,4 @@
-import type { AlgebraicType, ScalarKind } from './type.ts';
+import type { ScalarKind } from './type.ts';
 
 export type IntegerKind = Exclude<ScalarKind, 'string' | 'bool' | 'f32' | 'f64'>;
 
@@ -20,7 +20,7 @@ export const integerRange: Readonly<
   u256: unsigned(256n),
 };
 
-export function isIntegerKind(kind: AlgebraicType['kind']): kind is IntegerKind {
+export function isIntegerKind(kind: string): kind is IntegerKind {
   return kind in integerRange;
 }
 

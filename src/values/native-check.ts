@@ -3,7 +3,7 @@
  * that name the path to what did not fit.
  */
 import { emptyElementCountMax, nestingDepthMax } from '../shared-limits.ts';
-import { integerRange } from './integer-range.ts';
+import { isIntegerKind, isWideInteger } from './integer-range.ts';
 import type { SpecialProductKind } from './special-types.ts';
 import type { NamedType, ScalarKind } from './type.ts';
 
@@ -82,9 +82,8 @@ export function bytesOf(value: unknown): Uint8Array | undefined {
 }
 
 function misfitText(demand: Demand, value: unknown): string {
-  if (demand in integerRange) {
-    const { max } = integerRange[demand as keyof typeof integerRange];
-    const isWide = max > 0xffff_ffffn;
+  if (isIntegerKind(demand)) {
+    const isWide = isWideInteger(demand);
     if (typeof value === 'bigint' && isWide) return `${value} is out of range for ${demand}`;
     if (typeof value === 'number' && !isWide) {
       return Number.isInteger(value)
@@ -93,7 +92,7 @@ function misfitText(demand: Demand, value: unknown): string {
     }
   }
   if (demand === 'result' && typeof value === 'object' && value !== null) return neitherArm;
-  return `expected ${phrases[demand]}, got ${describe(value)}`;
+  return `expected ${phraseOf(demand)}, got ${describe(value)}`;
 }
 
 /** Authors may know this text: it is the interface's. */
@@ -115,34 +114,33 @@ function describe(value: unknown): string {
   }
 }
 
-const phrases: Readonly<Record<Demand, string>> = {
-  string: 'a string',
-  bool: 'a boolean',
-  i8: 'a number (i8)',
-  u8: 'a number (u8)',
-  i16: 'a number (i16)',
-  u16: 'a number (u16)',
-  i32: 'a number (i32)',
-  u32: 'a number (u32)',
-  i64: 'a bigint (i64)',
-  u64: 'a bigint (u64)',
-  i128: 'a bigint (i128)',
-  u128: 'a bigint (u128)',
-  i256: 'a bigint (i256)',
-  u256: 'a bigint (u256)',
-  f32: 'a number (f32)',
-  f64: 'a number (f64)',
-  identity: 'an Identity',
-  connectionId: 'a ConnectionId',
-  timestamp: 'a Timestamp',
-  timeDuration: 'a TimeDuration',
-  uuid: 'a Uuid',
-  bytes: 'a Uint8Array',
-  array: 'an array',
-  product: 'an object',
-  sum: 'an object { tag, value }',
-  result: 'an object { ok } or { err }',
-};
+function phraseOf(demand: Demand): string {
+  switch (demand) {
+    case 'string':
+      return 'a string';
+    case 'bool':
+      return 'a boolean';
+    case 'identity':
+      return 'an Identity';
+    case 'connectionId':
+    case 'timestamp':
+    case 'timeDuration':
+    case 'uuid':
+      return `a ${demand.charAt(0).toUpperCase()}${demand.slice(1)}`;
+    case 'bytes':
+      return 'a Uint8Array';
+    case 'array':
+      return 'an array';
+    case 'product':
+      return 'an object';
+    case 'sum':
+      return 'an object { tag, value }';
+    case 'result':
+      return 'an object { ok } or { err }';
+    default:
+      return `a ${isIntegerKind(demand) && isWideInteger(demand) ? 'bigint' : 'number'} (${demand})`;
+  }
+}
 
 const { isView } = ArrayBuffer;
 const { isArray } = Array;

@@ -1,16 +1,16 @@
 /**
- * The native codecs as closures, for realms that forbid code generation. They behave like those of
- * `native-generated.ts` and are several times slower.
+ * The native codecs as closures, for realms that forbid code generation and for pages, where small
+ * code counts more. They behave like those of `native-generated.ts` and are several times slower.
  */
 import { nestingDepthMax } from '../shared-limits.ts';
 import { type BinaryReader, tooDeep, unknownTag } from './binary-reader.ts';
 import type { BinaryWriter } from './binary-writer.ts';
-import { type IntegerKind, integerRange } from './integer-range.ts';
-import { fixedSizeOf } from './layout.ts';
+import { type IntegerKind, integerRange, isIntegerKind, isWideInteger } from './integer-range.ts';
 import {
   asTypeError,
   bytesOf,
   checkEmptyElements,
+  type Demand,
   fail,
   failDepth,
   failTag,
@@ -21,18 +21,21 @@ import {
 import { nativeClasses } from './native-classes.ts';
 import { perType } from './per-type.ts';
 import { specialElements, specialKindOf, specialProductKindOf } from './special-types.ts';
-import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
+import type { AlgebraicType, ProductType, ScalarKind, SumType, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';
 
-type Write = (writer: BinaryWriter, value: unknown, depth: number) => void;
-type Read = (reader: BinaryReader, depth: number) => unknown;
+/** `depth` counts the levels around the value. */
+interface Codec {
+  readonly write: (writer: BinaryWriter, value: unknown, depth: number) => void;
+  readonly read: (reader: BinaryReader, depth: number) => unknown;
+}
 
 export function closureEncoderOf(
   type: AlgebraicType,
   typespace: Typespace | undefined,
   name: string,
 ): (writer: BinaryWriter, value: unknown) => void {
-  const write = writerOf(type, typespace);
+  const { write } = codecOf(type, typespace);
   return (writer, value) => {
     try {
       write(writer, value, 0);
@@ -46,275 +49,223 @@ export function closureDecoderOf(
   type: AlgebraicType,
   typespace?: Typespace,
 ): (reader: BinaryReader) => unknown {
-  const read = readerOf(type, typespace);
+  const { read } = codecOf(type, typespace);
   return (reader) => {
     reader.beginValue();
     return read(reader, 0);
   };
 }
 
-const writerOf: (type: AlgebraicType, typespace?: Typespace) => Write = perType(
+const codecOf: (type: AlgebraicType, typespace?: Typespace) => Codec = /* @__PURE__ */ perType(
   (type, typespace) => {
     switch (type.kind) {
       case 'ref': {
-        let target: Write | undefined;
-        return (writer, value, depth) => {
-          target ??= writerOf(resolveType(type, typespace), typespace);
-          target(writer, value, depth);
+        // A type may contain itself: the target is compiled when a value is met.
+        let codec: Codec | undefined;
+        const target = () => {
+          codec ??= codecOf(resolveType(type, typespace), typespace);
+          return codec;
+        };
+        return {
+          write: (writer, value, depth) => target().write(writer, value, depth),
+          read: (reader, depth) => target().read(reader, depth),
         };
       }
       case 'product':
-        return productWriter(type, typespace);
+        return productCodec(type, typespace);
       case 'sum':
-        return sumWriter(type, typespace);
+        return sumCodec(type, typespace);
       case 'array':
-        return arrayWriter(type.element, typespace);
+        return arrayCodec(type.element, typespace);
       default:
-        return scalarWriter(type.kind);
+        return scalarCodec(type.kind);
     }
   },
 );
 
-/** Runs `write`; a misfit inside learns that it happened at `step`. */
-function within(step: string, write: () => void): void {
-  try {
-    write();
-  } catch (error) {
-    throw inside(error, step);
-  }
-}
-
-function productWriter(
-  type: Extract<AlgebraicType, { kind: 'product' }>,
-  typespace: Typespace,
-): Write {
+function productCodec(type: ProductType, typespace: Typespace): Codec {
   const special = specialProductKindOf(type);
   if (special !== undefined) {
     const { name, kind } = specialElements[special];
-    const { min, max } = integerRange[kind];
-    return (writer, value) => {
-      const inner = propertyOf(value, name);
-      if (typeof inner !== 'bigint' || inner < min || inner > max) fail('', special, value);
-      writer[kind](inner);
+    const NativeClass = nativeClasses[special];
+    const write = integerWriter(kind, special);
+    return {
+      write: (writer, value) => write(writer, propertyOf(value, name), value),
+      read: (reader) => new NativeClass(reader[kind]()),
     };
   }
-  if (type.elements.length === 0) return () => {};
+  if (type.elements.length === 0) return { write: () => {}, read: () => ({}) };
   const fields = type.elements.map((element, index) => ({
     name: nativeName(element, index),
     step: stepText(element, index),
-    write: writerOf(element.type, typespace),
+    codec: codecOf(element.type, typespace),
   }));
-  return (writer, value, depth) => {
-    if (depth >= nestingDepthMax) failDepth('');
-    if (typeof value !== 'object' || value === null) fail('', 'product', value);
-    for (const { name, step, write } of fields) {
-      within(step, () => write(writer, propertyOf(value, name), depth + 1));
-    }
+  // Setting this one property is not what it looks like.
+  const isPlain = fields.every(({ name }) => name !== '__proto__');
+  return {
+    write: (writer, value, depth) => {
+      if (depth >= nestingDepthMax) failDepth('');
+      if (typeof value !== 'object' || value === null) fail('', 'product', value);
+      let at = '';
+      try {
+        for (const { name, step, codec } of fields) {
+          at = step;
+          codec.write(writer, propertyOf(value, name), depth + 1);
+        }
+      } catch (error) {
+        throw inside(error, at);
+      }
+    },
+    read: (reader, depth) => {
+      if (depth >= nestingDepthMax) throw tooDeep();
+      if (!isPlain) {
+        const read = fields.map(({ name, codec }) => [name, codec.read(reader, depth + 1)]);
+        return Object.fromEntries(read);
+      }
+      const value: Record<string, unknown> = {};
+      for (const { name, codec } of fields) value[name] = codec.read(reader, depth + 1);
+      return value;
+    },
   };
 }
 
-function sumWriter(type: Extract<AlgebraicType, { kind: 'sum' }>, typespace: Typespace): Write {
-  const writes = type.variants.map((variant) => writerOf(variant.type, typespace));
-  const choose = variantChooser(type);
-  return (writer, value, depth) => {
-    if (depth >= nestingDepthMax) failDepth('');
-    const { tag, payload, step } = choose(value);
-    writer.u8(tag);
-    const write = writes[tag];
-    if (write !== undefined) within(step, () => write(writer, payload, depth + 1));
+function sumCodec(type: SumType, typespace: Typespace): Codec {
+  const codecs = type.variants.map((variant) => codecOf(variant.type, typespace));
+  const { split, join } = variantFormOf(type);
+  return {
+    write: (writer, value, depth) => {
+      if (depth >= nestingDepthMax) failDepth('');
+      const [tag, payload, step] = split(value);
+      writer.u8(tag);
+      try {
+        codecs[tag]?.write(writer, payload, depth + 1);
+      } catch (error) {
+        throw inside(error, step);
+      }
+    },
+    read: (reader, depth) => {
+      if (depth >= nestingDepthMax) throw tooDeep();
+      const tag = reader.u8();
+      const codec = codecs[tag];
+      if (codec === undefined) throw unknownTag(tag);
+      return join(tag, codec.read(reader, depth + 1));
+    },
   };
 }
 
-/** Which variant a native value is of, its payload and the path to that. */
-type VariantChooser = (value: unknown) => { tag: number; payload: unknown; step: string };
+/** What JavaScript has for the variants of a sum. */
+interface VariantForm {
+  /** The tag of a value, its payload and the path to that. */
+  readonly split: (value: unknown) => readonly [tag: number, payload: unknown, step: string];
+  readonly join: (tag: number, payload: unknown) => unknown;
+}
 
-function variantChooser(type: Extract<AlgebraicType, { kind: 'sum' }>): VariantChooser {
+function variantFormOf(type: SumType): VariantForm {
   switch (specialKindOf(type)) {
     case 'option':
-      return (value) =>
-        value === undefined || value === null
-          ? { tag: 1, payload: undefined, step: '' }
-          : { tag: 0, payload: value, step: '' };
+      return {
+        split: (value) => [value === undefined || value === null ? 1 : 0, value, ''],
+        join: (tag, payload) => (tag === 0 ? payload : undefined),
+      };
     case 'result':
-      return (value) => {
-        if (typeof value !== 'object' || value === null) fail('', 'result', value);
-        if ('ok' in value) return { tag: 0, payload: value.ok, step: '.ok' };
-        if ('err' in value) return { tag: 1, payload: value.err, step: '.err' };
-        return fail('', 'result', value);
+      return {
+        split: (value) => {
+          if (typeof value !== 'object' || value === null) fail('', 'result', value);
+          if ('ok' in value) return [0, value.ok, '.ok'];
+          if ('err' in value) return [1, value.err, '.err'];
+          return fail('', 'result', value);
+        },
+        join: (tag, payload) => (tag === 0 ? { ok: payload } : { err: payload }),
       };
     default: {
       const names = type.variants.map(nativeName);
-      return (value) => {
-        if (typeof value !== 'object' || value === null) fail('', 'sum', value);
-        const tag = names.indexOf(propertyOf(value, 'tag') as string);
-        if (tag < 0) failTag('', names, propertyOf(value, 'tag'));
-        return { tag, payload: propertyOf(value, 'value'), step: '.value' };
+      return {
+        split: (value) => {
+          if (typeof value !== 'object' || value === null) fail('', 'sum', value);
+          const name = propertyOf(value, 'tag');
+          const tag = names.indexOf(name as string);
+          if (tag < 0) failTag('', names, name);
+          return [tag, propertyOf(value, 'value'), '.value'];
+        },
+        join: (tag, value) => ({ tag: names[tag], value }),
       };
     }
   }
 }
 
-function arrayWriter(element: AlgebraicType, typespace: Typespace): Write {
+function arrayCodec(element: AlgebraicType, typespace: Typespace): Codec {
   if (element.kind === 'u8') {
-    return (writer, value) => {
-      const bytes = bytesOf(value);
-      if (bytes === undefined) fail('', 'bytes', value);
-      writer.bytes(bytes);
+    return {
+      write: (writer, value) => writer.bytes(bytesOf(value) ?? fail('', 'bytes', value)),
+      read: (reader) => reader.bytes(),
     };
   }
-  const write = writerOf(element, typespace);
-  const isEmpty = fixedSizeOf(element, typespace) === 0;
-  return (writer, value, depth) => {
-    if (depth >= nestingDepthMax) failDepth('');
-    if (!Array.isArray(value)) fail('', 'array', value);
-    const count = value.length;
-    if (isEmpty) checkEmptyElements('', count);
-    writer.u32(count);
-    for (let index = 0; index < count; index += 1) {
-      within(`[${index}]`, () => write(writer, value[index], depth + 1));
-    }
+  const codec = codecOf(element, typespace);
+  const isEmpty = hasNoBytes(element, typespace);
+  return {
+    write: (writer, value, depth) => {
+      if (depth >= nestingDepthMax) failDepth('');
+      if (!Array.isArray(value)) fail('', 'array', value);
+      const count = value.length;
+      if (isEmpty) checkEmptyElements('', count);
+      writer.u32(count);
+      let index = 0;
+      try {
+        for (; index < count; index += 1) codec.write(writer, value[index], depth + 1);
+      } catch (error) {
+        throw inside(error, `[${index}]`);
+      }
+    },
+    read: (reader, depth) => {
+      if (depth >= nestingDepthMax) throw tooDeep();
+      const values: unknown[] = [];
+      for (let left = reader.count(isEmpty); left > 0; left -= 1) {
+        values.push(codec.read(reader, depth + 1));
+      }
+      return values;
+    },
   };
 }
 
-function scalarWriter(kind: ScalarKind): Write {
-  switch (kind) {
-    case 'string':
-      return (writer, value) => {
-        if (typeof value !== 'string') fail('', kind, value);
-        writer.string(value);
-      };
-    case 'bool':
-      return (writer, value) => {
-        if (typeof value !== 'boolean') fail('', kind, value);
-        writer.bool(value);
-      };
-    case 'f32':
-    case 'f64':
-      return (writer, value) => {
-        if (typeof value !== 'number') fail('', kind, value);
-        writer[kind](value);
-      };
-    case 'i8':
-    case 'u8':
-    case 'i16':
-    case 'u16':
-    case 'i32':
-    case 'u32':
-      return (writer, value) => writer[kind](checkedNumber(kind, value));
-    default:
-      return (writer, value) => writer[kind](checkedBigint(kind, value));
-  }
+/** Whether values of `type` take no bytes. Recursion without end is no valid type. */
+function hasNoBytes(type: AlgebraicType, typespace: Typespace): boolean {
+  const target = resolveType(type, typespace);
+  return (
+    target.kind === 'product' && target.elements.every((item) => hasNoBytes(item.type, typespace))
+  );
 }
 
-function checkedNumber(kind: IntegerKind, value: unknown): number {
-  const { min, max } = integerRange[kind];
-  if (typeof value !== 'number' || value % 1 !== 0 || value < min || value > max) {
-    return fail('', kind, value);
+function scalarCodec(kind: ScalarKind): Codec {
+  const read = (reader: BinaryReader) => reader[kind]();
+  if (isIntegerKind(kind)) {
+    const write = integerWriter(kind, kind);
+    return { write: (writer, value) => write(writer, value, value), read };
   }
-  return value;
+  const typeName = kind === 'string' ? kind : kind === 'bool' ? 'boolean' : 'number';
+  return {
+    write: (writer, value) => {
+      if (typeof value !== typeName) fail('', kind, value);
+      writer[kind](value as never);
+    },
+    read,
+  };
 }
 
-function checkedBigint(kind: IntegerKind, value: unknown): bigint {
+/** Writes an integer, or says that `whole`, which holds it, is not what `demand` says. */
+function integerWriter(kind: IntegerKind, demand: Demand) {
   const { min, max } = integerRange[kind];
-  if (typeof value !== 'bigint' || value < min || value > max) return fail('', kind, value);
-  return value;
+  const isWide = isWideInteger(kind);
+  return (writer: BinaryWriter, value: unknown, whole: unknown): void => {
+    const isInteger = isWide
+      ? typeof value === 'bigint'
+      : typeof value === 'number' && value % 1 === 0;
+    const given = value as bigint;
+    if (!isInteger || given < min || given > max) fail('', demand, whole);
+    writer[kind](value as never);
+  };
 }
 
 function propertyOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return (value as Readonly<Record<string, unknown>>)[name];
-}
-
-const readerOf: (type: AlgebraicType, typespace?: Typespace) => Read = perType(
-  (type, typespace) => {
-    switch (type.kind) {
-      case 'ref': {
-        let target: Read | undefined;
-        return (reader, depth) => {
-          target ??= readerOf(resolveType(type, typespace), typespace);
-          return target(reader, depth);
-        };
-      }
-      case 'product':
-        return productReader(type, typespace);
-      case 'sum':
-        return sumReader(type, typespace);
-      case 'array':
-        return arrayReader(type.element, typespace);
-      default: {
-        const { kind } = type;
-        return (reader) => reader[kind]();
-      }
-    }
-  },
-);
-
-function productReader(
-  type: Extract<AlgebraicType, { kind: 'product' }>,
-  typespace: Typespace,
-): Read {
-  const special = specialProductKindOf(type);
-  if (special !== undefined) {
-    const NativeClass = nativeClasses[special];
-    const { kind } = specialElements[special];
-    return (reader) => new NativeClass(reader[kind]());
-  }
-  if (type.elements.length === 0) return () => ({});
-  const fields = type.elements.map((element, index) => ({
-    name: nativeName(element, index),
-    read: readerOf(element.type, typespace),
-  }));
-  // Setting this one property is not what it looks like.
-  const isPlain = fields.every(({ name }) => name !== '__proto__');
-  return (reader, depth) => {
-    if (depth >= nestingDepthMax) throw tooDeep();
-    if (!isPlain) {
-      return Object.fromEntries(fields.map(({ name, read }) => [name, read(reader, depth + 1)]));
-    }
-    const value: Record<string, unknown> = {};
-    for (const { name, read } of fields) value[name] = read(reader, depth + 1);
-    return value;
-  };
-}
-
-function sumReader(type: Extract<AlgebraicType, { kind: 'sum' }>, typespace: Typespace): Read {
-  const reads = type.variants.map((variant) => readerOf(variant.type, typespace));
-  const build = variantBuilder(type.variants, specialKindOf(type));
-  return (reader, depth) => {
-    if (depth >= nestingDepthMax) throw tooDeep();
-    const tag = reader.u8();
-    const read = reads[tag];
-    if (read === undefined) throw unknownTag(tag);
-    return build(tag, read(reader, depth + 1));
-  };
-}
-
-function variantBuilder(
-  variants: readonly NamedType[],
-  special: ReturnType<typeof specialKindOf>,
-): (tag: number, payload: unknown) => unknown {
-  switch (special) {
-    case 'option':
-      return (tag, payload) => (tag === 0 ? payload : undefined);
-    case 'result':
-      return (tag, payload) => (tag === 0 ? { ok: payload } : { err: payload });
-    default: {
-      const names = variants.map(nativeName);
-      return (tag, value) => ({ tag: names[tag], value });
-    }
-  }
-}
-
-function arrayReader(element: AlgebraicType, typespace: Typespace): Read {
-  if (element.kind === 'u8') return (reader) => reader.bytes();
-  const read = readerOf(element, typespace);
-  const isEmpty = fixedSizeOf(element, typespace) === 0;
-  return (reader, depth) => {
-    if (depth >= nestingDepthMax) throw tooDeep();
-    const values: unknown[] = [];
-    for (let left = reader.count(isEmpty); left > 0; left -= 1) {
-      values.push(read(reader, depth + 1));
-    }
-    return values;
-  };
 }

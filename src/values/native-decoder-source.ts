@@ -4,7 +4,7 @@
  * table share one hidden class:
  *
  * ```js
- * const o1 = r.claimRun(5, run1);
+ * const o1 = claimRun(r, 5, run1);
  * const v2 = d.getUint32(o1, true);
  * const v3 = d.getUint8(o1 + 4);
  * return { "id": v2, "level": v3 };
@@ -24,7 +24,8 @@ export function decoderSource(type: AlgebraicType, typespace: Typespace): string
   return [
     '"use strict";',
     'const { identity, connectionId, timestamp, timeDuration, uuid } = h;',
-    'const { invalidBool, readI128, readI256, readU128, readU256, tooDeep, unknownTag } = h;',
+    'const { claimRun, invalidBool, readI128, readI256, readU128, readU256 } = h;',
+    'const { tooDeep, unknownTag } = h;',
     ...source.constants,
     ...source.functions,
     `return function (r) { r.beginValue(); return ${root}(r, 0); };`,
@@ -173,7 +174,7 @@ class DecoderSource {
     const widths = this.#loads.map(({ kind }) => [kind, scalarBytes[kind]] as const);
     const total = widths.reduce((sum, [, bytes]) => sum + bytes, 0);
     const run = this.#constant(JSON.stringify(widths));
-    this.#lines.push(`const ${at} = r.claimRun(${total}, ${run});`);
+    this.#lines.push(`const ${at} = claimRun(r, ${total}, ${run});`);
     let offset = 0;
     for (const { kind, name } of this.#loads) {
       this.#lines.push(loadText(kind, name, `${at} + ${offset}`));

@@ -5,6 +5,7 @@
  */
 import {
   type BinaryReader,
+  claimRun,
   invalidBool,
   readI128,
   readI256,
@@ -65,6 +66,7 @@ const helpers = {
   asTypeError,
   bytesOf,
   checkEmptyElements,
+  claimRun,
   fail,
   failDepth,
   failTag,

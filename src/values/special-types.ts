@@ -119,7 +119,7 @@ export const specialElements = {
  * typeText(identityType); // '(__identity__: U256)'
  * ```
  */
-export const identityType: AlgebraicType = specialProduct('identity');
+export const identityType: AlgebraicType = /* @__PURE__ */ specialProduct('identity');
 /**
  * The type whose native values are `ConnectionId`.
  *
@@ -128,7 +128,7 @@ export const identityType: AlgebraicType = specialProduct('identity');
  * typeText(connectionIdType); // '(__connection_id__: U128)'
  * ```
  */
-export const connectionIdType: AlgebraicType = specialProduct('connectionId');
+export const connectionIdType: AlgebraicType = /* @__PURE__ */ specialProduct('connectionId');
 /**
  * The type whose native values are `Timestamp`.
  *
@@ -137,7 +137,7 @@ export const connectionIdType: AlgebraicType = specialProduct('connectionId');
  * valueToText(timestampType, [0n]); // '1970-01-01T00:00:00+00:00'
  * ```
  */
-export const timestampType: AlgebraicType = specialProduct('timestamp');
+export const timestampType: AlgebraicType = /* @__PURE__ */ specialProduct('timestamp');
 /**
  * The type whose native values are `TimeDuration`.
  *
@@ -146,7 +146,7 @@ export const timestampType: AlgebraicType = specialProduct('timestamp');
  * valueToText(timeDurationType, [1_500_000n]); // '+1.500000'
  * ```
  */
-export const timeDurationType: AlgebraicType = specialProduct('timeDuration');
+export const timeDurationType: AlgebraicType = /* @__PURE__ */ specialProduct('timeDuration');
 /**
  * The type whose native values are `Uuid`.
  *
@@ -155,7 +155,7 @@ export const timeDurationType: AlgebraicType = specialProduct('timeDuration');
  * typeText(uuidType); // '(__uuid__: U128)'
  * ```
  */
-export const uuidType: AlgebraicType = specialProduct('uuid');
+export const uuidType: AlgebraicType = /* @__PURE__ */ specialProduct('uuid');
 /**
  * The type whose native values are `ScheduleAt`.
  *
@@ -164,7 +164,7 @@ export const uuidType: AlgebraicType = specialProduct('uuid');
  * valueToJson(scheduleAtType, { tag: 0, value: [5n] }, 'positional'); // '[0,[5]]'
  * ```
  */
-export const scheduleAtType: AlgebraicType = sum(
+export const scheduleAtType: AlgebraicType = /* @__PURE__ */ sum(
   ['Interval', timeDurationType],
   ['Time', timestampType],
 );

@@ -119,26 +119,27 @@ export function timestampFromText(text: string): bigint | undefined {
 
 type Six = [number, number, number, number, number, number];
 
-const date = /(\d{4})-(\d{2})-(\d{2})/.source;
-const timeOfDay = /(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?/.source;
-const zone = /(?:[Zz]|([+-])(\d{2}):(\d{2}))/.source;
-const rfc3339 = new RegExp(`^${date}[Tt ]${timeOfDay}${zone}$`);
+const rfc3339 =
+  /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))$/;
 
 const secondsPerDay = 86_400;
 
-/** UTC calendar date, time of day and the microseconds of the second. */
+/** 400 years of the calendar, after which it repeats. */
+const eraMicros = 12_622_780_800_000_000n;
+
+/**
+ * UTC calendar date, time of day and the microseconds of the second. A `Date` spans 273,000 years
+ * to either side and a timestamp 292,000: it is asked about the same day of the era from 1970 on.
+ */
 function timestampParts(micros: bigint): { date: string; time: string; micros: number } {
-  const seconds = Number(floorDivide(micros, 1_000_000n));
-  const fraction = Number(micros - BigInt(seconds) * 1_000_000n);
-  const days = Math.floor(seconds / secondsPerDay);
-  const ofDay = seconds - days * secondsPerDay;
-  const { year, month, day } = civilFromDays(days);
-  const hour = Math.floor(ofDay / 3600);
-  const minute = Math.floor(ofDay / 60) % 60;
+  const era = floorDivide(micros, eraMicros);
+  const ofEra = micros - era * eraMicros;
+  const day = new Date(Number(ofEra / 1000n));
+  const text = day.toISOString();
   return {
-    date: `${yearText(year)}-${twoDigits(month)}-${twoDigits(day)}`,
-    time: `${twoDigits(hour)}:${twoDigits(minute)}:${twoDigits(ofDay % 60)}`,
-    micros: fraction,
+    date: yearText(day.getUTCFullYear() + 400 * Number(era)) + text.slice(4, 10),
+    time: text.slice(11, 19),
+    micros: Number(ofEra % 1_000_000n),
   };
 }
 
@@ -148,16 +149,11 @@ function yearText(year: number): string {
   return year < 0 ? `-${digits}` : year > 9999 ? `+${digits}` : digits;
 }
 
-function twoDigits(value: number): string {
-  return String(value).padStart(2, '0');
-}
-
 function floorDivide(value: bigint, by: bigint): bigint {
   const quotient = value / by;
   return value % by < 0n ? quotient - 1n : quotient;
 }
 
-/** A `Date` spans 273,000 years to either side, a timestamp 292,000: so the calendar is ours. */
 const daysPerEra = 146_097;
 const daysToMarchOfYearZero = 719_468;
 

@@ -12,15 +12,11 @@ const replacement = 0xfffd;
 export function utf8Length(text: string): number {
   let byteCount = text.length;
   for (let index = 0; index < text.length; index += 1) {
-    const unit = text.charCodeAt(index);
-    if (unit < 0x80) continue;
-    if (unit < 0x800) byteCount += 1;
-    else if (!isHighSurrogate(unit) || !isLowSurrogate(text.charCodeAt(index + 1))) byteCount += 2;
-    else {
-      // Four bytes for two units.
-      byteCount += 2;
-      index += 1;
-    }
+    const point = text.codePointAt(index) as number;
+    if (point < 0x80) continue;
+    byteCount += point < 0x800 ? 1 : 2;
+    // Four bytes for two units.
+    if (point > 0xffff) index += 1;
   }
   return byteCount;
 }
@@ -48,33 +44,24 @@ function writeUtf8From(text: string, from: number, view: DataView, at: number): 
   const length = text.length;
   let end = at;
   for (let index = from; index < length; index += 1) {
-    let point = text.charCodeAt(index);
+    let point = text.codePointAt(index) as number;
+    if ((point & ~0x7ff) === 0xd800) point = replacement;
     if (point < 0x80) {
       view.setUint8(end, point);
       end += 1;
-      continue;
-    }
-    if (point < 0x800) {
-      view.setUint16(end, ((0xc0 | (point >> 6)) << 8) | 0x80 | (point & 0x3f));
+    } else if (point < 0x800) {
+      view.setUint16(end, 0xc080 | ((point >> 6) << 8) | (point & 0x3f));
       end += 2;
-      continue;
+    } else if (point < 0x10000) {
+      view.setUint8(end, 0xe0 | (point >> 12));
+      view.setUint16(end + 1, 0x8080 | (((point >> 6) & 0x3f) << 8) | (point & 0x3f));
+      end += 3;
+    } else {
+      view.setUint16(end, 0xf080 | ((point >> 18) << 8) | ((point >> 12) & 0x3f));
+      view.setUint16(end + 2, 0x8080 | (((point >> 6) & 0x3f) << 8) | (point & 0x3f));
+      end += 4;
+      index += 1;
     }
-    if (isSurrogate(point)) {
-      const low = text.charCodeAt(index + 1);
-      if (isHighSurrogate(point) && isLowSurrogate(low)) {
-        point = 0x10000 + ((point - 0xd800) << 10) + (low - 0xdc00);
-        view.setUint8(end, 0xf0 | (point >> 18));
-        view.setUint8(end + 1, 0x80 | ((point >> 12) & 0x3f));
-        view.setUint16(end + 2, ((0x80 | ((point >> 6) & 0x3f)) << 8) | 0x80 | (point & 0x3f));
-        end += 4;
-        index += 1;
-        continue;
-      }
-      point = replacement;
-    }
-    view.setUint8(end, 0xe0 | (point >> 12));
-    view.setUint16(end + 1, ((0x80 | ((point >> 6) & 0x3f)) << 8) | 0x80 | (point & 0x3f));
-    end += 3;
   }
   return end;
 }
@@ -111,8 +98,7 @@ export function readUtf8(bytes: Uint8Array, start: number, end: number): string 
     const width = utf8Width(bytes, at, end);
     if (width === 0) return void 0;
     const point = codePointAt(bytes, at, width);
-    if (point < 0x10000) text += fromCharCode(point);
-    else text += fromCharCode(0xd7c0 + (point >> 10), 0xdc00 + (point & 0x3ff));
+    text += point < 0x10000 ? fromCharCode(point) : fromCodePoint(point);
     at += width;
   }
   return text;
@@ -163,32 +149,17 @@ function utf8Width(bytes: Uint8Array, at: number, end: number): 0 | 1 | 2 | 3 | 
   return width;
 }
 
-function codePointAt(bytes: Uint8Array, at: number, width: 1 | 2 | 3 | 4): number {
-  const lead = bytes[at] as number;
-  if (width === 1) return lead;
-  const second = (bytes[at + 1] as number) & 0x3f;
-  if (width === 2) return ((lead & 0x1f) << 6) | second;
-  const third = (bytes[at + 2] as number) & 0x3f;
-  if (width === 3) return ((lead & 0x0f) << 12) | (second << 6) | third;
-  const fourth = (bytes[at + 3] as number) & 0x3f;
-  return ((lead & 0x07) << 18) | (second << 12) | (third << 6) | fourth;
-}
-
-function isSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdfff;
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
+function codePointAt(bytes: Uint8Array, at: number, width: number): number {
+  let point = (bytes[at] as number) & (0xff >> (width + 1));
+  for (let next = at + 1; next < at + width; next += 1) {
+    point = (point << 6) | ((bytes[next] as number) & 0x3f);
+  }
+  return point;
 }
 
 /** Beyond this the call into the platform's codec costs less than the loop. */
 const longTextBytes = 64;
-const { fromCharCode } = String;
+const { fromCharCode, fromCodePoint } = String;
 // What a hardened realm has under these names, if anything, is not the platform's.
 const hasPlatform = !isHardenedRealm && typeof TextDecoder === 'function';
 const fatalDecoder = hasPlatform

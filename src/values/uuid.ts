@@ -1,3 +1,4 @@
+import { littleEndianBytes } from './binary-writer.ts';
 import { bigintToHex } from './hex.ts';
 import type { Timestamp } from './timestamp.ts';
 
@@ -49,10 +50,8 @@ export class Uuid {
   /** Version 4: 16 random bytes, six bits of which are replaced by version and variant. */
   static fromRandomBytesV4(randomBytes: Uint8Array): Uuid {
     if (randomBytes.length !== 16) throw new RangeError('a version 4 UUID takes 16 random bytes');
-    const bytes = Uint8Array.from(randomBytes);
-    bytes[6] = (byteAt(bytes, 6) & 0x0f) | 0x40;
-    bytes[8] = (byteAt(bytes, 8) & 0x3f) | 0x80;
-    return new Uuid(fromBytes(bytes));
+    const random = numberOf(randomBytes);
+    return new Uuid(withBits(withBits(random, 76n, 0xfn, 4n), 62n, 3n, 2n));
   }
 
   /**
@@ -67,7 +66,7 @@ export class Uuid {
     if (micros < 0n) throw new RangeError('a version 7 UUID cannot hold a time before 1970');
     const count = counter.value & 0x7fff_ffff;
     counter.value = (count + 1) & 0x7fff_ffff;
-    return new Uuid(fromBytes(versionSevenBytes(micros / 1000n, count, randomBytes)));
+    return new Uuid(versionSeven(micros / 1000n, BigInt(count), numberOf(randomBytes.slice(0, 4))));
   }
 
   /** `01888d6e-5c00-7000-8000-000000000000` */
@@ -82,9 +81,7 @@ export class Uuid {
 
   /** 16 bytes in the order of the text. */
   toBytes(): Uint8Array {
-    return Uint8Array.from({ length: 16 }, (_, index) =>
-      Number((this.__uuid__ >> BigInt(8 * (15 - index))) & 0xffn),
-    );
+    return littleEndianBytes(this.__uuid__, 16).reverse();
   }
 
   asBigInt(): bigint {
@@ -101,9 +98,9 @@ export class Uuid {
 
   /** The 31-bit counter of a version 7 UUID made by `fromCounterV7`; meaningless for others. */
   getCounter(): number {
-    const bytes = this.toBytes();
-    const [high, middle, low, last] = [7, 9, 10, 11].map((at) => byteAt(bytes, at)) as Four;
-    return high * 2 ** 23 + middle * 2 ** 15 + low * 2 ** 7 + (last >> 1);
+    const bits = this.__uuid__;
+    const count = (asUintN(8, bits >> 64n) << 23n) | (asUintN(16, bits >> 40n) << 7n);
+    return Number(count | asUintN(7, bits >> 33n));
   }
 
   /** Negative, zero or positive, as for `Array.prototype.sort`. */
@@ -122,62 +119,40 @@ export class Uuid {
 
 /** The hyphenated text of a UUID. */
 export function uuidToText(uuid: bigint): string {
-  const hex = bigintToHex(uuid, 32);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    hex.slice(12, 16),
-    hex.slice(16, 20),
-    hex.slice(20),
-  ].join('-');
+  return bigintToHex(uuid, 32).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** The UUID written hyphenated, as 32 digits, in braces or with `urn:uuid:`; any case. */
 export function uuidFromText(text: string): bigint | undefined {
-  const bare = /^urn:uuid:/i.test(text)
-    ? text.slice('urn:uuid:'.length)
-    : (/^\{(.*)\}$/.exec(text)?.[1] ?? text);
-  const isUuid =
-    /^[0-9a-f]{32}$/i.test(bare) ||
-    /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(bare);
+  const bare = text.replace(/^urn:uuid:|^\{(.*)\}$/i, '$1');
+  const isUuid = /^[0-9a-f]{8}(-?)([0-9a-f]{4}\1){3}[0-9a-f]{12}$/i.test(bare);
   return isUuid ? BigInt(`0x${bare.replaceAll('-', '')}`) : undefined;
 }
 
-type Four = [number, number, number, number];
-
 /**
- * | bytes | content |
+ * | bits, from the lowest | content |
  * |---|---|
- * | 0–5 | milliseconds since 1970, highest byte first |
- * | 6 | `70`, the version |
- * | 7 | counter bits 30–23 |
- * | 8 | `80`, the variant |
- * | 9, 10, 11 | counter bits 22–15, 14–7, and 6–0 shifted left by one |
- * | 12–15 | random; the highest bit of byte 12 is 0 |
+ * | 80–127 | milliseconds since 1970 |
+ * | 72–79 | `70`, the version |
+ * | 64–71 | counter bits 23–30 |
+ * | 56–63 | `80`, the variant |
+ * | 33–55 | counter bits 0–22; bit 32 is 0 |
+ * | 0–31 | random; the highest bit is 0 |
  */
-function versionSevenBytes(millis: bigint, count: number, random: Uint8Array): number[] {
-  const time = [40n, 32n, 24n, 16n, 8n, 0n].map((shift) => Number((millis >> shift) & 0xffn));
-  return [
-    ...time,
-    0x70,
-    (count >>> 23) & 0xff,
-    0x80,
-    (count >>> 15) & 0xff,
-    (count >>> 7) & 0xff,
-    (count & 0x7f) << 1,
-    byteAt(random, 0) & 0x7f,
-    byteAt(random, 1),
-    byteAt(random, 2),
-    byteAt(random, 3),
-  ];
+function versionSeven(millis: bigint, count: bigint, random: bigint): bigint {
+  const time = (asUintN(48, millis) << 8n) | 0x70n;
+  const counted = ((count >> 23n) << 31n) | (0x80n << 23n) | asUintN(23, count);
+  return (time << 72n) | (counted << 33n) | asUintN(31, random);
 }
 
-function fromBytes(bytes: Iterable<number>): bigint {
+/** `bits` with those of `mask`, which begin at `at`, replaced by `value`. */
+function withBits(bits: bigint, at: bigint, mask: bigint, value: bigint): bigint {
+  return (bits & ~(mask << at)) | (value << at);
+}
+
+/** The highest byte first. */
+function numberOf(bytes: Uint8Array): bigint {
   let value = 0n;
   for (const byte of bytes) value = (value << 8n) | BigInt(byte);
   return value;
-}
-
-function byteAt(bytes: Uint8Array, index: number): number {
-  return bytes[index] ?? 0;
 }

@@ -2,8 +2,8 @@ import { unreachable } from '../assert.ts';
 import { type CallError, fatalErrorText } from '../database/outcome.ts';
 import { lifecycleText } from '../host/json-call.ts';
 
-/** What the caller of a reducer is told when it failed otherwise than by its own words. */
-export function callErrorText(error: Exclude<CallError, { code: 'reducer.refused' }>): string {
+/** What the caller of a reducer that failed is told in words. */
+export function callErrorText(error: CallError): string {
   switch (error.code) {
     case 'reducer.unknown':
       return 'no such reducer';
@@ -12,6 +12,9 @@ export function callErrorText(error: Exclude<CallError, { code: 'reducer.refused
     case 'reducer.crashed':
       return fatalErrorText;
     case 'arguments.invalid':
+    case 'reducer.refused':
+    case 'reducer.refusedWithValue':
+    case 'reducer.refusedWithoutValue':
     case 'reducer.overBudget':
     case 'connection.refused':
       return error.message;

@@ -168,7 +168,7 @@ class V1<Rows, Given> implements Dialect {
     if (isOvertaken) return { messages: [], requests: [this.#requestOf(message)] };
     if (!request.isCaller) return nothingTold;
     if (outcome.kind === 'aborted' && !hasRun(outcome.error)) {
-      return this.#rejected(message, errorText(outcome.error));
+      return this.#rejected(message, callErrorText(outcome.error));
     }
     const tables = tablesOfUpdates(this.#sets.updatesOf(sets), this.#format.rowsOf);
     const bytes = request.args instanceof Uint8Array ? request.args : undefined;
@@ -410,19 +410,19 @@ function singleTable(
   return { ...tableOfRows(told, as), tableId, table };
 }
 
-function hasRun(error: CallError): boolean {
-  return (
-    error.code === 'reducer.refused' ||
-    error.code === 'reducer.crashed' ||
-    error.code === 'reducer.overBudget'
-  );
+function hasRun({ code }: CallError): boolean {
+  return codesOfRun.has(code);
 }
 
-function errorText(error: CallError): string {
-  return error.code === 'reducer.refused' ? error.message : callErrorText(error);
-}
+const codesOfRun: ReadonlySet<CallError['code']> = new Set([
+  'reducer.refused',
+  'reducer.refusedWithValue',
+  'reducer.refusedWithoutValue',
+  'reducer.crashed',
+  'reducer.overBudget',
+]);
 
 function statusOf<Rows>(outcome: CallOutcome, tables: readonly TableUpdate<Rows>[]) {
   if (outcome.kind === 'committed') return { kind: 'committed', tables } as const;
-  return { kind: 'failed', message: errorText(outcome.error) } as const;
+  return { kind: 'failed', message: callErrorText(outcome.error) } as const;
 }

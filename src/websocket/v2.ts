@@ -174,10 +174,12 @@ function reducerResult({ request, timestampMicros, outcome, sets }: CalledEvent)
 
 function outcomeOf(outcome: CallOutcome, sets: readonly SetUpdate[]): ReducerOutcome<EncodedRows> {
   if (outcome.kind === 'committed') {
-    return { kind: 'ok', returned: noBytes, querySets: sets.map(querySetOf) };
+    const returned = outcome.value ?? noBytes;
+    return { kind: 'ok', returned, querySets: sets.map(querySetOf) };
   }
   const { error } = outcome;
   if (error.code === 'reducer.refused') return { kind: 'err', error: encodedText(error.message) };
+  if (error.code === 'reducer.refusedWithValue') return { kind: 'err', error: error.value };
   return { kind: 'internalError', message: callErrorText(error) };
 }
 

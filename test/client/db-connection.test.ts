@@ -1,62 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { SocketAdapter, SocketFactoryArgs } from '../../src/client/index.ts';
-import { rowListOf } from '../../src/protocol/row-list.ts';
-import type { ClientMessage } from '../../src/protocol/v2/client-message.ts';
-import { encodeServerMessage, type ServerMessage } from '../../src/protocol/v2/server-message.ts';
-import { clientMessagesIn } from '../../src/protocol/v3.ts';
-import { BinaryWriter } from '../../src/values/binary-writer.ts';
+import type { SocketFactoryArgs } from '../../src/client/index.ts';
+import { Adapter, heroRows } from './adapter.ts';
 import { DbConnection, tables } from './bindings/index.ts';
 import { settled } from './rig.ts';
-
-/** A socket of the program's own, driven from the server's side. */
-class Adapter implements SocketAdapter {
-  protocol = 'v3.bsatn.spacetimedb';
-  readonly received: ClientMessage[] = [];
-  isClosed = false;
-  onopen: () => void = () => {};
-  onmessage: (message: { data: Uint8Array }) => void = () => {};
-  onclose: () => void = () => {};
-  onerror: (event?: unknown) => void = () => {};
-
-  send(bytes: Uint8Array): void {
-    this.received.push(...clientMessagesIn(bytes));
-  }
-
-  close(): void {
-    this.isClosed = true;
-    this.onclose();
-  }
-
-  async open(): Promise<void> {
-    this.onopen();
-    await settled();
-  }
-
-  async say(message: ServerMessage): Promise<void> {
-    this.onmessage({ data: encodeServerMessage(message) });
-    await settled();
-  }
-
-  async welcome(): Promise<void> {
-    const message = { kind: 'initialConnection', identity: 7n, connectionId: 9n, token: 'issued' };
-    await this.say(message as ServerMessage);
-  }
-}
-
-function rowBytes(id: number, nick: string): Uint8Array {
-  const writer = new BinaryWriter();
-  writer.u256(1n);
-  writer.u32(id);
-  writer.string(nick);
-  writer.u8(0);
-  writer.u8(1);
-  return writer.finish();
-}
-
-const rows = (...given: [number, string][]) => ({
-  table: 'hero',
-  rows: rowListOf(given.map(([id, nick]) => rowBytes(id, nick))),
-});
 
 function rig(change: (builder: ReturnType<typeof DbConnection.builder>) => unknown = () => {}) {
   const adapter = new Adapter();
@@ -141,7 +87,7 @@ describe('a connection with generated bindings', () => {
       kind: 'subscribeApplied',
       requestId: 0,
       querySetId: 0,
-      tables: [rows([1, 'Ada'])],
+      tables: [heroRows([1, 'Ada'])],
     });
     expect(handle.isActive()).toBe(true);
     const hero = conn.db.hero.nick.find('Ada');
@@ -157,8 +103,8 @@ describe('a connection with generated bindings', () => {
               changes: [
                 {
                   kind: 'persistent',
-                  inserts: rows([1, 'Eve']).rows,
-                  deletes: rows([1, 'Ada']).rows,
+                  inserts: heroRows([1, 'Eve']).rows,
+                  deletes: heroRows([1, 'Ada']).rows,
                 },
               ],
             },

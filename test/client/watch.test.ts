@@ -90,6 +90,28 @@ describe('watched queries', () => {
     expect(rooms.map((room) => room.get().rows.length)).toEqual([0, 1]);
   });
 
+  it('[client-sdk 16] may be listened to long after they were asked for', async () => {
+    const { client, platform, socket } = await liveRig();
+    const early = client.watch('SELECT * FROM hero');
+    await platform.advance(6_000);
+    early.subscribe(() => {});
+    await settled();
+    await socket.apply(0, tableRows('hero', hero(1)));
+    await socket.send(update({ querySetId: 0, table: 'hero', inserts: [hero(2)] }));
+    expect(early.get().rows.map(({ id }) => id)).toEqual([1, 2]);
+  });
+
+  it('[client-sdk 16] say that the connection is over, and keep what they had', async () => {
+    const { client, socket } = await liveRig();
+    const [ready, waiting] = ['hero', 'shout'].map((name) => client.watch(`SELECT * FROM ${name}`));
+    for (const watch of [ready, waiting]) watch?.subscribe(() => {});
+    await settled();
+    await socket.apply(0, tableRows('hero', hero(1)));
+    client.disconnect();
+    expect(ready?.get()).toMatchObject({ rows: [{ id: 1 }], isReady: true, isStale: true });
+    expect(waiting?.get()).toMatchObject({ isReady: false, error: { code: 'connectionLost' } });
+  });
+
   it('[client-sdk 16] leave nothing behind when nobody came to listen', async () => {
     const { client, platform, socket } = await liveRig();
     const before = client.watch('SELECT * FROM hero');

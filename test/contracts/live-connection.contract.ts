@@ -57,6 +57,17 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
       expect(await shop.texts()).toEqual(['made by init']);
     });
 
+    it('[websocket 3] leaves nothing when it goes before it is let in', async () => {
+      await withShop(shopModule({ more: lifecycleReducers }));
+      const gone = arrive();
+      gone.live.close();
+      const going = arrive();
+      await new Promise((resolve) => setImmediate(resolve));
+      going.live.close();
+      await expect.poll(() => shop.handle.statistics().connections).toBe(0);
+      expect([...gone.events, ...going.events]).toEqual([]);
+    });
+
     it('[subscriptions 2] sees first rows, and every later commit once, in order', async () => {
       await withShop();
       const ada = arrive();

@@ -31,10 +31,11 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   http: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
   websocket: ['values', 'schema', 'protocol', 'auth', 'live', 'database', 'host'],
   mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
-  service: ['values', 'auth', 'host', 'http', 'websocket', 'mcp', 'node'],
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
+  service: ['values', 'auth', 'host', 'http', 'websocket', 'mcp', 'node', 'client'],
+  react: ['values', 'declare', 'client'],
   codegen: ['values', 'schema', 'declare'],
   testing: [
     'values',
@@ -70,8 +71,11 @@ export const engineRooms = [
 /** Rooms that run inside modules or browsers; they have no dependencies either. */
 export const guestRooms = ['declare', 'server', 'client'];
 
+/** Rooms that stand upon a package which the program that uses them brings along. */
+export const peerPackages: Readonly<Record<string, readonly string[]>> = { react: ['react'] };
+
 /** Rooms with a published `index.ts`, and the entry's name. */
-export const publishedRooms = ['service', 'server', 'client', 'values', 'testing'];
+export const publishedRooms = ['service', 'server', 'client', 'react', 'values', 'testing'];
 
 /** Files that something other than an import statement starts. */
 export const startedFiles = [

@@ -1,4 +1,11 @@
-import { arrows, engineRooms, guestRooms, publishedRooms, startedFiles } from './arrows.ts';
+import {
+  arrows,
+  engineRooms,
+  guestRooms,
+  peerPackages,
+  publishedRooms,
+  startedFiles,
+} from './arrows.ts';
 import { importsOf, isTest, resolveImport, roomOf, type SourceFile } from './source-file.ts';
 
 /** One broken rule: where, and what to do about it. */
@@ -31,14 +38,15 @@ export function checkArrows({ path, text }: SourceFile): Complaint[] {
     .map((target) => `${path}: ${room} may not import ${target}`);
 }
 
-/** Engine and guest rooms import neither Node nor a package; others name Node with `node:`. */
+/** Engine and guest rooms import neither Node nor a package, others of the SDK only their peers. */
 export function checkPackages({ path, text }: SourceFile): Complaint[] {
   const room = roomOf(path);
   if (isTest(path)) return [];
+  const peers = peerPackages[room ?? ''];
   const isPure = room === undefined || engineRooms.includes(room) || guestRooms.includes(room);
-  if (!isPure) return [];
+  if (!isPure && peers === undefined) return [];
   return importsOf(text)
-    .filter((specifier) => !specifier.startsWith('.'))
+    .filter((specifier) => !specifier.startsWith('.') && peers?.includes(specifier) !== true)
     .map((specifier) => `${path}: ${room ?? 'a root file'} may not import "${specifier}"`);
 }
 

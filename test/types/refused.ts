@@ -113,6 +113,28 @@ db.reducer({ a: 'u8' }, (_ctx, _args) => {});
 // @ts-expect-error: no such parameter
 db.reducer({ a: t.u8() }, (_ctx, { b }) => console.log(b));
 
+// What they return.
+
+const Failure = t.enum('Failure', { Late: t.u32() });
+// @ts-expect-error: a value of another type
+db.reducer({ returns: t.u64() }, {}, () => 5);
+// @ts-expect-error: nothing, where a value is declared
+db.reducer({ returns: t.u64(), throws: Failure }, {}, () => {});
+// @ts-expect-error: nothing awaits inside a transaction
+db.reducer({ returns: t.u64() }, {}, async () => 5n);
+// @ts-expect-error: not a type
+db.reducer({ throws: 'Failure' }, {}, () => {});
+// @ts-expect-error: nobody waits for what a schedule runs
+db.reducer({ onSchedule: job, returns: t.u64() }, { job: job.rowType }, () => 5n);
+// @ts-expect-error: nor for what the host runs
+db.init({ returns: t.u64() }, () => 5n);
+db.reducer((ctx) => {
+  // @ts-expect-error: what another reducer returns has its type
+  const text: string = count(ctx);
+  return text;
+});
+const count = db.reducer({ returns: t.u64() }, {}, (ctx) => ctx.db.hero.count());
+
 const greet = db.reducer({ text: t.string() }, () => {});
 db.reducer((ctx) => {
   // @ts-expect-error: the argument is missing

@@ -78,6 +78,7 @@ let stack = '';
 let oneOffArguments;
 let description = new ArrayBuffer(0);
 let viewResult = new ArrayBuffer(0);
+let callResult;
 
 return Object.freeze({
   __proto__: null,
@@ -92,6 +93,7 @@ return Object.freeze({
   describe,
   description: () => description,
   callReducer,
+  takeCallResult,
   callView,
   callAnonymousView,
   takeViewResult,
@@ -253,12 +255,12 @@ function hookNamed(name) {
 function describe() {
   return guarded(() => {
     const bytes = apply(describeHook, hooks, []);
-    if (!ArrayBuffer.isView(bytes) || !(bytes instanceof Uint8Array)) {
+    const buffer = bufferOf(bytes);
+    if (buffer === undefined) {
       throw new TypeError(
         options.hookNames.describeModule + ' must return a Uint8Array, got ' + typeof bytes);
     }
-    // The copy is an array of the engine's making, whatever the program has done to its own.
-    description = new Uint8Array(bytes).buffer;
+    description = buffer;
   });
 }
 
@@ -269,13 +271,37 @@ function callReducer(id, sender, connectionId, timestamp, length) {
     const buffer = length > argumentBytes ? oneOffArguments : argumentsBuffer;
     oneOffArguments = undefined;
     const args = new DataView(buffer, 0, length);
-    if (apply(callReducerHook, hooks, [id, sender, connectionId, timestamp, args]) === undefined) {
-      return 0;
-    }
+    const returned = apply(callReducerHook, hooks, [id, sender, connectionId, timestamp, args]);
+    if (returned === undefined) return 0;
+    callResult = bufferOf(returned);
+    if (callResult !== undefined) return 3;
     throw new TypeError('Reducer returned a value other than \x60undefined\x60');
   } catch (thrown) {
-    return classify(thrown);
+    const status = classify(thrown);
+    if (status !== 1) return status;
+    callResult = errorBytesOf(thrown);
+    return callResult === undefined ? 1 : 4;
   }
+}
+
+// A copy of the engine's making, whatever the program has done to its own.
+function bufferOf(bytes) {
+  const isBytes = ArrayBuffer.isView(bytes) && bytes instanceof Uint8Array;
+  return isBytes ? new Uint8Array(bytes).buffer : undefined;
+}
+
+function errorBytesOf(thrown) {
+  try {
+    return bufferOf(thrown[options.errorBytesKey]);
+  } catch {
+    return undefined;
+  }
+}
+
+function takeCallResult() {
+  const taken = callResult;
+  callResult = undefined;
+  return taken;
 }
 
 // A view is a function of the rows: its clock stands still and its randomness is always the same.
@@ -294,11 +320,12 @@ function evaluateView(hookName, args) {
   return guarded(() => {
     // Looked up with the call: programs without views may come without the hooks.
     const result = apply(hookNamed(hookName), hooks, args);
-    const data = typeof result === 'object' && result !== null ? result.data : undefined;
-    if (!ArrayBuffer.isView(data) || !(data instanceof Uint8Array)) {
+    const isObject = typeof result === 'object' && result !== null;
+    const buffer = bufferOf(isObject ? result.data : undefined);
+    if (buffer === undefined) {
       throw new TypeError(hookName + ' must return an object whose data is a Uint8Array');
     }
-    viewResult = new Uint8Array(data).buffer;
+    viewResult = buffer;
   });
 }
 

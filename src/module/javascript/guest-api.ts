@@ -50,6 +50,7 @@ export type RangeCall = (
 export interface BridgeOptions {
   readonly hooksKey: string;
   readonly hookNames: typeof hookNames;
+  readonly errorBytesKey: string;
   readonly programFileName: string;
   /** What the clock shows while the program loads. */
   readonly loadMicros: bigint;
@@ -86,7 +87,9 @@ export interface GuestApi {
     connectionId: bigint,
     timestampMicros: bigint,
     argumentLength: number,
-  ): GuestStatus;
+  ): CallStatus;
+  /** The value of a call that ended with status 3 or 4, once. */
+  takeCallResult(): ArrayBuffer;
   /** Evaluates a view of one caller; `takeViewResult` then gives what it returned, once. */
   callView(id: number, sender: bigint): GuestStatus;
   callAnonymousView(id: number): GuestStatus;
@@ -106,5 +109,8 @@ export type GuestProgram = Brand<object, 'GuestProgram'>;
 
 /** 0: fine. 1: the program threw its own `SenderError`. 2: it threw anything else. */
 export type GuestStatus = 0 | 1 | 2;
+
+/** 3: it returned an encoded value. 4: its own `SenderError` came with one. */
+export type CallStatus = GuestStatus | 3 | 4;
 
 export type Bridge = (host: HostApi, options: BridgeOptions) => GuestApi;

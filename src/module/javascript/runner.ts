@@ -1,6 +1,12 @@
 import { assert } from '../../assert.ts';
 import { limits } from '../../limits.ts';
-import { errorCodes, hookNames, moduleHooksKey, scratchBytes } from '../../protocol/module-abi.ts';
+import {
+  errorBytesKey,
+  errorCodes,
+  hookNames,
+  moduleHooksKey,
+  scratchBytes,
+} from '../../protocol/module-abi.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import { CallLog } from '../call-log.ts';
 import { HostCalls, type RangeLengths, type Scratch } from '../host-calls.ts';
@@ -159,7 +165,7 @@ class JavaScriptRunner implements ModuleRunner {
     try {
       const length = args.length;
       const status = guest.callReducer(reducerId, sender, connectionId, timestampMicros, length);
-      outcome = status === 0 ? returned : this.#failure(status);
+      outcome = status === 0 ? returned : this.#otherOutcome(status);
     } finally {
       this.#calls.end();
       this.#jwtPayload = '';
@@ -202,6 +208,20 @@ class JavaScriptRunner implements ModuleRunner {
     const buffer = this.#guest.argumentsBuffer(args.length);
     const view = buffer === this.#argumentsBuffer ? this.#arguments : new Uint8Array(buffer);
     view.set(args);
+  }
+
+  /** How a call ended that did more than return nothing. */
+  #otherOutcome(status: 1 | 2 | 3 | 4): RunOutcome {
+    if (status === 1 || status === 2) return this.#failure(status);
+    const message = this.#guest.message();
+    const buffer = this.#guest.takeCallResult();
+    if (buffer.byteLength > limits.callResultBytesMax) {
+      const size = `${buffer.byteLength} bytes, more than ${limits.callResultBytesMax}`;
+      const text = `the value that the reducer gives has ${size}: let clients query a table`;
+      return { kind: 'crashed', message: text, trace: [] };
+    }
+    const value = new Uint8Array(buffer).slice();
+    return status === 3 ? { kind: 'returned', value } : { kind: 'refused', message, value };
   }
 
   #failure(status: 1 | 2): Exclude<RunOutcome, { kind: 'returned' }> {
@@ -287,6 +307,7 @@ function bridgeOptions(context: RunnerContext): BridgeOptions {
   return {
     hooksKey: moduleHooksKey,
     hookNames,
+    errorBytesKey,
     programFileName,
     loadMicros: context.publishedMicros,
     textLengthMax,

@@ -60,7 +60,7 @@ export function secured(occurrence: Occurrence, span: Span, environment: Environ
     present(first, 'a filter'),
   );
   return {
-    source: { kind: 'query', query, isBarrier: true, commonTable: undefined },
+    source: { kind: 'query', query, isBarrier: true, secured: table, commonTable: undefined },
     security: undefined,
   };
 }

@@ -123,6 +123,8 @@ export type RelationSource =
       readonly kind: 'query';
       readonly query: TypedQuery;
       readonly isBarrier: boolean;
+      /** The table that it stands for. */
+      readonly secured?: TableSpec;
       readonly commonTable: number | undefined;
     };
 

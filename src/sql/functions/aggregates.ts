@@ -10,7 +10,8 @@
  * | AVG | any number; TimeDuration | F64; TimeDuration |
  * | MIN, MAX | any type that has an order | the same |
  *
- * All but COUNT are null for a group without values.
+ * All but COUNT are null for a group without values. No result depends on the order of the rows, so
+ * values can be taken out again, except from MIN and MAX: they do not know what comes next.
  */
 import { assert } from '../../assert.ts';
 import { type IntegerKind, integerRange, isIntegerKind } from '../../values/integer-range.ts';
@@ -18,9 +19,16 @@ import { timeDurationType } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { invalid } from '../failure.ts';
 import { integerOverflow } from './arithmetic.ts';
-import { hasRefs } from './canonical.ts';
+import { canonicalOf, hasRefs } from './canonical.ts';
 import { orderOf } from './conditional.ts';
-import type { Accumulator, AggregateFunction, QueryValue, ResolvedFunction } from './function.ts';
+import { ExactSum } from './exact-sum.ts';
+import type {
+  Accumulator,
+  AggregateFunction,
+  QueryValue,
+  ResolvedFunction,
+  Retractable,
+} from './function.ts';
 import { isFloatType, scalarTypes, valueKindOf } from './value-kind.ts';
 
 type AggregateName = AggregateFunction['name'];
@@ -71,7 +79,8 @@ function makerOf(name: AggregateName, argument: AlgebraicType | undefined): Made
   if (name === 'avg') return averageOf(argument);
   const compare = orderOf(argument);
   const wanted = name === 'max' ? 1 : -1;
-  return { make: () => new Extreme(compare, wanted), result: argument };
+  const canonical = canonicalOf(argument);
+  return { make: () => new Extreme(compare, wanted, canonical), result: argument };
 }
 
 function sumOf(type: AlgebraicType): Made | undefined {
@@ -105,11 +114,15 @@ function isShort(kind: IntegerKind): boolean {
   return integerRange[kind].max <= 0xffff_ffffn;
 }
 
-class Count implements Accumulator {
+class Count implements Retractable {
   #count = 0;
 
   add(_value: QueryValue): void {
     this.#count++;
+  }
+
+  remove(_value: QueryValue): void {
+    this.#count--;
   }
 
   finish(): QueryValue {
@@ -118,7 +131,7 @@ class Count implements Accumulator {
 }
 
 /** What knows its exact total, so that AVG divides once. */
-interface Total extends Accumulator {
+interface Total extends Retractable {
   total(): number | bigint;
 }
 
@@ -129,12 +142,16 @@ interface Total extends Accumulator {
 class ShortSum implements Total {
   #sum = 0;
   #spilled = 0n;
-  #isEmpty = true;
+  #count = 0;
 
   add(value: QueryValue): void {
-    this.#isEmpty = false;
-    this.#sum += value as number;
-    if (this.#sum > spillAbove || this.#sum < -spillAbove) this.#spill();
+    this.#count++;
+    this.#change(value as number);
+  }
+
+  remove(value: QueryValue): void {
+    this.#count--;
+    this.#change(-(value as number));
   }
 
   total(): bigint {
@@ -144,7 +161,12 @@ class ShortSum implements Total {
 
   /** 2^31 rows of 2^32 do not reach 64 bits, so the sum fits. */
   finish(): QueryValue {
-    return this.#isEmpty ? null : this.total();
+    return this.#count === 0 ? null : this.total();
+  }
+
+  #change(by: number): void {
+    this.#sum += by;
+    if (this.#sum > spillAbove || this.#sum < -spillAbove) this.#spill();
   }
 
   #spill(): void {
@@ -159,7 +181,7 @@ class WideSum implements Total {
   readonly #kind: IntegerKind;
   readonly #unit: 'TimeDuration' | undefined;
   #sum = 0n;
-  #isEmpty = true;
+  #count = 0;
 
   constructor(kind: IntegerKind, unit: 'TimeDuration' | undefined) {
     this.#kind = kind;
@@ -167,8 +189,13 @@ class WideSum implements Total {
   }
 
   add(value: QueryValue): void {
-    this.#isEmpty = false;
+    this.#count++;
     this.#sum += value as bigint;
+  }
+
+  remove(value: QueryValue): void {
+    this.#count--;
+    this.#sum -= value as bigint;
   }
 
   total(): bigint {
@@ -176,7 +203,7 @@ class WideSum implements Total {
   }
 
   finish(): QueryValue {
-    if (this.#isEmpty) return null;
+    if (this.#count === 0) return null;
     const { min, max } = integerRange[this.#kind];
     if (this.#sum >= min && this.#sum <= max) return this.#sum;
     if (this.#unit === undefined) throw integerOverflow(`the sum ${this.#sum}`, this.#kind);
@@ -184,35 +211,30 @@ class WideSum implements Total {
   }
 }
 
-/**
- * Neumaier's sum: the rounding errors are added up beside it, so that the order of the rows makes
- * no difference that anybody sees.
- */
 class FloatSum implements Total {
-  #sum = 0;
-  #lost = 0;
-  #isEmpty = true;
+  readonly #sum = new ExactSum();
+  #count = 0;
 
   add(value: QueryValue): void {
-    const number = value as number;
-    const sum = this.#sum + number;
-    this.#lost +=
-      Math.abs(this.#sum) >= Math.abs(number) ? this.#sum - sum + number : number - sum + this.#sum;
-    this.#sum = sum;
-    this.#isEmpty = false;
+    this.#count++;
+    this.#sum.add(value as number);
   }
 
-  /** Beyond the range of floats the compensation is no number any more. */
+  remove(value: QueryValue): void {
+    this.#count--;
+    this.#sum.remove(value as number);
+  }
+
   total(): number {
-    return Number.isFinite(this.#sum) ? this.#sum + this.#lost : this.#sum;
+    return this.#sum.total();
   }
 
   finish(): QueryValue {
-    return this.#isEmpty ? null : this.total();
+    return this.#count === 0 ? null : this.total();
   }
 }
 
-class Average implements Accumulator {
+class Average implements Retractable {
   readonly #sum: Total;
   #count = 0;
 
@@ -223,6 +245,11 @@ class Average implements Accumulator {
   add(value: QueryValue): void {
     this.#count++;
     this.#sum.add(value);
+  }
+
+  remove(value: QueryValue): void {
+    this.#count--;
+    this.#sum.remove(value);
   }
 
   finish(): QueryValue {
@@ -250,13 +277,18 @@ function exactQuotient(total: bigint, count: number): number {
 const maxExact = 2n ** 53n;
 
 /** Durations average to a duration, cut off at microseconds. */
-class DurationAverage implements Accumulator {
+class DurationAverage implements Retractable {
   #sum = 0n;
   #count = 0;
 
   add(value: QueryValue): void {
     this.#sum += value as bigint;
     this.#count++;
+  }
+
+  remove(value: QueryValue): void {
+    this.#sum -= value as bigint;
+    this.#count--;
   }
 
   finish(): QueryValue {
@@ -267,11 +299,18 @@ class DurationAverage implements Accumulator {
 class Extreme implements Accumulator {
   readonly #compare: (a: QueryValue, b: QueryValue) => number;
   readonly #wanted: number;
+  readonly #canonical: (value: QueryValue) => QueryValue;
   #best: QueryValue = null;
 
-  constructor(compare: (a: QueryValue, b: QueryValue) => number, wanted: number) {
+  /** `canonical`: of values that are equal but differ, the one to show. */
+  constructor(
+    compare: (a: QueryValue, b: QueryValue) => number,
+    wanted: number,
+    canonical: (value: QueryValue) => QueryValue,
+  ) {
     this.#compare = compare;
     this.#wanted = wanted;
+    this.#canonical = canonical;
   }
 
   add(value: QueryValue): void {
@@ -280,7 +319,7 @@ class Extreme implements Accumulator {
   }
 
   finish(): QueryValue {
-    return this.#best;
+    return this.#best === null ? null : this.#canonical(this.#best);
   }
 }
 

@@ -75,3 +75,13 @@ export interface Accumulator {
   /** Throws `SqlFailure` when the result does not fit its type. */
   finish(): QueryValue;
 }
+
+/** One that also takes values away that were added before. */
+export interface Retractable extends Accumulator {
+  remove(value: QueryValue): void;
+}
+
+/** `undefined`: it cannot take anything away (MIN and MAX). */
+export function retractable(accumulator: Accumulator): Retractable | undefined {
+  return 'remove' in accumulator ? (accumulator as Retractable) : undefined;
+}

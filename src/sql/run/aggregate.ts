@@ -1,5 +1,6 @@
 import { present } from '../../assert.ts';
-import type { TypedGrouping } from '../check/typed.ts';
+import type { TypedExpression, TypedGrouping } from '../check/typed.ts';
+import { canonicalOf, hasFloats } from '../functions/canonical.ts';
 import type { Accumulator, QueryValue } from '../functions/function.ts';
 import { type CompiledAggregate, compileAggregate } from './compile-aggregate.ts';
 import type { CompileContext, Evaluator } from './compile-context.ts';
@@ -32,7 +33,7 @@ export function compileGrouping(
 ): CompiledGrouping {
   return {
     keyOf: keys.length === 0 ? undefined : compileMapKey(keys, context),
-    keys: keys.map((key) => compileExpression(key, context)),
+    keys: keys.map((key) => compileShownKey(key, context)),
     aggregates: aggregates.map((aggregate) => {
       const { argument, isDistinct } = aggregate;
       const { makeAccumulator: make, add } = compileAggregate(aggregate, context);
@@ -41,6 +42,17 @@ export function compileGrouping(
       return { make, add, distinct, isCount: argument === undefined };
     }),
     firstValue,
+  };
+}
+
+/** Of equal keys that differ, which only floats do, the same one is shown whichever came first. */
+function compileShownKey(key: TypedExpression, context: CompileContext): Evaluator {
+  const evaluate = compileExpression(key, context);
+  if (!hasFloats(key.type, context.types)) return evaluate;
+  const canonical = canonicalOf(key.type, context.types);
+  return (frame) => {
+    const value = evaluate(frame);
+    return value === null ? null : canonical(value);
   };
 }
 

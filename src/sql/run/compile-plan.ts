@@ -384,7 +384,8 @@ function keptCommon(number: number): string {
   return `common ${number}`;
 }
 
-function layoutOfRows(columns: readonly OutputColumn[], types: Typespace): SlotLayout {
+/** How encoded rows of an answer, or of a derived query, are laid out. */
+export function layoutOfRows(columns: readonly OutputColumn[], types: Typespace): SlotLayout {
   const specs = columns.map(({ name, type, isNullable }) => ({
     name,
     sourceName: name,

@@ -1,0 +1,56 @@
+import { type Contents, type Difference, noDifference } from './contents.ts';
+import type { Optimistic, OptimisticHost, Predict } from './optimistic.ts';
+import type { Tracked } from './requests.ts';
+
+/**
+ * The way to the predictions of calls (`optimistic.ts`), which are loaded when they are first of
+ * use: without any the rows are the server's.
+ */
+export class Predictions {
+  readonly #host: OptimisticHost;
+  readonly #tell: (difference: Difference) => void;
+  #optimistic: Optimistic | undefined;
+
+  /** `tell` is told what predictions change by themselves. */
+  constructor(host: OptimisticHost, tell: (difference: Difference) => void) {
+    this.#host = host;
+    this.#tell = tell;
+  }
+
+  /** `undefined` before the first use. */
+  get loaded(): Optimistic | undefined {
+    return this.#optimistic;
+  }
+
+  async load(): Promise<Optimistic> {
+    const { Optimistic } = await import('./optimistic.ts');
+    this.#optimistic ??= new Optimistic(this.#host);
+    return this.#optimistic;
+  }
+
+  /** Changes what is shown, below the predictions; those of calls that are `over` end. */
+  beneath(
+    change: (shown: Contents) => Difference,
+    over?: ReadonlySet<Tracked>,
+  ): Difference | undefined {
+    const shown = this.#host.contents;
+    if (shown === undefined) return undefined;
+    const optimistic = this.#optimistic;
+    return optimistic ? optimistic.beneath(() => change(shown), over) : change(shown);
+  }
+
+  add(call: Tracked, predict: Predict): void {
+    const lay = (optimistic: Optimistic) => {
+      if (!call.isSettled) this.#tell(optimistic.add(call, predict));
+    };
+    if (this.#optimistic !== undefined) lay(this.#optimistic);
+    else this.load().then(lay).catch(this.#host.platform.report);
+  }
+
+  /** A prediction ends with its call, unless the rows of the answer have replaced it. */
+  withdraw(call: Tracked): void {
+    if (this.#optimistic?.has(call) !== true) return;
+    const difference = this.beneath(() => noDifference, new Set([call]));
+    if (difference !== undefined) this.#tell(difference);
+  }
+}

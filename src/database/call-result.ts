@@ -1,0 +1,51 @@
+import type { RunOutcome } from '../module/runner.ts';
+import { DecodeError } from '../values/binary-reader.ts';
+import { validatorOf } from '../values/layout.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import type { ProgramReducer } from './program.ts';
+
+/** Says what is wrong with an encoded value. */
+export type ResultCheck = (value: Uint8Array) => string | undefined;
+
+/** The check of values of `type`; none where a reducer declares no type. */
+export function resultCheckOf(
+  type: AlgebraicType | undefined,
+  typespace: Typespace,
+): ResultCheck | undefined {
+  if (type === undefined) return undefined;
+  const endOf = validatorOf(type, typespace);
+  return (value) => {
+    try {
+      const end = endOf(value, 0, value.length);
+      return end === value.length ? undefined : `${value.length - end} bytes are left over`;
+    } catch (error) {
+      if (error instanceof DecodeError) return error.message;
+      throw error;
+    }
+  };
+}
+
+/**
+ * How a reducer went, once what it gives is known to be of the types that it declares: programs
+ * encode it themselves, and clients decode it blindly. To be asked before the transaction commits.
+ */
+export function checkedOutcome(reducer: ProgramReducer, outcome: RunOutcome): RunOutcome {
+  const fault = faultOf(reducer, outcome);
+  if (fault === undefined) return outcome;
+  return { kind: 'crashed', message: `reducer ${reducer.name} ${fault}`, trace: [] };
+}
+
+function faultOf(reducer: ProgramReducer, outcome: RunOutcome): string | undefined {
+  if (outcome.kind === 'crashed') return undefined;
+  const { value } = outcome;
+  const isReturn = outcome.kind === 'returned';
+  const check = isReturn ? reducer.checkReturned : reducer.checkThrown;
+  if (value === undefined) {
+    // Words alone are always allowed to refuse a call with.
+    return isReturn && check !== undefined ? 'returned nothing, and declares a value' : undefined;
+  }
+  const verb = isReturn ? 'returned' : 'threw';
+  if (check === undefined) return `${verb} a value, and declares none`;
+  const fault = check(value);
+  return fault === undefined ? undefined : `${verb} a value of another type: ${fault}`;
+}

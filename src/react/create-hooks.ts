@@ -1,0 +1,154 @@
+import {
+  createContext,
+  createElement,
+  type ReactElement,
+  type ReactNode,
+  useContext,
+  useMemo,
+} from 'react';
+import type { Client } from '../client/client.ts';
+import type { ClientProcedures, ClientReducers, QueryInput } from '../client/module-types.ts';
+import type { PendingCall } from '../client/requests.ts';
+import type { WatchedQuery, WatchedRows, WatchOptions } from '../client/watch.ts';
+import { constant, outside, SourceContext } from './source.ts';
+import { type ConnectionStatus, statusHooks, type UseOnlineOptions } from './status.ts';
+import { disabled, firstRows, type RowCallbacks, useWatched } from './use-watched.ts';
+
+/**
+ * How a component sees a query that does not wait for its rows.
+ *
+ * @example
+ * ```ts
+ * const options: UseSuspenseQueryOptions<{ nick: string }, string> = {
+ *   sort: (a, b) => a.nick.localeCompare(b.nick),
+ *   limit: 10,
+ *   select: ({ nick }) => nick,
+ * };
+ * ```
+ */
+export interface UseSuspenseQueryOptions<R, Out = R>
+  extends WatchOptions<R, Out>,
+    RowCallbacks<R> {}
+
+/**
+ * How a component sees a query.
+ *
+ * @example
+ * ```ts
+ * const optionsFor = (isOpen: boolean): UseQueryOptions<{ nick: string }> => ({ enabled: isOpen });
+ * ```
+ */
+export interface UseQueryOptions<R, Out = R> extends UseSuspenseQueryOptions<R, Out> {
+  /** False: the query is not asked, there are no rows. */
+  readonly enabled?: boolean;
+  /** True unless told: while a changed query loads, the rows of the one before stay, as stale. */
+  readonly keepPrevious?: boolean;
+}
+
+/**
+ * What the provider of a module's hooks takes. The client stays the program's: the provider neither
+ * makes nor ends it.
+ *
+ * @example
+ * ```ts
+ * const propsFor = (connected: Client<typeof tavern>): ProviderProps<typeof tavern> => {
+ *   return { client: connected };
+ * };
+ * ```
+ */
+export interface ProviderProps<M> {
+  readonly client: Client<M>;
+  readonly children?: ReactNode;
+}
+
+/**
+ * Hooks that know a module: its tables, reducers and procedures.
+ *
+ * @example
+ * ```ts
+ * const hooks: Hooks<typeof tavern> = createHooks<typeof tavern>();
+ * ```
+ */
+export interface Hooks<M> {
+  /** Hands the client to the components in it. */
+  Provider(props: ProviderProps<M>): ReactElement;
+  useClient(): Client<M>;
+  /** The rows of a query as they are now. */
+  useQuery<R, Out = R>(
+    query: QueryInput<M, R>,
+    options?: UseQueryOptions<R, Out>,
+  ): WatchedRows<Out>;
+  /** The same for components in a `Suspense`: they wait for the first rows. */
+  useSuspenseQuery<R, Out = R>(
+    query: QueryInput<M, R>,
+    options?: UseSuspenseQueryOptions<R, Out>,
+  ): readonly Out[];
+  /** The function that calls a reducer; always the same one. */
+  useReducer<Call>(pick: (reducers: ClientReducers<M>) => Call): Call;
+  /** The function that calls a procedure; always the same one. */
+  useProcedure<Call>(pick: (procedures: ClientProcedures<M>) => Call): Call;
+  useConnectionState(): ConnectionStatus;
+  /** Calls that have no answer yet, in order. */
+  usePendingCalls(): readonly PendingCall[];
+  /** Whether the connection is there; short losses do not count. */
+  useOnline(options?: UseOnlineOptions): boolean;
+}
+
+/**
+ * Hooks for a database, typed by its module: `import type * as tavern from '../server/module'`.
+ * Make them once, beside the client.
+ *
+ * @example
+ * ```ts
+ * const { Provider, useQuery, useReducer } = createHooks<typeof tavern>();
+ * function Heroes() {
+ *   const { rows } = useQuery((q) => q.hero.where((hero) => hero.level.gt(3)));
+ *   const rename = useReducer((reducers) => reducers.rename);
+ *   return rows.map(({ nick }) => nick).join(', ');
+ * }
+ * ```
+ */
+export function createHooks<M>(): Hooks<M> {
+  const Context = createContext<Client<M> | undefined>(undefined);
+  const useClient = () => {
+    const client = useContext(Context);
+    if (client === undefined) throw outside('a hook of `createHooks`');
+    return client;
+  };
+  return {
+    Provider: ({ client, children }) => {
+      const source = useMemo(() => constant(client), [client]);
+      const inner = createElement(Context.Provider, { value: client }, children);
+      return createElement(SourceContext.Provider, { value: source }, inner);
+    },
+    useClient,
+    useQuery: (query, options = {}) => {
+      const client = useClient();
+      const { enabled = true } = options;
+      return useWatched(enabled ? watched(client, query, options) : disabled, options);
+    },
+    useSuspenseQuery: (query, options = {}) => {
+      const watch = watched(useClient(), query, options);
+      const { rows } = useWatched(watch, options);
+      const { isReady, error } = watch.get();
+      if (error !== undefined) throw error;
+      if (!isReady) throw firstRows(watch);
+      return rows;
+    },
+    useReducer: (pick) => pick(useClient().reducers),
+    useProcedure: (pick) => pick(useClient().procedures),
+    ...statusHooks(useClient),
+  };
+}
+
+/** Rows as they come: what a component makes of them is its own, the subscription is shared. */
+function watched<M, R>(
+  client: Client<M>,
+  query: QueryInput<M, R>,
+  { params, keepMillis }: WatchOptions<R, unknown>,
+): WatchedQuery<R> {
+  return client.watch<R>(query, {
+    ...(params !== undefined && { params }),
+    ...(keepMillis !== undefined && { keepMillis }),
+  });
+}

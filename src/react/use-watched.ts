@@ -1,0 +1,83 @@
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from 'react';
+import type { RowChange } from '../client/contents.ts';
+import type { WatchedQuery, WatchedRows, WatchOptions } from '../client/watch.ts';
+import { QueryView } from './query-view.ts';
+
+/**
+ * Callbacks for what becomes of the rows of a query. A row that begins to match it is inserted, one
+ * that no longer does is deleted, whatever happened to it in its table.
+ *
+ * @example
+ * ```ts
+ * const callbacks: RowCallbacks<{ nick: string }> = { onInsert: ({ nick }) => alert(nick) };
+ * ```
+ */
+export interface RowCallbacks<R> {
+  readonly onInsert?: (row: R) => void;
+  readonly onDelete?: (row: R) => void;
+  readonly onUpdate?: (old: R, row: R) => void;
+}
+
+export interface WatchedView<R, Out> extends WatchOptions<R, Out>, RowCallbacks<R> {
+  readonly keepPrevious?: boolean;
+}
+
+/** The rows of a watched query, kept up to date while the component is on the screen. */
+export function useWatched<R, Out>(
+  watch: WatchedQuery<R>,
+  options: WatchedView<R, Out>,
+): WatchedRows<Out> {
+  const [view] = useState(() => new QueryView<R, Out>());
+  const look = () => view.look(watch, options);
+  const value = useSyncExternalStore(watch.subscribe, look, look);
+  const { keepPrevious = true } = options;
+  const bridged = useMemo(() => view.bridged(value, keepPrevious), [view, value, keepPrevious]);
+  useEffect(() => {
+    if (watch !== disabled) view.shown(bridged);
+  }, [view, watch, bridged]);
+  useRowCallbacks(watch, options);
+  return useMemo(() => view.tracked(bridged), [view, bridged]);
+}
+
+function useRowCallbacks<R>(watch: WatchedQuery<R>, callbacks: RowCallbacks<R>): void {
+  const latest = useLatest(callbacks);
+  useEffect(() => {
+    const tell = (change: RowChange<R>) => {
+      const { onInsert, onDelete, onUpdate } = latest.current;
+      if (change.kind === 'insert') onInsert?.(change.row);
+      else if (change.kind === 'delete') onDelete?.(change.row);
+      else onUpdate?.(change.old, change.row);
+    };
+    return watch.onChange((changes) => changes.forEach(tell));
+  }, [watch, latest]);
+}
+
+/** What the latest render on the screen gave, for callbacks that outlive it. */
+export function useLatest<Value>(value: Value): { readonly current: Value } {
+  const latest = useRef(value);
+  useEffect(() => {
+    latest.current = value;
+  });
+  return latest;
+}
+
+/** A query that nothing ever happens to. */
+export function still(value: WatchedRows<never>): WatchedQuery<never> {
+  const stop = () => {};
+  return { get: () => value, subscribe: () => stop, onChange: () => stop, ready: async () => {} };
+}
+
+/** Nobody wants its rows: there is nothing to wait for. */
+export const disabled = still({ rows: [], isReady: true, isStale: false });
+
+const waiting = new WeakMap<object, Promise<void>>();
+
+/** Resolves with the first rows. Renders that wait for the same rows get the same promise. */
+export function firstRows(watch: WatchedQuery<unknown>): Promise<void> {
+  let first = waiting.get(watch);
+  if (first === undefined) {
+    first = watch.ready().finally(() => waiting.delete(watch));
+    waiting.set(watch, first);
+  }
+  return first;
+}

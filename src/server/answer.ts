@@ -1,0 +1,71 @@
+import type { TypeRegistry } from '../declare/type-registry.ts';
+import { errorBytesKey } from '../protocol/module-abi.ts';
+import { BinaryWriter } from '../values/binary-writer.ts';
+import { type NativeEncoder, nativeEncoderOf } from '../values/native.ts';
+import type { AlgebraicType } from '../values/type.ts';
+import { typeText } from '../values/typespace.ts';
+import type { PlannedReducer } from './describe.ts';
+import { CallError, SenderError } from './errors.ts';
+
+/** Runs the body of a reducer and encodes what it returns, or throws; otherwise nothing changes. */
+export type Answer = (run: () => unknown) => Uint8Array | undefined;
+
+/** `undefined` for reducers that declare neither: they answer without it. */
+export function answerOf(
+  { name, returns, throws }: PlannedReducer,
+  registry: TypeRegistry,
+): Answer | undefined {
+  if (returns === undefined && throws === undefined) return undefined;
+  const encodeReturned = returns && resultEncoder(returns, registry, `${name}\` must return`);
+  const encodeThrown = throws && resultEncoder(throws, registry, `${name}\` must throw`);
+  return (run) => {
+    let returned: unknown;
+    try {
+      returned = run();
+    } catch (error) {
+      if (encodeThrown === undefined || !(error instanceof CallError)) throw error;
+      const bytes = encodeThrown(error.error);
+      throw Object.assign(new SenderError(error.message), { [errorBytesKey]: bytes });
+    }
+    refusePromise(returned);
+    return encodeReturned?.(returned);
+  };
+}
+
+/** A reducer is over when it returns: nothing can wait for what comes later. */
+export function refusePromise(result: unknown): void {
+  if (typeof result !== 'object' || result === null || !('then' in result)) return;
+  if (typeof result.then !== 'function') return;
+  throw new TypeError(
+    'Reducer returned a value other than `undefined`: a promise. Reducers are synchronous; ' +
+      'nothing runs after they return.',
+  );
+}
+
+/** `rule` reads ``trade` must return``: a value of another type is a mistake of the module. */
+function resultEncoder(
+  type: AlgebraicType,
+  registry: TypeRegistry,
+  rule: string,
+): (value: unknown) => Uint8Array {
+  let encode: NativeEncoder | undefined;
+  return (value) => {
+    encode ??= nativeEncoderOf(type, registry.typespace, 'the value');
+    const writer = new BinaryWriter(64);
+    try {
+      encode(writer, value);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      throw new TypeError(`reducer \`${rule} ${typeName(type, registry)}; ${error.message}`);
+    }
+    return writer.finish();
+  };
+}
+
+/** The name that the module gives the type, or else how it is made up. */
+function typeName(type: AlgebraicType, { definitions, typespace }: TypeRegistry): string {
+  const named = definitions.find(({ ref }) => type.kind === 'ref' && type.ref === ref);
+  return named === undefined
+    ? typeText(type, typespace)
+    : [...named.scope, named.sourceName].join('.');
+}

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { soak } from '../service/soak/soak.ts';
+import { growthOf } from '../service/soak/trend.ts';
+
+const minutes = Number(process.env.MINUTES ?? 20);
+const seed = Number(process.env.SEED ?? Date.now() % 1_000_000);
+const mebibyte = 1024 * 1024;
+
+it(`[websocket 11] ${minutes} minutes of clients that come and go, seed ${seed}`, async () => {
+  const report = await soak({ seed, minutes, cycleMillis: 12_000, log: console.log });
+  const { samples, visits, givenUp, leftovers } = report;
+  const growth = {
+    gateway: growthOf(samples.map(({ gatewayBytes }) => gatewayBytes)) / mebibyte,
+    worker: growthOf(samples.map(({ workerBytes }) => workerBytes)) / mebibyte,
+    resident: growthOf(samples.map(({ rssBytes }) => rssBytes)) / mebibyte,
+    resources: growthOf(samples.map(({ resources }) => resources)),
+  };
+  console.log({ visits, givenUp, leftovers, growthInMebibytes: growth });
+  expect(leftovers).toEqual([]);
+  expect(givenUp).toBeGreaterThan(0);
+  // Over the whole run, tens of thousands of clients: less than a hundred bytes for each.
+  expect(growth.gateway).toBeLessThan(1);
+  expect(growth.worker).toBeLessThan(1);
+  expect(growth.resident).toBeLessThan(32);
+  expect(growth.resources).toBeLessThan(1);
+});
