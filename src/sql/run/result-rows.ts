@@ -10,14 +10,19 @@ let spare: Uint8Array | undefined;
 const firstBytes = 256;
 const spareBytesMax = 64 * 1_024;
 
-/** Collects encoded result rows, one after another, up to the limits of one result. */
+/**
+ * Collects encoded result rows, one after another, up to the limits of one result; `rowsMax`: what
+ * its reader may have at most.
+ */
 export class ResultRows implements RowSink {
   #bytes: Uint8Array;
   #length = 0;
   #rowCount = 0;
   #finished: Uint8Array | undefined;
+  readonly #rowsMax: number;
 
-  constructor() {
+  constructor(rowsMax = Number.POSITIVE_INFINITY) {
+    this.#rowsMax = Math.min(rowsMax, limits.sqlResultRowsMax);
     this.#bytes = spare ?? new Uint8Array(firstBytes);
     spare = undefined;
   }
@@ -41,9 +46,9 @@ export class ResultRows implements RowSink {
   /** What was appended since the last call is one row. */
   endRow(): void {
     this.#rowCount++;
-    if (this.#rowCount > limits.sqlResultRowsMax) {
+    if (this.#rowCount > this.#rowsMax) {
       throw overBudget(
-        `The result has more than ${limits.sqlResultRowsMax} rows; ` +
+        `The result has more than ${this.#rowsMax} rows; ` +
           'add a LIMIT or narrow the WHERE clause',
       );
     }
