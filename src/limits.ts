@@ -140,6 +140,12 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** Refused requests that are noted in the audit log. */
+  auditRefusalsPerMinuteMax: 600,
+  /** Lines of the audit log of a host that keeps everything in memory. */
+  auditMemoryLinesMax: 10_000,
+  /** Lines of the audit log in one answer. */
+  auditTailLinesMax: 10_000,
   /** Roles that are granted in one database. */
   databaseGrantsMax: 1_024,
   /** Limited tokens of one database that are neither expired nor revoked. */

@@ -14,6 +14,8 @@ export interface RequestCaller {
   readonly capability?: Capability;
   /** True when no token was presented. */
   readonly isAnonymous: boolean;
+  /** Where the request came from. */
+  readonly address?: string;
 }
 
 export type CallerOutcome =
@@ -23,6 +25,8 @@ export type CallerOutcome =
 export interface CallerRequest {
   readonly authorization: string | undefined;
   readonly queryToken: string | undefined;
+  /** Where the request came from. */
+  readonly address?: string;
   /** What a request without a token gets: an identity of its own, or a refusal. */
   readonly withoutToken: 'anonymous' | 'refuse';
 }
@@ -39,10 +43,14 @@ export async function settleCaller(
     case 'none':
       return request.withoutToken === 'refuse'
         ? { kind: 'refused', status: 401, text: 'Authorization required' }
-        : { kind: 'accepted', caller: await anonymous(tokens) };
+        : accepted(await anonymous(tokens), request);
     case 'token':
-      return verified(tokens, presented.token);
+      return verified(tokens, presented.token, request);
   }
+}
+
+function accepted(caller: RequestCaller, { address }: CallerRequest): CallerOutcome {
+  return { kind: 'accepted', caller: address === undefined ? caller : { ...caller, address } };
 }
 
 async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
@@ -50,12 +58,15 @@ async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
   return { identity, token, payload, isAnonymous: true };
 }
 
-async function verified(tokens: HostTokens, token: string): Promise<CallerOutcome> {
+async function verified(
+  tokens: HostTokens,
+  token: string,
+  request: CallerRequest,
+): Promise<CallerOutcome> {
   try {
     const { identity, payload, capability } = await tokens.verify(token);
     const caller = { identity, token, payload, isAnonymous: false };
-    const limited = capability === undefined ? caller : { ...caller, capability };
-    return { kind: 'accepted', caller: limited };
+    return accepted(capability === undefined ? caller : { ...caller, capability }, request);
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
     return { kind: 'refused', status: 401, text: error.message };

@@ -8,6 +8,7 @@ import {
   strangerRights,
 } from '../database/rights.ts';
 import { identityToHex } from '../values/identity.ts';
+import type { AuditLog } from './audit-log.ts';
 import type { Creators, DatabaseRecord, HostCaller } from './host-types.ts';
 import type { Registry } from './registry.ts';
 
@@ -39,6 +40,7 @@ export interface AccessOptions {
   readonly creators: Creators;
   /** Identities that may on every database what its owner may. */
   readonly operators: readonly bigint[];
+  readonly audit: AuditLog;
 }
 
 /** Decides who may do what: the one place that does, for all doors. */
@@ -55,22 +57,34 @@ export class Access {
     const isLimited = caller.capability !== undefined;
     const standing = this.standing(caller.identity, database);
     if (!isLimited && (allowed as readonly Standing[]).includes(standing)) return;
+    void this.#options.audit.note({
+      action: text,
+      caller,
+      database: database.identity,
+      outcome: 'refused',
+    });
     const who = identityToHex(caller.identity);
     const what = `perform action on database ${identityToHex(database.identity)}: ${text}`;
     throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
   }
 
   /** Throws `Refusal` `creation.forbidden` unless the operator lets the caller create databases. */
-  requireCreator({ identity, isAnonymous, capability }: HostCaller): void {
+  requireCreator(caller: HostCaller): void {
+    const fault = this.#creatorFault(caller);
+    if (fault === undefined) return;
+    void this.#options.audit.note({ action: 'create database', caller, outcome: 'refused' });
+    throw new Refusal({ code: 'creation.forbidden', message: fault });
+  }
+
+  #creatorFault({ identity, isAnonymous, capability }: HostCaller): string | undefined {
     const { creators, operators } = this.#options;
-    if (capability !== undefined) throw forbidden('A limited token cannot create databases.');
-    if (creators === 'anyone' || operators.includes(identity)) return;
+    if (capability !== undefined) return 'A limited token cannot create databases.';
+    if (creators === 'anyone' || operators.includes(identity)) return undefined;
     if (creators === 'authenticated') {
-      if (!isAnonymous) return;
-      throw forbidden('To create a database, you must be logged in.');
+      return isAnonymous ? 'To create a database, you must be logged in.' : undefined;
     }
-    if (creators.includes(identity)) return;
-    throw forbidden('To create a database, you need an identity that the operator has admitted.');
+    if (creators.includes(identity)) return undefined;
+    return 'To create a database, you need an identity that the operator has admitted.';
   }
 
   /** What the caller may do inside the database. */
@@ -109,7 +123,3 @@ export class Access {
 }
 
 type DatabaseKey = Pick<DatabaseRecord, 'identity' | 'owner'>;
-
-function forbidden(message: string): Refusal {
-  return new Refusal({ code: 'creation.forbidden', message });
-}

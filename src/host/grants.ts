@@ -4,13 +4,17 @@ import type { Clock } from '../database/clock.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Role } from '../database/rights.ts';
 import { limits } from '../limits.ts';
+import { identityToHex } from '../values/identity.ts';
 import type { Access } from './access.ts';
+import type { AuditAction, AuditLog, AuditNote } from './audit-log.ts';
+
 import type { DatabaseRecord, HostCaller } from './host-types.ts';
 import type { Grant, IssuedToken, Registry } from './registry.ts';
 
 export interface GrantsOptions {
   readonly registry: Registry;
   readonly access: Access;
+  readonly audit: AuditLog;
   readonly clock: Clock;
 }
 
@@ -56,6 +60,8 @@ export class Grants {
         grantedBy: caller.identity,
         grantedMicros: clock.nowMicros(),
       });
+      const detail = { to: identityToHex(identity), role };
+      await this.#note({ action: 'grant role', caller, database: database.identity, detail });
     });
   }
 
@@ -66,7 +72,10 @@ export class Grants {
       const role = registry.roleOf(database.identity, identity);
       const isOwn = identity === caller.identity && caller.capability === undefined;
       if (!isOwn) access.require(caller, database, role === 'admin' ? 'grantAdmin' : 'grant');
-      if (role !== undefined) await registry.removeGrant(database.identity, identity);
+      if (role === undefined) return;
+      await registry.removeGrant(database.identity, identity);
+      const detail = { from: identityToHex(identity), role };
+      await this.#note({ action: 'revoke role', caller, database: database.identity, detail });
     });
   }
 
@@ -96,6 +105,8 @@ export class Grants {
         issuedMicros: clock.nowMicros(),
         untilMicros: micros(expiresAt),
       });
+      const detail = { token_id: id };
+      await this.#note({ action: 'create token', caller, database: database.identity, detail });
     });
   }
 
@@ -109,17 +120,26 @@ export class Grants {
         throw new Refusal({ code: 'token.unknown', message: `No such token: ${id}` });
       }
       await this.#revoke(id, token.untilMicros, caller.identity);
+      const detail = { token_id: id };
+      await this.#note({ action: 'revoke token', caller, database: database.identity, detail });
     });
   }
 
   /** Its bearer gives a token up. `expiresAt` in seconds since the Unix epoch. */
   giveUpToken(caller: HostCaller, id: string, expiresAt: number | undefined): Promise<void> {
     const { registry } = this.#options;
-    return registry.exclusively(() => this.#revoke(id, micros(expiresAt), caller.identity));
+    return registry.exclusively(async () => {
+      await this.#revoke(id, micros(expiresAt), caller.identity);
+      await this.#note({ action: 'give up token', caller, detail: { token_id: id } });
+    });
   }
 
   isRevoked(tokenId: string): boolean {
     return this.#options.registry.isRevoked(tokenId);
+  }
+
+  #note(note: Omit<AuditNote, 'outcome'> & { action: AuditAction }): Promise<void> {
+    return this.#options.audit.note({ ...note, outcome: 'done' });
   }
 
   #revoke(id: string, untilMicros: bigint, revokedBy: bigint): Promise<void> {

@@ -8,6 +8,8 @@ export interface HostCaller {
   readonly payload: string;
   /** True when the request carried no token. */
   readonly isAnonymous: boolean;
+  /** Where the request came from, for the audit log. */
+  readonly address?: string;
   /** What the token is limited to. */
   readonly capability?: Capability;
 }

@@ -2,6 +2,7 @@ import { unreachable } from '../assert.ts';
 import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { Access } from './access.ts';
+import { type AuditAction, AuditLog } from './audit-log.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
@@ -31,6 +32,7 @@ interface HostParts {
   readonly publisher: Publisher;
   readonly access: Access;
   readonly grants: Grants;
+  readonly audit: AuditLog;
 }
 
 /**
@@ -57,13 +59,15 @@ export class Host {
   readonly access: Access;
   /** Roles and limited tokens that owners give to others. */
   readonly grants: Grants;
+  readonly audit: AuditLog;
 
-  private constructor({ registry, running, publisher, access, grants }: HostParts) {
+  private constructor({ registry, running, publisher, access, grants, audit }: HostParts) {
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
     this.access = access;
     this.grants = grants;
+    this.audit = audit;
   }
 
   /**
@@ -77,12 +81,14 @@ export class Host {
     const placed = { ...options, budget: completeBudget(options.budget) };
     const placement =
       options.placement === 'local' ? localPlacement(placed) : workerPlacement(placed);
-    const access = new Access({ ...options, registry });
+    const report = (message: string) => options.report({ level: 'error', message });
+    const audit = new AuditLog({ ...options, lines: await files.openAuditLines(), report });
+    const access = new Access({ ...options, registry, audit });
     const running = new RunningDatabases({ ...options, files, placement });
-    const publisher = new Publisher({ ...options, access, registry, running });
+    const publisher = new Publisher({ ...options, access, audit, registry, running });
     await running.startAll(registry.databases);
-    const grants = new Grants({ ...options, registry, access });
-    return new Host({ registry, running, publisher, access, grants });
+    const grants = new Grants({ ...options, registry, access, audit });
+    return new Host({ registry, running, publisher, access, grants, audit });
   }
 
   /** Lets accepted work finish, makes it durable and ends every worker. */
@@ -90,6 +96,7 @@ export class Host {
     await atMost(limits.shutdownMillisMax, this.#publisher.finish());
     await this.#running.close();
     await this.#registry.close();
+    await this.audit.close();
   }
 
   /** The identity behind a target, whether or not there is a database. */
@@ -175,7 +182,10 @@ export class Host {
     await this.#registry.exclusively(async () => {
       const record = this.#record(target);
       this.access.require(caller, record, 'lock');
-      if (record.isLocked !== isLocked) await this.#registry.putDatabase({ ...record, isLocked });
+      if (record.isLocked === isLocked) return;
+      await this.#registry.putDatabase({ ...record, isLocked });
+      const action = isLocked ? 'lock database' : 'unlock database';
+      await this.#note(action, caller, record);
     });
   }
 
@@ -194,6 +204,7 @@ export class Host {
         throw refusal('name.taken', `record with the name ${name} already exists`);
       }
       await this.#registry.putName(name, caller.identity, record.identity);
+      await this.#note('rename database', caller, record, { added: name });
       return record.identity;
     });
   }
@@ -211,6 +222,7 @@ export class Host {
       this.access.require(caller, record, 'rename');
       this.#requireFree(caller, record.identity, names);
       await this.#registry.replaceNames(record.identity, caller.identity, [...new Set(names)]);
+      await this.#note('rename database', caller, record, { names });
     });
   }
 
@@ -227,6 +239,15 @@ export class Host {
       return running === undefined ? [] : [{ identity, ...running.handle.statistics() }];
     });
     return { databases };
+  }
+
+  #note(
+    action: AuditAction,
+    caller: HostCaller,
+    { identity: database }: DatabaseRecord,
+    detail: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> {
+    return this.audit.note({ action, caller, database, outcome: 'done', detail });
   }
 
   #record(target: string): RegisteredDatabase {

@@ -4,6 +4,7 @@ import type { Clock } from '../database/clock.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import { hashHex } from '../database/program-hash.ts';
 import type { Access } from './access.ts';
+import type { AuditAction, AuditLog } from './audit-log.ts';
 import type { ProgramSource } from './database-handle.ts';
 import type { HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
 import { KeyedLock } from './keyed-lock.ts';
@@ -16,6 +17,7 @@ export interface PublisherOptions {
   readonly registry: Registry;
   readonly running: RunningDatabases;
   readonly access: Access;
+  readonly audit: AuditLog;
   readonly issuer: string;
   readonly clock: Clock;
 }
@@ -53,6 +55,7 @@ export class Publisher {
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
       await this.#reset(record, source);
+      await this.#note('reset database', { caller, program: source }, identity);
     });
   }
 
@@ -68,6 +71,7 @@ export class Publisher {
       }
       await registry.exclusively(() => registry.removeDatabase(identity));
       await running.remove(identity);
+      await this.#note('delete database', { caller }, identity);
     });
   }
 
@@ -82,15 +86,18 @@ export class Publisher {
     const record = registry.database(identity);
     if (record === undefined) {
       await this.#create(identity, caller.identity, program);
+      await this.#note('create database', request, identity);
       return 'created';
     }
     if (clear) {
       this.#requireResettable(caller, record);
       await this.#reset(record, program);
+      await this.#note('reset database', request, identity);
       return 'updated';
     }
     access.require(caller, record, 'update');
     await running.entry(identity).handle.update(program, { policy, token }, confirmMillis);
+    await this.#note('update database', request, identity);
     return 'updated';
   }
 
@@ -180,6 +187,16 @@ export class Publisher {
       throw error;
     }
     await running.install(made);
+  }
+
+  #note(
+    action: AuditAction,
+    { caller, program }: { readonly caller: HostCaller; readonly program?: ProgramSource },
+    database: bigint,
+  ): Promise<void> {
+    const hash = program === undefined ? undefined : hashHex(programHash(program.bytes));
+    const detail = hash === undefined ? {} : { program: hash };
+    return this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
   }
 
   #existing(identity: bigint): RegisteredDatabase {

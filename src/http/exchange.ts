@@ -12,8 +12,10 @@ export interface Exchange {
   body(bytesMax: number): Promise<Uint8Array>;
   /** Settled before the endpoint runs; absent where the endpoint does not look at tokens. */
   readonly caller: RequestCaller | undefined;
-  /** Address the connection came from and the one it came in on, for checks of origin. */
+  /** The address that the connection came in on, for checks of origin. */
   readonly localAddress: string;
+  /** Where it came from. */
+  readonly remoteAddress: string;
   /** Resolves when the client has gone away. */
   readonly closed: Promise<void>;
 }

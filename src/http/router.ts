@@ -86,7 +86,8 @@ async function settle(exchange: HonoExchange, rule: Method, tokens: HostTokens):
   const isAbsent = authorization === undefined && queryToken === undefined;
   if (rule.token === 'optional' && isAbsent) return;
   const withoutToken = rule.token === 'anonymous' ? 'anonymous' : 'refuse';
-  const outcome = await settleCaller(tokens, { authorization, queryToken, withoutToken });
+  const address = exchange.remoteAddress;
+  const outcome = await settleCaller(tokens, { authorization, queryToken, address, withoutToken });
   if (outcome.kind === 'refused') throw new HttpError(text(outcome.status, outcome.text));
   exchange.caller = outcome.caller;
   exchange.showsCaller = rule.token === 'anonymous';
@@ -162,6 +163,10 @@ class HonoExchange implements Exchange {
 
   get localAddress(): string {
     return this.#incoming.socket.localAddress ?? '';
+  }
+
+  get remoteAddress(): string {
+    return this.#incoming.socket.remoteAddress ?? '';
   }
 
   get closed(): Promise<void> {

@@ -1,3 +1,4 @@
+import { auditLog } from './audit.ts';
 import { call } from './call.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import {
@@ -39,6 +40,12 @@ function serviceRoutes(context: HttpContext): Route[] {
   return [
     { path: '/v1/ping', methods: { GET: { token: 'optional', run: () => empty(200) } } },
     { path: '/v1/health', methods: { GET: { token: 'none', run: () => health(context) } } },
+    {
+      path: '/v1/audit',
+      methods: {
+        GET: { token: 'required', run: (exchange) => auditLog(exchange, context) },
+      },
+    },
     { path: '/v1/metrics', methods: { GET: { token: 'none', run: () => metrics(context) } } },
   ];
 }

@@ -33,6 +33,8 @@ export interface Knock {
   /** As sent, with its query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** Where the client is. */
+  readonly address: string;
 }
 
 /** The path of a database's socket. */
@@ -40,7 +42,7 @@ const pathPattern = /^\/v1\/database\/([^/?]+)\/subscribe$/;
 
 /** Decides whether a client may connect; the checks run in the order of the interface. */
 export async function admit(
-  { url, headers }: Knock,
+  { url, headers, address }: Knock,
   { host, tokens }: { readonly host: Host; readonly tokens: HostTokens },
 ): Promise<Admitted | Refused> {
   const mark = url.indexOf('?');
@@ -52,6 +54,7 @@ export async function admit(
     const settled = await settleCaller(tokens, {
       authorization: headers.authorization,
       queryToken: readToken(query),
+      address,
       withoutToken: 'anonymous',
     });
     if (settled.kind === 'refused') return settled;

@@ -120,8 +120,9 @@ export class WebSocketDoor {
     if (this.#connections.size + this.#knocking > limits.socketsMax) {
       return refuse(stream, 503, fullText);
     }
-    const { url = '', headers } = request;
-    const outcome = await admit({ url, headers }, this.#options);
+    const { url = '', headers, socket } = request;
+    const address = socket.remoteAddress ?? '';
+    const outcome = await admit({ url, headers, address }, this.#options);
     if (outcome.kind === 'refused') refuse(stream, outcome.status, outcome.text);
     else if (this.#isClosing) refuse(stream, 503, stoppingText);
     else this.#connect(outcome, request, stream, head);

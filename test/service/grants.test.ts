@@ -250,3 +250,51 @@ it('a token is given up by who has it', async () => {
   const refused = await running.sql('notes', 'SELECT * FROM note', leaver);
   expect([refused.status, refused.text]).toEqual([401, 'Invalid token: Revoked']);
 });
+
+describe('the audit log', () => {
+  const lines = async (as: Person, query = '') => {
+    const answer = await running.ask('GET', `/v1/audit${query}`, { as });
+    if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+    return answer.text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  };
+
+  it('is for operators', async () => {
+    const refused = await running.ask('GET', '/v1/audit', { as: owner });
+    expect([refused.status, refused.text]).toEqual([
+      403,
+      `${owner.identity} is not an operator of this host`,
+    ]);
+    expect((await running.ask('GET', '/v1/audit')).status).toBe(401);
+  });
+
+  it('tells who did what, from where, and what was refused, after a restart too', async () => {
+    await running.pause();
+    const operator = BigInt(`0x${stranger.identity}`);
+    running = await Running.start({ dataDirectory: running.folder, operators: [operator] });
+    await running.upload('audited', program, owner);
+    const { database_identity: database } = JSON.parse(
+      (await running.upload('audited', program, owner)).text,
+    ).Success;
+    await running.upload('audited', program, friend);
+    const agent = await limited({ tables: ['note'] });
+    await running.ask('PUT', '/v1/database/audited/reset', { as: agent });
+    await running.ask('DELETE', '/v1/database/audited', { as: owner });
+    const all = await lines(stranger, '?num_lines=6');
+    const from = expect.stringMatching(/127\.0\.0\.1$/);
+    expect(all).toMatchObject([
+      { action: 'create database', outcome: 'done', by: owner.identity, from, database },
+      { action: 'update database', outcome: 'done', by: owner.identity, database },
+      { action: 'update database', outcome: 'refused', by: friend.identity, from, database },
+      { action: 'create token', outcome: 'done', token_id: agent.id },
+      { action: 'reset database', outcome: 'refused', by: agent.identity, for: owner.identity },
+      { action: 'delete database', outcome: 'done', by: owner.identity, database },
+    ]);
+    const whole = JSON.stringify(await lines(stranger, '?num_lines=10000'));
+    for (const { token } of [owner, friend, agent]) expect(whole).not.toContain(token);
+  });
+
+  it('an operator may do what owners may', async () => {
+    expect((await running.sql('notes', 'SELECT * FROM secret', stranger)).status).toBe(200);
+    expect((await running.upload('notes', program, stranger)).status).toBe(200);
+  });
+});
