@@ -20,6 +20,8 @@ const bindings = [
   'table',
 ];
 
+const boundHooks = ['ReducerDBProvider', 'useConnection', 'useProcedure', 'useReducer', 'useTable'];
+
 /**
  * What programs import, by module, and the most bytes that it may cost; with `minus`, what it may
  * cost on top of the budget of that name.
@@ -27,6 +29,7 @@ const bindings = [
  * The core is what every program has, whichever face it uses: the connection and its return after a
  * loss, calls, subscriptions, the cache with its indexes. The query builder is how queries are
  * written down. `connect` and generated bindings are the faces, whole, as programs import them.
+ * Predictions of optimistic calls are loaded by themselves, after the connection is made.
  */
 export const budgets = [
   { name: 'core', imports: { 'client/core': ['Core'] }, bytesMax: 14_500 },
@@ -36,8 +39,43 @@ export const budgets = [
     bytesMax: 18_000,
   },
   { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 22_500 },
+  {
+    name: 'predictions of calls',
+    imports: { 'client/index': ['connect'], 'client/optimistic': ['Optimistic'] },
+    minus: 'connect',
+    bytesMax: 2_000,
+  },
+  {
+    name: 'conditions for predictions',
+    imports: { 'client/index': ['connect'], 'client/one-table-query': ['parseOneTable'] },
+    minus: 'connect',
+    bytesMax: 1_000,
+  },
   { name: 'generated bindings', imports: { 'client/index': bindings }, bytesMax: 22_000 },
+  {
+    name: 'React hooks',
+    imports: { 'client/index': ['connect'], 'react/index': ['createHooks'] },
+    minus: 'connect',
+    bytesMax: 3_000,
+  },
+  {
+    name: 'React hooks for generated bindings',
+    imports: { 'client/index': bindings, 'react/index': boundHooks },
+    minus: 'generated bindings',
+    // Watched queries come along: a connection has none unless somebody looks.
+    bytesMax: 4_500,
+  },
 ];
+
+/** What is loaded later does not count. */
+const withoutLater = {
+  name: 'without-later',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /./ }, ({ kind, path: name }) => {
+      return kind === 'dynamic-import' ? { path: name, external: true } : undefined;
+    });
+  },
+};
 
 /**
  * The sizes of `budgets` for the library whose modules lie in `folder` and end in `ending`; and the
@@ -57,6 +95,7 @@ export async function bundleSizes(folder, ending) {
       target: 'es2022',
       platform: 'browser',
       external: ['react'],
+      plugins: [withoutLater],
       metafile: true,
       write: false,
     });

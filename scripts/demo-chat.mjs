@@ -94,6 +94,10 @@ Try next, from another terminal:
   ${cli} sql --server ${url} ${database} "SELECT COUNT(*) AS messages FROM message"
   ${cli} describe --server ${url} ${database} --json
 
+A page for people, in two windows; \`?as=grace\` at the end of its address is somebody else:
+
+  npm --prefix ${path.relative(process.cwd(), path.join(root, 'examples/live-chat')) || '.'} run dev
+
 For an agent, in the configuration of its MCP client:
 
   ${JSON.stringify({ mcpServers: { [database]: mcp } })}

@@ -11,6 +11,7 @@ const projects = [
   'test/types/client/tsconfig.json',
   'test/fixtures/tsconfig.json',
   'examples/chat/tsconfig.json',
+  'examples/live-chat/tsconfig.json',
 ];
 
 for (const project of projects) {

@@ -182,6 +182,13 @@ export const limits = {
   sharedRowsBytesMax: 16 * mebibyte,
   /** Memory of the different queries that one database watches at once, about. */
   liveQueryBytesMax: 160 * mebibyte,
+  /** How much of it may be for queries of one identity that does not own the database. */
+  liveIdentityBytesMax: 32 * mebibyte,
+  /**
+   * Wall-clock time for which tables are read again for the live queries of one identity, as long
+   * as it comes back slowly; for those of all together twice as much.
+   */
+  liveRereadMillisMax: 1_000,
   /** Messages of one client of a WebSocket that wait to be processed; more end its connection. */
   socketMessagesInMax: 16_384,
   /** Bytes of such messages beyond which nothing more is read from the client for a while. */
@@ -223,6 +230,14 @@ assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument mus
 assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
   'a list of the largest length must fit a call',
+);
+assert(
+  limits.liveQueryBytesMax >= 4 * limits.liveIdentityBytesMax,
+  'one identity must leave memory for the live queries of others',
+);
+assert(
+  limits.liveIdentityBytesMax >= limits.querySetQueriesMax * 4 * kibibyte,
+  'the largest query set must fit the share of one identity',
 );
 assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');

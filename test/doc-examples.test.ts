@@ -79,8 +79,10 @@ const module = schema({ hero: heroTable });
 const rename = module.reducer({ nick: t.string() }, () => {});
 const say = module.reducer({ text: t.string() }, () => {});
 const ping = module.reducer(() => {});
+const TradeError = t.enum('TradeError', { TooPoor: t.u32(), NoSuchHero: t.unit() });
+const trade = module.reducer({ throws: TradeError }, { gold: t.u32() }, () => {});
 export default module;
-export { ping, rename, say };
+export { ping, rename, say, trade };
 const tavernClient = library.connect<typeof import('./given.ts')>({ uri: '', database: '' });
 declare global {
   var heroTable: library.SchemaDescription['tables'][string];

@@ -250,15 +250,13 @@ type HandleOf<Table, Ctx> =
 
 /** `conn.reducers`: calls by accessor. */
 export type ReducerCalls<RM extends RemoteModule> = {
-  readonly [Item in RM['reducers'][number] as Item['accessorName']]: Item extends ReducerDescription<
-    any,
-    infer P,
-    infer R,
-    infer E
-  >
+  readonly [Item in RM['reducers'][number] as Item['accessorName']]: ReducerCall<Item>;
+};
+
+type ReducerCall<Reducer> =
+  Reducer extends ReducerDescription<any, infer P, infer R, infer E>
     ? CallOf<P, ValueOf<R, void>> & Throwing<ValueOf<E, never>>
     : never;
-};
 
 /** `conn.procedures`: calls by accessor. */
 export type ProcedureCalls<RM extends RemoteModule> = {

@@ -7,6 +7,7 @@ import {
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import { CallError } from './errors.ts';
+import type { RawSchema } from './schema-from-json.ts';
 
 /**
  * What a client knows of a database: its tables and functions, under the names that programs use
@@ -14,6 +15,8 @@ import { CallError } from './errors.ts';
  * Values are encoded without generated code: pages may forbid that.
  */
 export interface ClientSchema {
+  /** What it was made from. */
+  readonly source?: RawSchema;
   /** By accessor. Views are tables here. */
   readonly tables: ReadonlyMap<string, ClientTable>;
   readonly tablesByName: ReadonlyMap<string, ClientTable>;
@@ -57,7 +60,7 @@ export class ClientTable {
   readonly parts: TableParts;
   readonly #decoders: readonly ((reader: BinaryReader) => unknown)[];
   readonly #keyOf: (value: unknown) => RowKey;
-  #wholeKey: ((row: unknown) => RowKey) | undefined;
+  #encode: ((writer: BinaryWriter, row: unknown) => void) | undefined;
   readonly #reader = new BinaryReader(new Uint8Array(0));
 
   constructor(parts: TableParts) {
@@ -94,14 +97,21 @@ export class ClientTable {
 
   /** The key of a row that the program holds. */
   keyOfRow(row: Row): RowKey {
-    const { columns, primaryKey, typespace } = this.parts;
+    const { columns, primaryKey } = this.parts;
     const key = columns[primaryKey ?? -1]?.key;
     if (key !== undefined) return this.#keyOf(row[key]);
-    this.#wholeKey ??= keyReader(
-      { kind: 'product', elements: columns.map(({ key: name, type }) => ({ name, type })) },
-      typespace,
-    );
-    return this.#wholeKey(row);
+    const bytes = this.encode(row);
+    return binaryText(bytes, 0, bytes.length);
+  }
+
+  /** As the server would write it; throws `TypeError` with the path to what does not fit. */
+  encode(row: Row): Uint8Array {
+    const { columns, typespace, accessor } = this.parts;
+    const elements = columns.map(({ key: name, type }) => ({ name, type }));
+    this.#encode ??= encoderOf({ kind: 'product', elements }, typespace, accessor);
+    const writer = new BinaryWriter();
+    this.#encode(writer, row);
+    return writer.finish();
   }
 
   /** The key of a row with this value of the primary key. */

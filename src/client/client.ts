@@ -7,6 +7,7 @@ import type { Difference } from './contents.ts';
 import { Core, type CoreOptions, type Face } from './core.ts';
 import { SchemaMismatchError } from './errors.ts';
 import type { Event } from './events.ts';
+import { type FunctionKind, requestOf } from './function-call.ts';
 import { lateCalls, lateTables } from './late-handles.ts';
 import type {
   ClientContext,
@@ -21,7 +22,8 @@ import { type Platform, platform, type WebSocketClass } from './platform.ts';
 import { rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
 import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
-import { schemaLoader } from './schema-loader.ts';
+import { type KeyValue, schemaSource } from './schema-loader.ts';
+import type { Snapshot } from './snapshot.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';
@@ -54,6 +56,10 @@ export interface ConnectOptions {
   readonly webSocket?: WebSocketClass;
   /** What the schema endpoint would answer. Without it, it is asked. */
   readonly schema?: RawSchema;
+  /** Keeps what the schema endpoint answers: tables have names before the network is there. */
+  readonly schemaCache?: KeyValue;
+  /** Rows that were read elsewhere, shown until the server's are there: see `preload`. */
+  readonly snapshot?: Snapshot;
   /** False: a lost connection is not tried again. */
   readonly reconnect?: false | ReconnectOptions;
   /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
@@ -180,6 +186,12 @@ export function connectOn<M>(
   return client as unknown as Client<M>;
 }
 
+/** What a client knows of its database by now. */
+export function schemaOf(client: Client<any>): ClientSchema | undefined {
+  // Its type says what is for programs; every client is an object of this class.
+  return (client as unknown as ModuleClient).schema;
+}
+
 /** The face of the core for programs that bring the type of a module. */
 class ModuleClient implements Face {
   readonly #core: Core;
@@ -194,12 +206,13 @@ class ModuleClient implements Face {
     this.#platform = on;
     this.#core = new Core(coreOptions(options, on, openSocket), this);
     this.#watches = new Watches(this.#core);
+    if (options.snapshot !== undefined) this.#watches.hydrate(options.snapshot);
     this.db = lateTables({
       schema: () => this.#core.schema,
       live: (path) => this.#live(path),
       rows: (path) => this.#rows(path),
     });
-    const call = (kind: 'reducer' | 'procedure') => (path: string, args: unknown, given: unknown) =>
+    const call = (kind: FunctionKind) => (path: string, args: unknown, given: unknown) =>
       this.#call(kind, path, args, given as CallOptions | undefined);
     this.reducers = lateCalls(call('reducer'));
     this.procedures = lateCalls(call('procedure'));
@@ -207,6 +220,10 @@ class ModuleClient implements Face {
 
   start(): void {
     this.#core.start();
+  }
+
+  get schema(): ClientSchema | undefined {
+    return this.#core.schema;
   }
 
   get state(): Readable<ConnectionState> {
@@ -303,7 +320,8 @@ class ModuleClient implements Face {
   }
 
   /** What the first prediction needs is there when it comes. */
-  welcomed(): void {
+  welcomed(identity: Identity): void {
+    this.#watches.welcomed(identity);
     this.#core.predictions.load().catch(this.#platform.report);
   }
 
@@ -331,40 +349,17 @@ class ModuleClient implements Face {
   }
 
   #call(
-    kind: 'reducer' | 'procedure',
-    path: string,
+    kind: FunctionKind,
+    name: string,
     args: unknown,
     options: CallOptions = {},
   ): Promise<unknown> {
-    let found: ClientFunction | undefined;
-    return this.#core.call(
-      {
-        kind,
-        name: path,
-        mayRepeat: options.retry === true,
-        message: (requestId, schema) => {
-          found = functionAt(schema, kind, path);
-          const bytes = found.encode(args);
-          const { name } = found.parts;
-          return kind === 'reducer'
-            ? { kind: 'callReducer', requestId, reducer: name, args: bytes }
-            : { kind: 'callProcedure', requestId, procedure: name, args: bytes };
-        },
-        info: () => found && { name: found.parts.name, args },
-        result: (bytes) => found?.decode(bytes),
-        refusal: (bytes) => found?.refusal(bytes),
-        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
-      },
-      options,
-    );
+    const find = (schema: ClientSchema) => functionAt(schema, kind, name);
+    return this.#core.call(requestOf({ kind, name, find, args, options }), options);
   }
 }
 
-function functionAt(
-  schema: ClientSchema,
-  kind: 'reducer' | 'procedure',
-  path: string,
-): ClientFunction {
+function functionAt(schema: ClientSchema, kind: FunctionKind, path: string): ClientFunction {
   const found = (kind === 'reducer' ? schema.reducers : schema.procedures).get(path);
   if (found === undefined) throw new SchemaMismatchError(path, kind);
   return found;
@@ -374,6 +369,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
   const { token, schema, reconnect, database } = options;
   const uri = new URL(options.uri);
   const given = schema === undefined ? undefined : schemaFromJson(schema);
+  const source = schemaSource(uri, database, on, options.schemaCache);
   return {
     target: {
       uri,
@@ -391,6 +387,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     idleMillis: options.idleMillis ?? 25_000,
     queueMillis: options.queueMillis ?? 30_000,
     computedTable: computedTables(),
-    loadSchema: given === undefined ? schemaLoader(uri, database, on) : () => given,
+    keptSchema: source.kept,
+    loadSchema: given === undefined ? source.load : () => given,
   };
 }

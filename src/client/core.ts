@@ -49,6 +49,8 @@ import { type CallOptions, type Request, Requests, type Tracked } from './reques
 export interface CoreOptions extends LinkOptions {
   /** Asked for every connection; the same object as long as the database stays the same. */
   readonly loadSchema: () => ClientSchema | Promise<ClientSchema>;
+  /** What it was at an earlier visit: shown at once, never spoken to the server. */
+  readonly keptSchema?: () => Promise<ClientSchema | undefined>;
   /** Reads the types of computed rows; without it there are none. */
   readonly computedTable?: ComputedTable;
   /** How long a call waits to be sent. */
@@ -68,6 +70,8 @@ export interface Face {
 
 /** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
 export interface Watcher {
+  /** What the database has, now that it is asked. */
+  begun(schema: ClientSchema): void;
   changed(difference: Difference): void;
   lost(): void;
 }
@@ -135,6 +139,9 @@ export class Core {
       this.#loading = schema;
       // A failure shows when the connection is there, and is tried again with the next one.
       schema.catch(() => {});
+      this.#options.keptSchema?.().then((kept) => {
+        if (kept !== undefined && this.#schema === undefined) this.#describe(kept);
+      }, this.#options.platform.report);
     } else {
       this.#describe(schema);
     }
@@ -296,6 +303,7 @@ export class Core {
 
   #begin(schema: ClientSchema): void {
     this.#describe(schema);
+    this.watcher?.begun(schema);
     this.#canSend = true;
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {

@@ -1,5 +1,6 @@
 import { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
+import { type AlgebraicType, emptyTypespace, type ProductType } from '../values/type.ts';
 import {
   type DbView,
   describedSchema,
@@ -10,13 +11,14 @@ import {
   type RemoteModule,
   type SchemaDescription,
 } from './bindings.ts';
-import type { ClientFunction, ClientSchema } from './client-schema.ts';
+import { ClientFunction, type ClientSchema } from './client-schema.ts';
 import type { ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
 import type { ContextInterface, ErrorContextInterface, EventContextInterface } from './contexts.ts';
 import { Core } from './core.ts';
 import { reducerName } from './errors.ts';
 import type { Event } from './events.ts';
+import { callMessage, type FunctionKind, requestOf } from './function-call.ts';
 import type { Platform } from './platform.ts';
 import { nested } from './query-roots.ts';
 import type { CallOptions } from './requests.ts';
@@ -164,12 +166,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
       kind: 'reducer',
       name,
       mayRepeat: false,
-      message: (requestId) => ({
-        kind: 'callReducer',
-        requestId,
-        reducer: name,
-        args: encodedArgs,
-      }),
+      message: (requestId) => callMessage('reducer', name, requestId, encodedArgs),
       info: () => args && { name, args },
     });
   }
@@ -180,11 +177,25 @@ export class DbConnectionImpl<RM extends RemoteModule> {
       kind: 'procedure',
       name,
       mayRepeat: false,
-      message: (requestId) => {
-        return { kind: 'callProcedure', requestId, procedure: name, args: encodedArgs };
-      },
+      message: (requestId) => callMessage('procedure', name, requestId, encodedArgs),
       result: (returned) => returned.slice(),
     });
+  }
+
+  /** Calls a reducer by its name on the wire, with arguments of a type that the caller knows. */
+  callReducerWithParams(name: string, params: ProductType, args: object): Promise<void> {
+    const called = calledBy(name, params, undefined);
+    return this.#call('reducer', called, args, {}) as Promise<void>;
+  }
+
+  /** The same for a procedure, whose result is of the type `returns`. */
+  callProcedureWithParams(
+    name: string,
+    params: ProductType,
+    args: object,
+    returns: AlgebraicType,
+  ): Promise<unknown> {
+    return this.#call('procedure', calledBy(name, params, returns), args, {});
   }
 
   #tables(schema: ClientSchema): object {
@@ -202,7 +213,7 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     return nested(items);
   }
 
-  #calls(functions: ClientSchema['reducers'], kind: 'reducer' | 'procedure'): object {
+  #calls(functions: ClientSchema['reducers'], kind: FunctionKind): object {
     const items = [...functions].map(([accessor, called]) => {
       const call = (args?: unknown, options: CallOptions = {}) =>
         this.#call(kind, called, args, options);
@@ -212,30 +223,13 @@ export class DbConnectionImpl<RM extends RemoteModule> {
   }
 
   #call(
-    kind: 'reducer' | 'procedure',
+    kind: FunctionKind,
     called: ClientFunction,
     args: unknown,
     options: CallOptions,
   ): Promise<unknown> {
-    const { name, accessor } = called.parts;
-    return this.#core.call(
-      {
-        kind,
-        name: accessor,
-        mayRepeat: options.retry === true,
-        message: (requestId) => {
-          const bytes = called.encode(args);
-          return kind === 'reducer'
-            ? { kind: 'callReducer', requestId, reducer: name, args: bytes }
-            : { kind: 'callProcedure', requestId, procedure: name, args: bytes };
-        },
-        info: () => ({ name, args }),
-        result: (bytes) => called.decode(bytes),
-        refusal: (bytes) => called.refusal(bytes),
-        predict: options.optimistic && ((draft) => options.optimistic?.(draft, args ?? {})),
-      },
-      options,
-    );
+    const { accessor: name } = called.parts;
+    return this.#core.call(requestOf({ kind, name, find: () => called, args, options }), options);
   }
 
   #context(event?: unknown): ContextInterface<RM> {
@@ -285,4 +279,10 @@ export class DbConnectionImpl<RM extends RemoteModule> {
       }
     }
   }
+}
+
+/** A function that no bindings describe. */
+function calledBy(name: string, params: ProductType, returns: AlgebraicType | undefined) {
+  const parts = { name, accessor: name, params, returns, throws: undefined };
+  return new ClientFunction({ ...parts, typespace: emptyTypespace });
 }

@@ -73,6 +73,7 @@ export type {
 export type { SocketAdapter, SocketFactory, SocketFactoryArgs } from './custom-socket.ts';
 export { type DbConnectionConfig, DbConnectionImpl } from './db-connection.ts';
 export { DbConnectionBuilder } from './db-connection-builder.ts';
+export type { Draft, DraftTable } from './draft.ts';
 export {
   CallError,
   ConnectionLostError,
@@ -107,8 +108,21 @@ export type { Readable } from './observable.ts';
 export type { StopSignal, WebSocketClass } from './platform.ts';
 export type { CallOptions, PendingCall } from './requests.ts';
 export type { RawSchema } from './schema-from-json.ts';
+export type { KeyValue } from './schema-loader.ts';
+export {
+  type PreloadInput,
+  preload,
+  type Snapshot,
+  serialize,
+} from './snapshot.ts';
 export type { CompressionChoice } from './socket.ts';
 export type { SqlParameter, SqlParameters } from './sql-parameters.ts';
 export { SubscriptionBuilderImpl, SubscriptionHandleImpl } from './subscription-builder.ts';
-export type { RowsAccessor, TableHandle, TableMethods, UniqueAccessor } from './table-handle.ts';
+export type {
+  ListenOptions,
+  RowsAccessor,
+  TableHandle,
+  TableMethods,
+  UniqueAccessor,
+} from './table-handle.ts';
 export type { WatchedQuery, WatchedRows, WatchOptions } from './watch.ts';

@@ -5,6 +5,7 @@ import type { Columns, RowInput } from '../declare/infer.ts';
 import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
 import type { TableSchema } from '../declare/table.ts';
 import type { Accessor } from './accessor-type.ts';
+import type { Draft } from './draft.ts';
 import type { CallError, Throwing } from './errors.ts';
 import type { Event } from './events.ts';
 import type { CallOptions } from './requests.ts';
@@ -78,7 +79,7 @@ type PlainColumns<Row> = {
 };
 
 /** Submodules by their key in the schema. */
-type Submodules<M> = {
+export type Submodules<M> = {
   readonly [Key in keyof SchemaTypeOf<M> as SchemaTypeOf<M>[Key] extends Namespace
     ? Accessor<Key>
     : never]: SchemaTypeOf<M>[Key];
@@ -150,11 +151,11 @@ export interface ClientContext<M> {
  * const greet = (reducers: ClientReducers<typeof tavern>) => reducers.say({ text: 'hi' });
  * ```
  */
-export type ClientReducers<M> = ReducersAmong<Exports<M>> & {
-  readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key]>;
+export type ClientReducers<M, D = Draft<M>> = ReducersAmong<Exports<M>, D> & {
+  readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key], D>;
 };
 
-type ReducersAmong<M> = {
+type ReducersAmong<M, D> = {
   readonly [Key in keyof M as M[Key] extends AnyReducer
     ? Accessor<Key>
     : never]: M[Key] extends Described<{
@@ -163,7 +164,7 @@ type ReducersAmong<M> = {
     returns: infer R extends AnyType;
     throws: infer E extends AnyType;
   }>
-    ? Call<P, ValueOf<R, void>, ValueOf<E, never>>
+    ? Call<P, ValueOf<R, void>, ValueOf<E, never>, D>
     : never;
 };
 
@@ -204,14 +205,15 @@ type ProceduresAmong<M> = {
 type AnyProcedure = Described<{ kind: 'procedure'; params: Columns; returns: AnyType }>;
 
 /** Arguments are one object, left out when nothing in it is required. */
-type Arguments<P extends Columns> =
+type Arguments<P extends Columns, D> =
   Record<never, never> extends RowInput<P>
-    ? [args?: RowInput<P>, options?: CallOptions]
-    : [args: RowInput<P>, options?: CallOptions];
+    ? [args?: RowInput<P>, options?: CallOptions<D, RowInput<P>>]
+    : [args: RowInput<P>, options?: CallOptions<D, RowInput<P>>];
 
 /**
  * A call. It settles after the changes that it made are in the cache and were told. `Thrown` is the
- * value that the function may refuse with (see `isCallError`).
+ * value that the function may refuse with (see `isCallError`), `D` what its `optimistic` option
+ * writes to.
  *
  * @example
  * ```ts
@@ -219,10 +221,11 @@ type Arguments<P extends Columns> =
  * const outcome = await call.result();
  * ```
  */
-export interface Call<P extends Columns, Returned, Thrown = never> extends Throwing<Thrown> {
-  (...args: Arguments<P>): Promise<Returned>;
+export interface Call<P extends Columns, Returned, Thrown = never, D = any>
+  extends Throwing<Thrown> {
+  (...args: Arguments<P, D>): Promise<Returned>;
   /** The same without throwing. */
-  result(...args: Arguments<P>): Promise<CallResult<Returned, Thrown>>;
+  result(...args: Arguments<P, D>): Promise<CallResult<Returned, Thrown>>;
 }
 
 /**

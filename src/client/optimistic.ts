@@ -19,7 +19,7 @@ import {
   type TableChange,
 } from './contents.ts';
 import { sameValue } from './native-order.ts';
-import { type OneTableQuery, parseOneTable } from './one-table-query.ts';
+import type { OneTableQuery, parseOneTable } from './one-table-query.ts';
 import type { Platform } from './platform.ts';
 import { nested } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
@@ -84,6 +84,7 @@ class TempId {
 
 export class Optimistic {
   readonly #host: OptimisticHost;
+  readonly #parse: typeof parseOneTable;
   readonly #queries = new WeakMap<QuerySet, { readonly query: OneTableQuery | undefined }>();
   #layers: Layer[] = [];
   #writes: Write[] = [];
@@ -93,8 +94,10 @@ export class Optimistic {
   #tempCount = 0;
   #drafts: { readonly schema: ClientSchema; readonly draft: object } | undefined;
 
-  constructor(host: OptimisticHost) {
+  /** `parse` says which rows a query would give. */
+  constructor(host: OptimisticHost, parse: typeof parseOneTable) {
     this.#host = host;
+    this.#parse = parse;
   }
 
   /** Lays the prediction of a call on top; gives what is to be told. */
@@ -167,7 +170,7 @@ export class Optimistic {
     let known = this.#queries.get(set);
     if (known === undefined && schema !== undefined) {
       const [text = '', ...others] = set.queries(schema);
-      known = { query: others.length > 0 ? undefined : parseOneTable(text, schema, link.identity) };
+      known = { query: others.length > 0 ? undefined : this.#parse(text, schema, link.identity) };
       this.#queries.set(set, known);
     }
     return known?.query;
@@ -343,14 +346,15 @@ function oldRowOf(change: RowChange): Row | undefined {
   return change.kind === 'update' ? change.old : change.row;
 }
 
-/** All columns, in their order, as a decoded row has them. */
+/** As the server would give it: written and read, so that the two can be compared. */
 function rowOf(table: ClientTable, given: Row): Row {
-  return Object.fromEntries(
-    table.parts.columns.map(({ key, type }) => {
-      const value = given[key];
-      return [key, value instanceof TempId ? value.valueFor(table, type) : value];
-    }),
-  );
+  const row: Record<string, unknown> = { ...given };
+  for (const { key, type } of table.parts.columns) {
+    const value = row[key];
+    if (value instanceof TempId) row[key] = value.valueFor(table, type);
+  }
+  const bytes = table.encode(row);
+  return table.decode(bytes, 0, bytes.length);
 }
 
 /** Temporary keys of ended calls, where the call inserted exactly one row in their stead. */

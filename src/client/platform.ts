@@ -73,6 +73,8 @@ export interface Platform {
   decompress(format: 'gzip' | 'brotli', bytes: Uint8Array): Promise<Uint8Array>;
   /** Says that a callback of the program threw. */
   report(error: unknown): void;
+  /** Something is not as it should be; the library goes on. */
+  warn(text: string): void;
   /** For people who look into what happens. */
   debug(text: string): void;
 }
@@ -90,7 +92,11 @@ interface Globals {
   Blob?: new (parts: unknown[]) => { stream(): { pipeThrough(through: unknown): unknown } };
   Response?: new (body: unknown) => { arrayBuffer(): Promise<ArrayBuffer> };
   reportError?(error: unknown): void;
-  console?: { error(...words: unknown[]): void; debug(...words: unknown[]): void };
+  console?: {
+    error(...words: unknown[]): void;
+    warn(...words: unknown[]): void;
+    debug(...words: unknown[]): void;
+  };
 }
 
 interface EventSource {
@@ -119,6 +125,9 @@ export const platform: Platform = {
   report: (error) => {
     if (globals.reportError !== undefined) globals.reportError(error);
     else globals.console?.error(error);
+  },
+  warn: (text) => {
+    if (isLogged('warn')) globals.console?.warn(`reducerdb: ${text}`);
   },
   debug: (text) => {
     if (isLogged('debug')) globals.console?.debug(`reducerdb: ${text}`);

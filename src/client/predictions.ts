@@ -23,8 +23,11 @@ export class Predictions {
   }
 
   async load(): Promise<Optimistic> {
-    const { Optimistic } = await import('./optimistic.ts');
-    this.#optimistic ??= new Optimistic(this.#host);
+    const [{ Optimistic }, { parseOneTable }] = await Promise.all([
+      import('./optimistic.ts'),
+      import('./one-table-query.ts'),
+    ]);
+    this.#optimistic ??= new Optimistic(this.#host, parseOneTable);
     return this.#optimistic;
   }
 

@@ -110,7 +110,11 @@ export class Requests {
     const tracked: Tracked = { kind, name, request, isSettled: false, isSent: false, release };
     const giveUp = (error: unknown) => this.reject(tracked, error);
     if (signal !== undefined) {
-      const abort = () => giveUp(signal.reason);
+      const abort = () => {
+        const { reason } = signal;
+        const isLost = !isConnected && !tracked.isSent;
+        giveUp(isLost ? new ConnectionLostError('not-sent', { cause: reason }) : reason);
+      };
       signal.addEventListener('abort', abort);
       releases.push(() => signal.removeEventListener('abort', abort));
     }

@@ -21,7 +21,7 @@ import {
 export function schemaFromJson(json: RawSchema): ClientSchema {
   const found: Found = { tables: [], reducers: [], procedures: [] };
   addModule(json, '', '', found);
-  return schemaOf(found.tables, found.reducers, found.procedures);
+  return { ...schemaOf(found.tables, found.reducers, found.procedures), source: json };
 }
 
 /**
@@ -136,22 +136,16 @@ function addModule(json: RawSchema, path: string, prefix: string, found: Found):
 /** Reads the types of computed rows, each once: their JSON stands where a table has its name. */
 export function computedTables(): (name: string) => ClientTable {
   const known = new Map<string, ClientTable>();
+  const rest = { typespace: { types: [] }, primaryKey: undefined, indexes: [], isEvent: false };
   return (name) => {
     let table = known.get(name);
     if (table === undefined) {
-      const elements: readonly JsonNamed[] =
-        JSON.parse(name).Product?.elements ?? JSON.parse(name).elements;
+      const { elements }: { elements: readonly JsonNamed[] } = JSON.parse(name);
       const columns = elements.map((element, at) => {
-        const { name: column = `column${at + 1}`, type } = fieldOf(element);
-        return { key: column, name: element.name.some ?? column, type };
+        const { name: key = `column${at + 1}`, type } = fieldOf(element);
+        return { key, name: element.name.some ?? key, type };
       });
-      const nothing = {
-        typespace: { types: [] },
-        primaryKey: undefined,
-        indexes: [],
-        isEvent: false,
-      };
-      table = new ClientTable({ accessor: name, name, columns, ...nothing });
+      table = new ClientTable({ accessor: name, name, columns, ...rest });
       known.set(name, table);
     }
     return table;

@@ -4,23 +4,61 @@ import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
 import { httpAddress } from './socket.ts';
 
 /**
- * What the database says about itself, asked for once for every connection: it may have been
- * published anew in between. The same text gives the same object, so that nothing is built twice.
+ * Texts by key, kept from one visit to the next. A `Map` is one; for a browser's `localStorage`
+ * two lines will do.
+ *
+ * @example
+ * ```ts
+ * const schemaCache: KeyValue = {
+ *   get: (key) => localStorage.getItem(key),
+ *   set: (key, text) => localStorage.setItem(key, text),
+ * };
+ * ```
  */
-export function schemaLoader(
+export interface KeyValue {
+  get(key: string): MaybeText | Promise<MaybeText>;
+  set(key: string, text: string): unknown;
+}
+
+type MaybeText = string | null | undefined;
+
+/** Where the description of a database comes from. */
+export interface SchemaSource {
+  /** Asked for once for every connection: the database may have been published anew. */
+  load(): Promise<ClientSchema>;
+  /** What it was at an earlier visit, if that was kept. It may have changed since. */
+  kept(): Promise<ClientSchema | undefined>;
+}
+
+/** The same text gives the same object, so that nothing is built twice. */
+export function schemaSource(
   uri: URL,
   database: string,
   platform: Platform,
-): () => Promise<ClientSchema> {
+  cache?: KeyValue,
+): SchemaSource {
   let known: { readonly text: string; readonly schema: ClientSchema } | undefined;
   const path = `/v1/database/${encodeURIComponent(database)}/schema?version=10`;
-  return async () => {
-    const answer = await platform.fetch(String(new URL(path, httpAddress(uri))), {});
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(`the schema of \`${database}\` cannot be read: ${text}`);
+  const address = String(new URL(path, httpAddress(uri)));
+  const schemaOf = (text: string): ClientSchema => {
     if (text !== known?.text) {
       known = { text, schema: schemaFromJson(JSON.parse(text) as RawSchema) };
     }
     return known.schema;
+  };
+  return {
+    load: async () => {
+      const answer = await platform.fetch(address, {});
+      const text = await answer.text();
+      if (!answer.ok) throw new Error(`the schema of \`${database}\` cannot be read: ${text}`);
+      // A full or forbidden cache is no reason to go without the database.
+      const keep = async () => text === known?.text || cache?.set(address, text);
+      keep().catch(platform.report);
+      return schemaOf(text);
+    },
+    kept: async () => {
+      const text = await cache?.get(address);
+      return text ? schemaOf(text) : undefined;
+    },
   };
 }

@@ -2,6 +2,7 @@ import type { Row, RowKey } from './client-schema.ts';
 import type { RowChange } from './contents.ts';
 import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
+import type { Snapshot } from './snapshot.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
 /**
@@ -41,6 +42,8 @@ export interface WatchOptions<R, Out = R> {
   readonly sort?: (a: R, b: R) => number;
   /** So many rows at most, of the sorted ones. */
   readonly limit?: number;
+  /** Rows for the time before the server's: see `preload`. */
+  readonly initial?: Snapshot;
   /** What is shown in the place of a row; must give equal results for equal rows. */
   readonly select?: (row: R) => Out;
 }
@@ -73,6 +76,8 @@ export interface WatchedSet {
   at(key: RowKey): Row | undefined;
   /** How often the row stands in the result; more than once only where rows are computed. */
   copies(key: RowKey): number;
+  /** `undefined`: there are no rows to compare with. */
+  keyOf(row: Row): RowKey | undefined;
   leave(): void;
 }
 
@@ -101,6 +106,8 @@ export class Watch implements WatchedQuery<Row> {
   #shown = new Map<RowKey, Row>();
   /** Of the shown rows those that stand there more than once. */
   readonly #copies = new Map<RowKey, number>();
+  /** Rows of a snapshot, shown until the server's are there. */
+  #initial: readonly Row[] | undefined;
   #keepMillis: number;
   #set: WatchedSet | undefined;
   #cancelLeaving: (() => void) | undefined;
@@ -165,12 +172,27 @@ export class Watch implements WatchedQuery<Row> {
     });
   }
 
+  /** Shows rows of a snapshot, if there are any and none of the server. */
+  begin(rows: () => readonly Row[] | undefined): void {
+    if (this.get().isReady) return;
+    this.#initial = rows();
+    if (this.#initial === undefined) return;
+    this.#value.set({ rows: this.#initial, isReady: true, isStale: true });
+  }
+
+  /** The snapshot is of no use. */
+  forget(): void {
+    if (this.#initial === undefined) return;
+    this.#initial = undefined;
+    this.#value.set(nothing);
+  }
+
   /** Looks at the rows with these keys again, or at all. Unchanged ones give the same value. */
   refresh(keys?: Iterable<RowKey>): void {
     const set = this.#set;
     if (set === undefined) return;
     const changes: RowChange[] = [];
-    let isOther = false;
+    let isOther = this.#adopt(set, changes);
     for (const key of keys ?? new Set([...this.#shown.keys(), ...set.keys()])) {
       isOther = this.#look(set, key, changes) || isOther;
     }
@@ -191,6 +213,19 @@ export class Watch implements WatchedQuery<Row> {
   setStale(): void {
     const value = this.get();
     if (value.isReady && !value.isStale) this.#value.set({ ...value, isStale: true });
+  }
+
+  /** Takes the rows of a snapshot for those that were shown; true if some of them are gone. */
+  #adopt(set: WatchedSet, changes: RowChange[]): boolean {
+    const initial = this.#initial ?? [];
+    this.#initial = undefined;
+    for (const row of initial) {
+      const key = set.keyOf(row);
+      if (key === undefined) changes.push({ kind: 'delete', row });
+      else if (this.#shown.has(key)) this.#copies.set(key, (this.#copies.get(key) ?? 1) + 1);
+      else this.#shown.set(key, row);
+    }
+    return changes.length > 0;
   }
 
   /** Whether the row with this key is another one now, or stands there another number of times. */
@@ -255,6 +290,7 @@ export class Watch implements WatchedQuery<Row> {
   }
 
   #forget(): void {
+    this.#initial = undefined;
     this.#shown.clear();
     this.#copies.clear();
   }

@@ -1,8 +1,11 @@
+import type { Identity } from '../values/identity.ts';
 import type { ClientSchema, Row, RowKey } from './client-schema.ts';
 import type { Difference, Membership } from './contents.ts';
 import type { Core, Watcher } from './core.ts';
+import { Hydration } from './hydration.ts';
 import { keyOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
+import type { Snapshot } from './snapshot.ts';
 import {
   Watch,
   type WatchedQuery,
@@ -12,37 +15,62 @@ import {
 } from './watch.ts';
 import { shaped } from './watch-shape.ts';
 
+interface Open {
+  readonly key: string;
+  readonly set: QuerySet;
+  readonly watch: Watch;
+}
+
 /** The watched queries of a connection. Equal queries share one set, whoever asks for them. */
 export class Watches implements Watcher {
   readonly #core: Core;
   /** To be handed out, by the text of the query. */
   readonly #known = new Map<string, Watch>();
   /** Those that have a query set, by its number. */
-  readonly #open = new Map<number, { readonly set: QuerySet; readonly watch: Watch }>();
+  readonly #open = new Map<number, Open>();
+  readonly #hydration: Hydration;
 
   constructor(core: Core) {
     this.#core = core;
+    this.#hydration = new Hydration(core.platform, (key) => this.#known.get(key)?.forget());
     core.watcher = this;
   }
 
   /** The same object for equal queries, unless they are shown in a way of their own. */
   watch<R, Out>(query: unknown, options: WatchOptions<R, Out> = {}): WatchedQuery<Out, R> {
-    const { params, keepMillis = 5_000, sort, limit, select } = options;
+    const { params, keepMillis = 5_000, sort, limit, select, initial } = options;
     const given = withValues(query, params);
     const key = keyOf(given);
     const known = this.#known.get(key) ?? this.#add(key, given, keepMillis);
     known.keepFor(keepMillis);
+    if (initial !== undefined) this.hydrate(initial);
+    known.begin(() => this.#hydration.rowsFor(key));
     // Rows have the types that the program gives them.
     const watch = known as unknown as WatchedQuery<R>;
     const isPlain = sort === undefined && limit === undefined && select === undefined;
     return isPlain ? (watch as unknown as WatchedQuery<Out, R>) : shaped(watch, options);
   }
 
+  /** Rows for queries that have none yet. */
+  hydrate(snapshot: Snapshot): void {
+    this.#hydration.add(snapshot);
+  }
+
+  begun(schema: ClientSchema): void {
+    this.#hydration.learned(schema, this.#core.link.identity);
+  }
+
+  welcomed(identity: Identity): void {
+    this.#hydration.learned(undefined, identity);
+  }
+
   changed({ sets, predicted, renamed = [] }: Difference): void {
     // A change touches few queries, a prediction might touch any.
     for (const id of predicted === undefined ? sets.keys() : this.#open.keys()) {
-      const { set, watch } = this.#open.get(id) ?? {};
-      if (set?.wasApplied !== true || watch === undefined) continue;
+      const open = this.#open.get(id);
+      if (open?.set.wasApplied !== true) continue;
+      const { key, watch } = open;
+      this.#hydration.over(key);
       for (const { from, to } of renamed) watch.rename(from, to);
       const keys = sets.get(id);
       const isWhole = sets.has(id) && keys === undefined;
@@ -67,7 +95,7 @@ export class Watches implements Watcher {
         },
         left: () => {},
       });
-      this.#open.set(set.id, { set, watch });
+      this.#open.set(set.id, { key, set, watch });
       return this.#rowsOf(set);
     };
     const { after, report } = core.platform;
@@ -105,6 +133,10 @@ export class Watches implements Watcher {
         const found = find(key);
         // A row of a table is shown once, however often a join finds it.
         return found?.rows.isComputed === true ? found.count : 1;
+      },
+      keyOf: (row) => {
+        const [rows] = core.contents?.membership(set.id)?.keys() ?? [];
+        return rows?.table.keyOfRow(row);
       },
       leave: () => {
         this.#open.delete(set.id);

@@ -2,8 +2,8 @@ import type { PlannedFunction } from './binding-plan.ts';
 import type { SourceFile } from './source-file.ts';
 
 /**
- * Makes `file` import what the file of a reducer says, which `folder` leads to. The answer is how to
- * name its parameters and, where it declares them, the types of its value and of its error.
+ * Makes `file` import what the file of a reducer says, which `folder` leads to. The answer is how
+ * to name its parameters and, where it declares them, the types of its value and of its error.
  */
 export function importReducer(
   file: SourceFile,

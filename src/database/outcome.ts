@@ -1,4 +1,5 @@
 import type { QueryRows } from '../live/live-update.ts';
+import type { QueryDialect } from '../live/query-dialect.ts';
 import type { RowSet } from '../live/row-set.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
@@ -153,8 +154,10 @@ export interface SubscribeRequest {
   readonly connectionId: bigint;
   /** Chosen by the client; unique among the sets that its connection has. */
   readonly setId: number;
-  /** In the subscription dialect, or `SELECT * FROM *`. */
+  /** In the dialect of the connection, or `SELECT * FROM *`. */
   readonly queries: readonly string[];
+  /** Absent: the narrow one. */
+  readonly dialect?: QueryDialect;
   /** False for clients that do not know of event tables: queries of one are refused. */
   readonly knowsEvents: boolean;
 }
@@ -189,12 +192,14 @@ export type UnsubscribeOutcome =
   /** Nothing of the set is left, if there was one. */
   | { readonly kind: 'refused'; readonly error: string; readonly micros: number };
 
-/** A query in the subscription dialect that is answered once. */
+/** A query in the dialect of the connection that is answered once. */
 export interface OneOffRequest {
   readonly caller: Caller;
   /** Of an open connection. */
   readonly connectionId: bigint;
   readonly sql: string;
+  /** Absent: the narrow one. */
+  readonly dialect?: QueryDialect;
 }
 
 export type OneOffOutcome =

@@ -8,6 +8,7 @@ import type {
   UnsubscribeOutcome,
 } from '../database/outcome.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
+import type { QueryDialect } from '../live/query-dialect.ts';
 
 /**
  * A connection that stays, as a door sees it. Requests are sent without waiting; what comes of them
@@ -32,6 +33,8 @@ export interface LiveOptions {
   readonly connectionId: bigint;
   /** True: nothing is told before it is durable. */
   readonly confirmed: boolean;
+  /** What its queries may say; absent: the narrow one. */
+  readonly dialect?: QueryDialect;
 }
 
 /** Whom a connection tells what happens; nothing that it throws is caught. */

@@ -35,10 +35,11 @@ describe('a batch of requests', () => {
         setId: 2 ** 32 + 1,
         queries: ['SELECT * FROM ä', ''],
         knowsEvents: false,
+        dialect: 'subscription',
       },
     },
     { kind: 'unsubscribe', unsubscribe: { connectionId: 3n, setId: 0, withRows: true } },
-    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT' } },
+    { kind: 'oneOff', oneOff: { caller: ada, connectionId: 3n, sql: 'SELECT', dialect: 'full' } },
     { kind: 'program' },
     { kind: 'update', program: { kind: 'js', bytes: Uint8Array.of(7) }, permission },
   ];
@@ -127,6 +128,22 @@ describe('the outcomes of a turn', () => {
     {
       kind: 'called',
       outcome: { kind: 'aborted', error: { code: 'reducer.refused', message: 'ü' }, micros: 4 },
+    },
+    {
+      kind: 'called',
+      outcome: { kind: 'committed', offset, value: Uint8Array.of(1, 2, 3), micros: 5 },
+    },
+    {
+      kind: 'called',
+      outcome: { kind: 'committed', offset, value: new Uint8Array(0), micros: 5 },
+    },
+    {
+      kind: 'called',
+      outcome: {
+        kind: 'aborted',
+        error: { code: 'reducer.refusedWithValue', message: 'ü', value: Uint8Array.of(7) },
+        micros: 6,
+      },
     },
     { kind: 'queried', outcome: result },
     { kind: 'queried', outcome: { ...result, rows: Uint8Array.of(1), rowCount: 1 } },

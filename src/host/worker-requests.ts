@@ -1,6 +1,7 @@
 import { assert, unreachable } from '../assert.ts';
 import type { Caller, SqlRequest, SubscribeRequest } from '../database/outcome.ts';
 import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
+import type { QueryDialect } from '../live/query-dialect.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { Batch } from './worker-messages.ts';
@@ -101,6 +102,7 @@ class RequestEncoder {
         this.#caller(request.oneOff.caller);
         writer.u128(request.oneOff.connectionId);
         writer.string(request.oneOff.sql);
+        this.#dialect(request.oneOff);
         return;
       case 'program':
         return;
@@ -113,7 +115,8 @@ class RequestEncoder {
     }
   }
 
-  #subscribe({ caller, connectionId, setId, knowsEvents, queries }: SubscribeRequest): void {
+  #subscribe(request: SubscribeRequest): void {
+    const { caller, connectionId, setId, knowsEvents, queries } = request;
     const writer = this.#writer;
     this.#caller(caller);
     writer.u128(connectionId);
@@ -121,6 +124,11 @@ class RequestEncoder {
     writer.bool(knowsEvents);
     writer.u32(queries.length);
     for (const query of queries) writer.string(query);
+    this.#dialect(request);
+  }
+
+  #dialect({ dialect }: Pick<SubscribeRequest, 'dialect'>): void {
+    this.#writer.bool(dialect === 'full');
   }
 
   #connection({ kind, id }: { kind: 'open' | 'temporary'; id: bigint }, confirmed: boolean): void {
@@ -192,7 +200,8 @@ class RequestDecoder {
       case 'oneOff': {
         const caller = this.#caller();
         const connectionId = reader.u128();
-        return { kind, oneOff: { caller, connectionId, sql: reader.string() } };
+        const sql = reader.string();
+        return { kind, oneOff: { caller, connectionId, sql, dialect: this.#dialect() } };
       }
       case 'program':
         return { kind };
@@ -213,7 +222,12 @@ class RequestDecoder {
     const setId = reader.f64();
     const knowsEvents = reader.bool();
     const queries = Array.from({ length: reader.u32() }, () => reader.string());
-    return { caller, connectionId, setId, knowsEvents, queries };
+    const dialect = this.#dialect();
+    return { caller, connectionId, setId, knowsEvents, queries, dialect };
+  }
+
+  #dialect(): QueryDialect {
+    return this.#reader.bool() ? 'full' : 'subscription';
   }
 
   #query(): SqlRequest {

@@ -1,17 +1,21 @@
+import type { OutputWriter } from '../sql/run/compile-output.ts';
+import { ComputedRows } from './computed-rows.ts';
 import type { LiveFragment, LiveFrame } from './fragment.ts';
-import type { RowChanges } from './live-update.ts';
-import { emptyRowSet, RowCollector, type RowSet, rowCountOf } from './row-set.ts';
-import { eachPicked, type Picked } from './source-changes.ts';
+import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
+import { RowCollector, type RowSet, rowCountOf } from './row-set.ts';
+import { eachPicked, type Picked, type PickedChanges } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
 
 /** What changed in a fragment over one relation: the changed rows that satisfy its conditions. */
 export function filterChanges(
-  { relations, table, parameters }: LiveFragment,
+  fragment: LiveFragment,
   [hit]: FragmentHits,
   frame: LiveFrame,
 ): RowChanges | undefined {
   if (hit === undefined) return undefined;
+  const { relations, isEvent, parameters, output } = fragment;
   frame.parameters = parameters;
+  if (output.kind === 'computed') return computedChanges(fragment, hit, output.write, frame);
   const sift = (rows: RowSet, picked: Picked): RowSet => {
     const test = relations[0]?.test;
     if (test === undefined && picked === undefined) return rows;
@@ -26,17 +30,25 @@ export function filterChanges(
     return found.count === rowCountOf(rows) ? rows : found.finish();
   };
   const inserts = sift(hit.changes.inserts, hit.inserts);
-  if (table.isEvent) return eventsOf(inserts);
+  if (isEvent) return eventsOf(inserts);
   return changesOf(inserts, sift(hit.changes.deletes, hit.deletes));
 }
 
-export function eventsOf(events: RowSet): RowChanges | undefined {
-  return rowCountOf(events) === 0 ? undefined : { kind: 'event', events };
+function computedChanges(
+  { relations }: LiveFragment,
+  hit: PickedChanges,
+  write: OutputWriter,
+  frame: LiveFrame,
+): RowChanges | undefined {
+  const computed = new ComputedRows(write);
+  const test = relations[0]?.test;
+  for (const list of ['deletes', 'inserts'] as const) {
+    const rows = hit.changes[list];
+    frame.pages[0] = rows.data;
+    eachPicked(rows, hit[list], (start) => {
+      frame.rows[0] = start;
+      if (test === undefined || test(frame)) computed.add(frame, list === 'inserts' ? 1 : -1);
+    });
+  }
+  return computed.changes();
 }
-
-export function changesOf(inserts: RowSet, deletes: RowSet): RowChanges | undefined {
-  const isNone = rowCountOf(inserts) === 0 && rowCountOf(deletes) === 0;
-  return isNone ? undefined : { kind: 'persistent', inserts, deletes };
-}
-
-export const noChanges = { inserts: emptyRowSet, deletes: emptyRowSet };

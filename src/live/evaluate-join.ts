@@ -3,11 +3,12 @@ import type { TableSpec } from '../schema/catalog.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { noRow, type RowRefs } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
-import { changesOf, eventsOf } from './evaluate-filter.ts';
+import { ComputedRows } from './computed-rows.ts';
 import type { FragmentJoin, LiveFragment, LiveFrame } from './fragment.ts';
 import type { JoinProbe } from './join-probe.ts';
-import type { RowChanges } from './live-update.ts';
+import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
 import { RowBag } from './row-bag.ts';
+import { type RowSet, rowEnd } from './row-set.ts';
 import { eachPicked, type PickedChanges } from './source-changes.ts';
 import type { FragmentHits } from './watch-index.ts';
 
@@ -27,7 +28,8 @@ export interface JoinSurroundings {
  *                − dR+ ⋈ dS+ + dR+ ⋈ dS−  +  dR− ⋈ dS+ − dR− ⋈ dS−
  * ```
  *
- * Rows of an event table are in no R'; what they join is told as events.
+ * Rows of an event table are in no R'; what they join is told as events. What is computed of a pair
+ * is computed once the pairs are counted: some of them were never there.
  */
 export function joinChanges(
   fragment: LiveFragment,
@@ -49,6 +51,7 @@ class JoinDelta {
   readonly #fragment: LiveFragment;
   readonly #join: FragmentJoin;
   readonly #around: JoinSurroundings;
+  /** The rows that are returned, or pairs: the two rows one after the other. */
   readonly #bag = new RowBag();
 
   constructor(fragment: LiveFragment, around: JoinSurroundings) {
@@ -59,16 +62,31 @@ class JoinDelta {
   }
 
   changes(hits: FragmentHits): RowChanges | undefined {
-    const { table } = this.#fragment;
+    const { isEvent } = this.#fragment;
     const changed = [this.#sift(0, hits[0]), this.#sift(1, hits[1])] as const;
     for (const side of [0, 1] as const) {
       const other = side === 0 ? 1 : 0;
       if (changed[side].length > 0 && !this.#isEvent(other)) this.#meet(changed[side], side);
     }
-    if (table.isEvent) return eventsOf(this.#bag.surplus().gained);
+    if (isEvent) return eventsOf(this.#bag.surplus().gained);
     if (changed[0].length > 0 && changed[1].length > 0) this.#meetEachOther(changed[0], changed[1]);
     const { gained, lost } = this.#bag.surplus();
-    return changesOf(gained, lost);
+    const { output } = this.#fragment;
+    if (output.kind === 'row') return changesOf(gained, lost);
+    const computed = new ComputedRows(output.write);
+    this.#showPairs(lost, () => computed.add(this.#around.frame, -1));
+    this.#showPairs(gained, () => computed.add(this.#around.frame, 1));
+    return computed.changes();
+  }
+
+  #showPairs(pairs: RowSet, visit: () => void): void {
+    const { shape } = present(this.#fragment.relations[0], 'the first relation');
+    const page = pairs.data;
+    eachPicked(pairs, undefined, (start, end) => {
+      this.#show(0, { page, start, end });
+      this.#show(1, { page, start: rowEnd(shape, page, start), end });
+      visit();
+    });
   }
 
   #isEvent(side: 0 | 1): boolean {
@@ -188,8 +206,18 @@ class JoinDelta {
   /** Counts the pair in the frame, if it satisfies what joins it. */
   #addPair(pair: readonly [Place, Place], count: number): void {
     if (!this.#join.test(this.#around.frame)) return;
-    const { page, start, end } = pair[this.#fragment.returned === 0 ? 0 : 1];
-    this.#bag.add(page, start, end, count);
+    const { output } = this.#fragment;
+    if (output.kind === 'row') {
+      const { page, start, end } = pair[output.slot === 0 ? 0 : 1];
+      this.#bag.add(page, start, end, count);
+      return;
+    }
+    const [left, right] = pair;
+    const leftBytes = left.end - left.start;
+    const both = new Uint8Array(leftBytes + right.end - right.start);
+    both.set(left.page.subarray(left.start, left.end), 0);
+    both.set(right.page.subarray(right.start, right.end), leftBytes);
+    this.#bag.add(both, 0, both.length, count);
   }
 }
 

@@ -1,12 +1,14 @@
 import { AssertionError, assert, present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import type { TypedColumn, TypedExpression, TypedRead } from '../sql/check/typed.ts';
+import type { TypedColumn, TypedExpression, TypedQuery, TypedRead } from '../sql/check/typed.ts';
 import { needsOf, visitExpression } from '../sql/check/typed-expression.ts';
 import { hasFloats } from '../sql/functions/canonical.ts';
 import { boundOf, conjunctsOf } from '../sql/plan/conjuncts.ts';
 import type { CompileContext, Test } from '../sql/run/compile-context.ts';
+import { compileOutput, type OutputWriter } from '../sql/run/compile-output.ts';
 import { compileConditions } from '../sql/run/compile-sieve.ts';
 import type { Frame } from '../sql/run/frame.ts';
+import type { RowShape } from '../store/row-shape.ts';
 import { compileProbe, type JoinProbe } from './join-probe.ts';
 import type { LiveSchema } from './live-schema.ts';
 import type { SourceKey } from './source-changes.ts';
@@ -25,6 +27,7 @@ export interface FragmentScope {
 export interface FragmentRelation {
   readonly source: SourceKey;
   readonly table: TableSpec;
+  readonly shape: RowShape;
   /** The conditions on its row alone. */
   readonly test: Test | undefined;
   /** How changed rows find the fragment; `undefined`: it looks at all of them. */
@@ -62,12 +65,16 @@ export interface FragmentJoin {
   readonly test: Test;
 }
 
+/** What a fragment gives for its relations' rows: the whole row of one, or something computed. */
+export type FragmentOutput =
+  | { readonly kind: 'row'; readonly slot: number }
+  | { readonly kind: 'computed'; readonly write: OutputWriter };
+
 /** A block over one relation or two that are joined, compiled for one caller. */
 export class LiveFragment {
   readonly relations: readonly FragmentRelation[];
   readonly join: FragmentJoin | undefined;
-  /** Which relation's rows it returns. */
-  readonly returned: number;
+  readonly output: FragmentOutput;
   readonly parameters: readonly (Uint8Array | undefined)[];
   readonly watchers: readonly Watcher[];
   /** Memory, about. */
@@ -83,14 +90,16 @@ export class LiveFragment {
     });
     const context = contextOf(tables, schema);
     const joins = body.joins.flatMap(({ condition }) => conjunctsOf(condition));
-    const conjuncts = [...conjunctsOf(body.where), ...joins];
+    const securities = body.relations.flatMap(({ security }) => conjunctsOf(security));
+    const conjuncts = [...joins, ...conjunctsOf(body.where), ...securities];
     const conditions = new Conditions(conjuncts, scope, context);
     this.parameters = parameters;
-    this.returned = returnedSlot(body.items);
-    const pair = joins.map(pairOf).find((columns) => columns !== undefined);
+    this.output = outputOf(read.query, tables, context);
+    const pair = conjuncts.map(pairOf).find((columns) => columns !== undefined);
     this.relations = tables.map(
       (table, slot): FragmentRelation => ({
         table,
+        shape: schema.layoutOf(table).shape,
         source: schema.sourceOf(table.id, identity),
         test: conditions.testOf(slot),
         watch: conditions.valueOf(slot, table, pair) ?? conditions.rangeOf(slot),
@@ -104,8 +113,10 @@ export class LiveFragment {
     this.bytes = bytesOf(conjuncts, tables.length);
   }
 
-  get table(): TableSpec {
-    return present(this.relations[this.returned], 'the relation that is returned').table;
+  /** What it gives are rows of an event table. */
+  get isEvent(): boolean {
+    const { output } = this;
+    return output.kind === 'row' && this.relations[output.slot]?.table.isEvent === true;
   }
 
   /**
@@ -113,7 +124,7 @@ export class LiveFragment {
    * is nothing between transactions: such a result never changes.
    */
   #isOfPassingRows(): boolean {
-    return !this.table.isEvent && this.relations.some(({ table }) => table.isEvent);
+    return !this.isEvent && this.relations.some(({ table }) => table.isEvent);
   }
 }
 
@@ -233,8 +244,9 @@ function contextOf(tables: readonly TableSpec[], schema: LiveSchema): CompileCon
   };
 }
 
-function noSubquery(): never {
-  throw new AssertionError('the dialect of subscriptions has no subqueries');
+/** What is kept up to date row by row has none. */
+export function noSubquery(): never {
+  throw new AssertionError('a fragment has no subqueries');
 }
 
 const everything = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY };
@@ -273,19 +285,31 @@ function joinOf(
   return { probes: [probe(0), probe(1)], test: conditions.testOfBoth() };
 }
 
-function pairOf(conjunct: TypedExpression): readonly TypedColumn[] | undefined {
+/** The columns of two relations that a condition wants to be equal. */
+export function pairOf(conjunct: TypedExpression): readonly TypedColumn[] | undefined {
   if (conjunct.kind !== 'comparison' || conjunct.operator !== '=') return undefined;
   const { left, right } = conjunct;
   if (left.kind !== 'column' || right.kind !== 'column') return undefined;
   return left.slot === right.slot ? undefined : [left, right];
 }
 
-function returnedSlot(items: readonly TypedExpression[]): number {
-  const [first] = items;
+function outputOf(
+  query: TypedQuery,
+  tables: readonly TableSpec[],
+  context: CompileContext,
+): FragmentOutput {
+  const { body, columns } = query;
+  assert(body.kind === 'block', 'a fragment is one block');
+  const [first] = body.items;
   // A table without columns is the only one of its query, or joined by none.
-  if (first === undefined) return 0;
-  assert(first.kind === 'column', 'a fragment returns whole rows');
-  return first.slot;
+  const slot = first?.kind === 'column' ? first.slot : 0;
+  const isWhole =
+    body.items.length === tables[slot]?.columns.length &&
+    body.items.every(
+      (item, at) => item.kind === 'column' && item.slot === slot && item.column === at,
+    );
+  if (isWhole && columns.every(({ isNullable }) => !isNullable)) return { kind: 'row', slot };
+  return { kind: 'computed', write: compileOutput(body.items, columns, context) };
 }
 
 /** Measured, Node 20: a compiled comparison, a relation with its watcher, two probes. */

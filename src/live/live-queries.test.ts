@@ -271,13 +271,13 @@ describe('row-level security', () => {
 
 describe('the memory of queries', () => {
   it('is counted, and bounded', () => {
-    const { live } = lab();
+    const live = lab();
     const small = new LiveQueries({
-      schema: live.schema.sql,
+      schema: live.schema,
       now: () => 0,
       bytesMax: 10_000,
     });
-    const add = (sql: string) => small.add(small.prepare(sql, owner.rights), 1n, []);
+    const add = (sql: string) => small.add(small.prepare(sql, owner.rights), 1n, live.whole);
     const first = add(q1);
     const fill = (): void => {
       for (let n = 0; n < 100; n++) add(`SELECT * FROM t WHERE n = ${n}`);

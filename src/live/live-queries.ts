@@ -1,18 +1,28 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
-import { overBudget, SqlFailure } from '../sql/failure.ts';
+import { invalid, overBudget, SqlFailure } from '../sql/failure.ts';
 import type { Rights } from '../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
-import { filterChanges } from './evaluate-filter.ts';
-import { joinChanges } from './evaluate-join.ts';
 import { frameOf, type LiveFragment } from './fragment.ts';
+import type { Reread, WholeRead } from './kept-stages.ts';
+import type { LiveOperator } from './live-operator.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
-import { PreparedQuery } from './prepared-query.ts';
+import {
+  type AskedQuery,
+  type PreparedQuery,
+  prepareFull,
+  prepareSubscription,
+  type RowsName,
+} from './prepared-query.ts';
+import type { QueryDialect } from './query-dialect.ts';
+import { type MemoryBounds, QueryMemory } from './query-memory.ts';
+import { RereadTime } from './reread-time.ts';
 import { type ComputedChanges, Reruns } from './reruns.ts';
+import { rowDifference } from './row-bag.ts';
 import type { RowSet } from './row-set.ts';
 import { type SourceKey, sourceChangesOf, sourceOfView } from './source-changes.ts';
 import { type FragmentHits, WatchIndex } from './watch-index.ts';
@@ -25,11 +35,16 @@ export interface LiveQuery {
   readonly rights: Rights;
   /** For whom it was compiled first; who else shares it does not matter to its rows. */
   readonly identity: bigint;
-  fragments: readonly LiveFragment[];
+  readonly dialect: QueryDialect;
+  /** By what its rows go out. */
+  readonly table: RowsName;
+  operator: LiveOperator;
   /** Views that it reads; they are held as long as it is watched. */
   views: readonly number[];
   schema: LiveSchema;
   useCount: number;
+  /** Memory that it is charged with. */
+  bytes: number;
 }
 
 /** What one commit did to the rows of a view. */
@@ -62,16 +77,15 @@ export interface LiveCounters {
   evaluations: number;
   /** Of those: relations read as a whole, because no index finds their rows. */
   scans: number;
-  /** Of those: queries asked afresh, because they have no incremental form. */
+  /** Of those: read again as a whole, for want of an incremental form or of what was kept. */
   reruns: number;
 }
 
-export interface LiveOptions {
+/** The bounds are instead of those of `limits.ts`, for tests. */
+export interface LiveOptions extends Partial<MemoryBounds> {
   readonly schema: SqlSchema;
   /** Milliseconds that never go back. */
   readonly now: () => number;
-  /** Instead of that of `limits.ts`, for tests. */
-  readonly bytesMax?: number;
 }
 
 /**
@@ -89,17 +103,20 @@ export class LiveQueries {
   readonly #watched = new WatchIndex();
   readonly #owners = new Map<LiveFragment, LiveQuery>();
   readonly #reruns = new Reruns();
+  readonly #memory: QueryMemory;
+  readonly #rereadTime: RereadTime;
   readonly #frame = frameOf([]);
   #prepared = new StatementCache<PreparedQuery>();
   #schema: LiveSchema;
   #lastNumber = 0;
   /** When the present commit's evaluation began. */
   #startedAt = 0;
-  #bytes = 0;
 
   constructor(options: LiveOptions) {
     this.#options = options;
     this.#schema = new LiveSchema(options.schema);
+    this.#memory = new QueryMemory(options);
+    this.#rereadTime = new RereadTime(options.now);
   }
 
   /** Distinct queries. */
@@ -117,12 +134,15 @@ export class LiveQueries {
     this.#prepared = new StatementCache();
   }
 
-  /** Checks a query that is to be watched; `sql` is trimmed. Throws `SqlFailure`. */
-  prepare(sql: string, rights: Rights): PreparedQuery {
-    const key = keyOf(sql, rights, undefined);
+  /**
+   * Checks a query that is to be watched; `sql` is trimmed. In the full dialect, what the narrow one
+   * takes is the same query as there. Throws `SqlFailure`.
+   */
+  prepare(sql: string, rights: Rights, dialect: QueryDialect = 'subscription'): PreparedQuery {
+    const key = `${dialect} ${keyOf(sql, rights, undefined)}`;
     const known = this.#prepared.get(key);
     if (known !== undefined) return known;
-    const made = new PreparedQuery(sql, rights, this.#schema, true);
+    const made = prepareIn(dialect, { sql, rights, schema: this.#schema }, true);
     this.#prepared.put(key, made);
     return made;
   }
@@ -139,14 +159,14 @@ export class LiveQueries {
 
   /** Memory of all queries, about. */
   get bytes(): number {
-    return this.#bytes;
+    return this.#memory.bytes;
   }
 
   /**
-   * Watches a query once more; `rows` are its rows now. Its views are evaluated and held by the
-   * caller of this. Throws `SqlFailure` when queries take all memory that they may.
+   * Watches a query once more. Its views are evaluated and held by the caller of this; `whole` is for
+   * reading what is kept of it. Throws `SqlFailure`, also when queries take all memory that they may.
    */
-  add(query: PreparedQuery, identity: bigint, rows: readonly RowSet[]): LiveQuery {
+  add(query: PreparedQuery, identity: bigint, whole: WholeRead): LiveQuery {
     const key = keyOfQuery(query, identity);
     const known = this.#byKey.get(key);
     if (known !== undefined) {
@@ -154,17 +174,18 @@ export class LiveQueries {
       return known;
     }
     this.#lastNumber += 1;
-    const { sql, rights, views, schema } = query;
-    const fragments = query.fragmentsFor(identity);
+    const { sql, rights, views, schema, dialect, table } = query;
+    const operator = query.operatorFor(identity);
     const made: LiveQuery = {
       number: this.#lastNumber,
-      ...{ key, sql, rights, identity, fragments, views, schema },
+      ...{ key, sql, rights, identity, dialect, table, operator, views, schema },
       useCount: 1,
+      bytes: 0,
     };
-    this.#requireRoom(fragments.reduce((sum, { bytes }) => sum + bytes, textBytes(made)));
+    operator.open(whole);
+    this.#charge(made);
     this.#byKey.set(key, made);
     this.#watch(made);
-    this.#reruns.add(made, rows);
     return made;
   }
 
@@ -174,12 +195,12 @@ export class LiveQueries {
     if (query.useCount > 0) return;
     this.#byKey.delete(query.key);
     this.#unwatch(query);
-    this.#reruns.delete(query);
+    this.#memory.giveBack(query);
   }
 
   /** The query as it is to be read now. Throws `SqlFailure` when it cannot be, see above. */
-  preparedAgain({ sql, rights }: LiveQuery): PreparedQuery {
-    return this.prepare(sql, rights);
+  preparedAgain({ sql, rights, dialect }: LiveQuery): PreparedQuery {
+    return this.prepare(sql, rights, dialect);
   }
 
   /** The queries that read the rows of a view for a caller, `undefined`: for all. */
@@ -197,11 +218,11 @@ export class LiveQueries {
   evaluate(changes: CommittedChanges): Evaluated {
     if (this.#byKey.size === 0) return nothing;
     const hits = this.#collect(changes);
-    const reruns = this.#reruns.affectedBy(changes);
-    if (hits.size === 0 && reruns.length === 0) return nothing;
-    this.#startedAt = this.#options.now();
-    const queries = new Set(reruns);
+    const queries = new Set<LiveQuery>();
+    this.#reruns.collect(sourcesOf(changes), changes, queries);
     for (const fragment of hits.keys()) queries.add(this.#ownerOf(fragment));
+    if (queries.size === 0) return nothing;
+    this.#startedAt = this.#options.now();
     this.counters.commits += 1;
     const updates: LiveUpdate[] = [];
     const failures: LiveFailure[] = [];
@@ -212,15 +233,6 @@ export class LiveQueries {
       else updates.push(update);
     }
     return { updates, failures };
-  }
-
-  #requireRoom(bytes: number): void {
-    const { bytesMax = limits.liveQueryBytesMax } = this.#options;
-    if (this.#bytes + bytes <= bytesMax) return;
-    throw overBudget(
-      `The database watches ${this.#byKey.size} different queries and has no memory for more; ` +
-        'unsubscribe from some, or let one query cover several of them',
-    );
   }
 
   #collect({ tables, views }: CommittedChanges): Map<LiveFragment, FragmentHits> {
@@ -251,97 +263,93 @@ export class LiveQueries {
     hits: ReadonlyMap<LiveFragment, FragmentHits>,
     changes: CommittedChanges,
   ): LiveUpdate | LiveFailure | undefined {
+    const { number } = query;
     try {
-      let found = hits;
-      if (query.schema !== this.#schema) {
-        this.#renew(query);
-        found = this.#collect(changes);
-      }
-      if (this.#reruns.has(query)) return this.#rerun(query, changes);
-      return this.#updateOf(query, this.#differences(query, found, changes));
+      const found = this.#changesOf(query, hits, changes);
+      this.counters.evaluations += 1;
+      this.#charge(query);
+      if (found.length === 0) return undefined;
+      const { name: table, id: tableId } = query.table;
+      return { query: number, table, tableId, changes: found };
     } catch (error) {
       if (!(error instanceof SqlFailure)) throw error;
-      return { query: query.number, error: executingText(error.message, query.sql) };
+      return { query: number, error: executingText(error.message, query.sql) };
     }
-  }
-
-  #updateOf(query: LiveQuery, changes: readonly RowChanges[]): LiveUpdate | undefined {
-    this.counters.evaluations += 1;
-    const [fragment] = query.fragments;
-    if (changes.length === 0 || fragment === undefined) return undefined;
-    const { name: table, id: tableId } = fragment.table;
-    return { query: query.number, table, tableId, changes };
-  }
-
-  #rerun(query: LiveQuery, { tablesFor }: CommittedChanges): LiveUpdate | undefined {
-    this.counters.reruns += 1;
-    const tables = tablesFor(query.identity);
-    const change = this.#reruns.run(query, this.preparedAgain(query), tables);
-    return this.#updateOf(query, change === undefined ? [] : [change]);
-  }
-
-  #differences(
-    query: LiveQuery,
-    hits: ReadonlyMap<LiveFragment, FragmentHits>,
-    { tablesFor }: CommittedChanges,
-  ): RowChanges[] {
-    const changes: RowChanges[] = [];
-    for (const fragment of query.fragments) {
-      const hit = hits.get(fragment);
-      if (hit === undefined) continue;
-      const change = this.#changesOf(fragment, hit, () => tablesFor(query.identity));
-      if (change !== undefined) changes.push(change);
-    }
-    return changes;
   }
 
   #changesOf(
-    fragment: LiveFragment,
-    hit: FragmentHits,
-    tablesOf: () => SqlTables,
-  ): RowChanges | undefined {
-    const frame = this.#frame;
-    if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
-    const tables = tablesOf();
+    query: LiveQuery,
+    hits: ReadonlyMap<LiveFragment, FragmentHits>,
+    changes: CommittedChanges,
+  ): readonly RowChanges[] {
+    const tables = () => changes.tablesFor(query.identity);
+    const reread: Reread = (read) => {
+      this.#requireTime(rereadsText);
+      this.counters.reruns += 1;
+      return this.#rereadTime.run({ identity: query.identity, tables }, read);
+    };
     const onScan = (table: TableSpec): void => this.#noteScan(table);
-    return joinChanges(fragment, hit, { frame, tables, onScan });
+    const around = { frame: this.#frame, tables, onScan, reread };
+    if (query.schema === this.#schema) return query.operator.changes(hits, around);
+    const before = query.operator.rows();
+    this.#renew(query, before);
+    const { operator } = query;
+    if (before === undefined) return operator.changes(this.#collect(changes), around);
+    reread((whole) => operator.open(whole));
+    const after = present(operator.rows(), 'the rows of a query that keeps them');
+    const change = rowDifference(before, after);
+    return change === undefined ? [] : [change];
   }
 
   /** The first queries of a commit may be slow; what would make it slower and slower fails. */
   #noteScan({ name }: TableSpec): void {
     this.counters.scans += 1;
-    if (this.#options.now() - this.#startedAt <= limits.liveScanMillisMax) return;
-    throw overBudget(
+    this.#requireTime(
       `Keeping the query up to date takes too long: no index finds the rows of \`${name}\` that ` +
         'are joined; add an index on its column',
     );
   }
 
-  /** Compiles a query for the present schema. Throws `SqlFailure` when that cannot be. */
-  #renew(query: LiveQuery): void {
+  #requireTime(refusal: string): void {
+    if (this.#options.now() - this.#startedAt <= limits.liveScanMillisMax) return;
+    throw overBudget(refusal);
+  }
+
+  /**
+   * Compiles a query for the present schema. Throws `SqlFailure` when that cannot be. What is kept
+   * of it is to be read anew.
+   */
+  #renew(query: LiveQuery, kept: RowSet | undefined): void {
     const prepared = this.preparedAgain(query);
+    const operator = prepared.operatorFor(query.identity);
+    if (prepared.isKept !== (kept !== undefined) || prepared.table.name !== query.table.name) {
+      throw invalid('The program was updated, and the query means something else; subscribe again');
+    }
     this.#unwatch(query);
-    query.fragments = prepared.fragmentsFor(query.identity);
+    query.operator = operator;
     query.schema = this.#schema;
     this.#watch(query);
+    this.#charge(query);
+  }
+
+  #charge(query: LiveQuery): void {
+    this.#memory.charge(query, textBytes(query) + query.operator.bytes);
   }
 
   #watch(query: LiveQuery): void {
-    for (const fragment of query.fragments) {
+    for (const fragment of query.operator.fragments) {
       this.#watched.add(fragment);
       this.#owners.set(fragment, query);
-      this.#bytes += fragment.bytes;
     }
-    this.#bytes += textBytes(query);
+    this.#reruns.add(query);
   }
 
   #unwatch(query: LiveQuery): void {
-    for (const fragment of query.fragments) {
+    for (const fragment of query.operator.fragments) {
       this.#watched.remove(fragment);
       this.#owners.delete(fragment);
-      this.#bytes -= fragment.bytes;
     }
-    this.#bytes -= textBytes(query);
+    this.#reruns.delete(query);
   }
 
   #ownerOf(fragment: LiveFragment): LiveQuery {
@@ -349,7 +357,33 @@ export class LiveQueries {
   }
 }
 
-/** Memory of a query beside its fragments: its texts, and its places in maps. */
+/** The same for an answer that is given once (`isWatched`: false). Throws `SqlFailure`. */
+export function prepareIn(
+  dialect: QueryDialect,
+  asked: AskedQuery,
+  isWatched: boolean,
+): PreparedQuery {
+  if (dialect === 'subscription') return prepareSubscription(asked, isWatched);
+  try {
+    return prepareSubscription(asked, isWatched);
+  } catch (error) {
+    if (!(error instanceof SqlFailure)) throw error;
+    return prepareFull(asked, isWatched);
+  }
+}
+
+function sourcesOf({ tables, views }: CommittedChanges): SourceKey[] {
+  return [
+    ...tables.map(({ tableId }) => tableId),
+    ...views.map(({ viewId, sender }) => sourceOfView(viewId, sender)),
+  ];
+}
+
+const rereadsText =
+  'Keeping the query up to date takes too long: the queries of this commit that read whole tables ' +
+  'again have used up their time';
+
+/** Memory of a query beside its operator: its texts, and its places in maps. */
 function textBytes({ sql }: LiveQuery): number {
   return 200 + 3 * sql.length;
 }

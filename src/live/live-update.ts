@@ -1,4 +1,4 @@
-import type { RowSet } from './row-set.ts';
+import { type RowSet, rowCountOf } from './row-set.ts';
 
 /**
  * What one commit changed for one live query, for all who watch it: there is one such object,
@@ -18,6 +18,16 @@ export interface LiveUpdate {
 export type RowChanges =
   | { readonly kind: 'persistent'; readonly inserts: RowSet; readonly deletes: RowSet }
   | { readonly kind: 'event'; readonly events: RowSet };
+
+export function eventsOf(events: RowSet): RowChanges | undefined {
+  return rowCountOf(events) === 0 ? undefined : { kind: 'event', events };
+}
+
+/** `undefined`: nothing changed. */
+export function changesOf(inserts: RowSet, deletes: RowSet): RowChanges | undefined {
+  const isNone = rowCountOf(inserts) === 0 && rowCountOf(deletes) === 0;
+  return isNone ? undefined : { kind: 'persistent', inserts, deletes };
+}
 
 /** A live query that could not be evaluated for a commit; it is removed. */
 export interface LiveFailure {

@@ -19,11 +19,71 @@ const u32 = { kind: 'u32' } as const;
 export function benchmarks(scale: number): readonly Measure[] {
   const counts = [10, 1_000, 100_000].map((count) => Math.max(1, Math.round(count * scale)));
   const commits = Math.max(20, Math.round(50_000 * scale));
-  return counts.flatMap((count) => [
-    ...points(count, commits),
-    ...ranges(count, Math.ceil(commits / 5)),
-    ...joins(count, Math.ceil(commits / 5)),
-  ]);
+  const rows = Math.max(50, Math.round(100_000 * scale));
+  return [
+    ...counts.flatMap((count) => [
+      ...points(count, commits),
+      ...ranges(count, Math.ceil(commits / 5)),
+      ...joins(count, Math.ceil(commits / 5)),
+    ]),
+    ...kept(rows, Math.ceil(commits / 5)),
+  ];
+}
+
+/** What one query of the full dialect adds to a commit that moves one row of so many. */
+function kept(rows: number, commits: number): Measure[] {
+  const queries: readonly (readonly [name: string, sql: string])[] = [
+    ['a column', 'SELECT who FROM score'],
+    ['1,000 sums', 'SELECT team, sum(points) AS points FROM score GROUP BY team'],
+    ['one sum of floats', 'SELECT sum(weight) AS weight FROM score'],
+    ['1,000 maxima', 'SELECT team, max(points) AS best FROM score GROUP BY team'],
+    ['a window of 100 rows', 'SELECT * FROM score ORDER BY points DESC LIMIT 100'],
+    [
+      'a window over 1,000 sums',
+      'SELECT team, sum(points) AS points FROM score GROUP BY team ORDER BY points DESC LIMIT 10',
+    ],
+  ];
+  return queries.flatMap(([name, sql]) => {
+    const lab = newLab([
+      {
+        name: 'score',
+        columns: { who: u32, team: u32, points: u32, weight: { kind: 'f64' } },
+        indexes: ['unique:hash:who', 'btree:points'],
+      },
+    ]);
+    const random = new Random(2);
+    const row = (who: number) => [
+      who,
+      who % 1_000,
+      random.below(1_000_000),
+      random.below(1_000) / 7,
+    ];
+    const present = Array.from({ length: rows }, (_, who) => row(who));
+    lab.transact((transaction) => {
+      for (const values of present) lab.insert(transaction, 'score', ...values);
+    });
+    const opened = performance.now();
+    const prepared = lab.live.prepare(sql, ownerRights, 'full');
+    lab.live.add(prepared, 1n, lab.whole);
+    const openMillis = performance.now() - opened;
+    let millis = 0;
+    for (let left = commits; left > 0; left--) {
+      const who = random.below(rows);
+      const transaction = lab.store.begin();
+      lab.remove(transaction, 'score', ...(present[who] as number[]));
+      present[who] = row(who);
+      lab.insert(transaction, 'score', ...(present[who] as number[]));
+      const changes = transaction.commit();
+      const began = performance.now();
+      lab.committed(changes);
+      millis += performance.now() - began;
+    }
+    assert(lab.failures.length === 0, 'the query is kept up to date');
+    return [
+      { name: `commit, ${name}`, unit: 'ns', value: (millis * 1e6) / commits },
+      { name: `opening ${name} over ${rows} rows`, unit: 'ms', value: openMillis },
+    ];
+  });
 }
 
 function points(count: number, commits: number): Measure[] {
@@ -77,11 +137,11 @@ function ranges(count: number, commits: number): Measure[] {
 
 /** More queries than a database would take. */
 function newLab(tables: readonly SampleTable[]): LiveLab {
-  return new LiveLab(tables, {}, Number.POSITIVE_INFINITY);
+  return new LiveLab(tables, {}, { bytesMax: Number.POSITIVE_INFINITY });
 }
 
 function register(lab: LiveLab, sql: string): void {
-  lab.live.add(lab.live.prepare(sql, ownerRights), 1n, []);
+  lab.live.add(lab.live.prepare(sql, ownerRights), 1n, lab.whole);
 }
 
 /** Time of evaluating commits of one row each, without the time of making them. */

@@ -1,62 +1,236 @@
+import { present } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import { computedTables } from '../schema/system-tables.ts';
 import { bindParameters, type ParameterValue } from '../sql/check/bind.ts';
-import { checkSubscription, type TypedSubscription } from '../sql/check/check-subscription.ts';
+import { check } from '../sql/check/check.ts';
+import { checkSubscription } from '../sql/check/check-subscription.ts';
+import type { OutputColumn, TypedBlock, TypedRead } from '../sql/check/typed.ts';
+import { visitQuery } from '../sql/check/typed-expression.ts';
+import { invalid } from '../sql/failure.ts';
+import { hasRefs } from '../sql/functions/canonical.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { planStatement } from '../sql/plan/plan-statement.ts';
 import { planningStatistics } from '../sql/planning-statistics.ts';
 import type { Rights } from '../sql/rights.ts';
+import { layoutOfRows } from '../sql/run/compile-plan.ts';
+import { namedTypeOf } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import { parse } from '../sql/syntax/parse.ts';
-import { LiveFragment } from './fragment.ts';
+import type { RowShape } from '../store/row-shape.ts';
+import { namedTypesToJson } from '../values/type-codec.ts';
+import { type FragmentScope, LiveFragment } from './fragment.ts';
+import { IncrementalOperator } from './incremental-operator.ts';
+import { type IncrementalShape, incrementalShape } from './incremental-shape.ts';
+import { KeptStages } from './kept-stages.ts';
+import type { LiveOperator } from './live-operator.ts';
 import type { LiveSchema } from './live-schema.ts';
+import type { QueryDialect } from './query-dialect.ts';
+import { RerunOperator } from './rerun-operator.ts';
 
-/** A query of the subscription dialect, checked for all callers with the same rights. */
+/** By what rows go out. */
+export interface RowsName {
+  /** Of the table whose whole rows they are; else the JSON of their type, which begins with `{`. */
+  readonly name: string;
+  /** 0 where there is no such table. */
+  readonly id: number;
+  readonly isEvent: boolean;
+}
+
+/** How a query is kept up to date. */
+type Form =
+  /** Each of the reads is a fragment. */
+  | { readonly kind: 'fragments' }
+  | { readonly kind: 'incremental'; readonly shape: IncrementalShape }
+  | { readonly kind: 'rerun' };
+
+/** A query that is checked for all callers with the same rights. */
 export class PreparedQuery {
   /** Trimmed. */
   readonly sql: string;
   readonly rights: Rights;
-  readonly typed: TypedSubscription;
   readonly schema: LiveSchema;
+  readonly dialect: QueryDialect;
+  /** Its rows are those of all of them. */
+  readonly reads: readonly TypedRead[];
+  readonly table: RowsName;
+  readonly shape: RowShape;
+  readonly #form: Form;
 
-  /** `joinRules`: it is to be watched. Throws `SqlFailure`. */
-  constructor(sql: string, rights: Rights, schema: LiveSchema, joinRules: boolean) {
+  constructor(asked: AskedQuery, dialect: QueryDialect, reads: readonly TypedRead[]) {
+    const { sql, rights, schema } = asked;
+    const columns = present(reads[0], 'a read').query.columns;
     this.sql = sql;
     this.rights = rights;
     this.schema = schema;
-    this.typed = checkSubscription(parse(sql), { schema: schema.sql, rights }, { joinRules });
-  }
-
-  get table(): TableSpec {
-    return this.typed.table;
+    this.dialect = dialect;
+    this.reads = reads;
+    this.table = nameOfRows(reads, columns);
+    this.shape = layoutOfRows(columns, schema.types).shape;
+    this.#form = dialect === 'full' ? formOf(reads) : formOfFragments(reads);
   }
 
   /** Ids of the views that it reads. */
   get views(): readonly number[] {
-    return [...new Set(this.typed.fragments.flatMap(({ views }) => views))];
+    return [...new Set(this.reads.flatMap(({ views }) => views))];
   }
 
   /** Whether callers with the same rights may see different rows. */
   get isOfCaller(): boolean {
-    const { fragments } = this.typed;
-    const hasSender = fragments.some(({ parameters }) => parameters.length > 0);
+    const hasSender = this.reads.some(({ parameters }) => parameters.length > 0);
     return hasSender || this.views.some((id) => this.schema.isOfCaller(id));
   }
 
-  fragmentsFor(identity: bigint): readonly LiveFragment[] {
-    const { schema, typed } = this;
-    return typed.fragments.map((read) => {
-      const parameters = bindParameters(read.parameters, noValues, identity, schema.types);
-      return new LiveFragment(read, { schema, identity, parameters });
-    });
+  /** Whether the operator keeps the answer, so that it is asked for it. */
+  get isKept(): boolean {
+    const form = this.#form;
+    if (form.kind !== 'incremental') return form.kind === 'rerun';
+    return form.shape.groups !== undefined || form.shape.window !== undefined;
+  }
+
+  /** Not opened. */
+  operatorFor(identity: bigint): LiveOperator {
+    const form = this.#form;
+    switch (form.kind) {
+      case 'rerun':
+        return new RerunOperator(this, identity, this.#sources(identity));
+      case 'fragments':
+        return new IncrementalOperator(
+          this.reads.map((read) => new LiveFragment(read, this.#scope(read, identity))),
+        );
+      case 'incremental': {
+        const { base } = form.shape;
+        const scope = this.#scope(base, identity);
+        const stages = this.isKept ? new KeptStages(form.shape, scope, this.rights) : undefined;
+        return new IncrementalOperator([new LiveFragment(base, scope)], stages);
+      }
+    }
   }
 
   /** By the sizes of the tables at this moment. */
   plans(tables: SqlTables): readonly ReadPlan[] {
-    const { schema, rights, typed } = this;
+    const { schema, rights, reads } = this;
     const statistics = planningStatistics(schema.sql, rights, tables);
     const { types } = schema;
-    return typed.fragments.map((read) => planStatement(read, { types, statistics }));
+    return reads.map((read) => planStatement(read, { types, statistics }));
+  }
+
+  /** Values of the parameters of one of the reads, for a caller. */
+  parametersOf(
+    { parameters }: Pick<TypedRead, 'parameters'>,
+    identity: bigint,
+  ): readonly (Uint8Array | undefined)[] {
+    return bindParameters(parameters, noValues, identity, this.schema.types);
+  }
+
+  #scope(read: TypedRead, identity: bigint): FragmentScope {
+    return { schema: this.schema, identity, parameters: this.parametersOf(read, identity) };
+  }
+
+  #sources(identity: bigint) {
+    return tablesOf(this.reads).map(({ id }) => this.schema.sourceOf(id, identity));
   }
 }
 
+/** A text, for whom it is checked, and against what. */
+export interface AskedQuery {
+  readonly sql: string;
+  readonly rights: Rights;
+  readonly schema: LiveSchema;
+}
+
+/** `joinRules`: it is to be watched. Throws `SqlFailure`. */
+export function prepareSubscription(asked: AskedQuery, joinRules: boolean): PreparedQuery {
+  const { sql, rights, schema } = asked;
+  const checked = checkSubscription(parse(sql), { schema: schema.sql, rights }, { joinRules });
+  return new PreparedQuery(asked, 'subscription', checked.fragments);
+}
+
+/** `isWatched`: it is to be watched. Throws `SqlFailure`. */
+export function prepareFull(asked: AskedQuery, isWatched: boolean): PreparedQuery {
+  const { sql, rights, schema } = asked;
+  const parsed = parse(sql);
+  const scope = { schema: schema.sql, rights, identity: 0n, parameterNames: noNames };
+  const typed = parsed.statement.kind === 'query' ? check(parsed, scope) : undefined;
+  if (typed?.kind !== 'read') throw invalid('Only a SELECT can be asked over a connection');
+  requireNameable(typed);
+  if (isWatched) requireWatchable(typed);
+  return new PreparedQuery(asked, 'full', [typed]);
+}
+
 export const noValues: ReadonlyMap<string, ParameterValue> = new Map();
+const noNames: ReadonlySet<string> = new Set();
+
+function formOf(reads: readonly TypedRead[]): Form {
+  const [read] = reads;
+  const shape = read && incrementalShape(read);
+  return shape === undefined ? { kind: 'rerun' } : { kind: 'incremental', shape };
+}
+
+/** Rows of computed tables come in no change set. */
+function formOfFragments(reads: readonly TypedRead[]): Form {
+  const isComputed = tablesOf(reads).some(({ id }) => computedIds.has(id));
+  return { kind: isComputed ? 'rerun' : 'fragments' };
+}
+
+export const computedIds: ReadonlySet<number> = new Set(computedTables.map(({ id }) => id));
+
+/** Every table and view that is read, at any depth. */
+function tablesOf(reads: readonly TypedRead[]): readonly TableSpec[] {
+  const tables = new Set<TableSpec>();
+  for (const { query } of reads) {
+    const note = ({ source }: TypedBlock['relations'][number]): boolean => {
+      if (source.kind === 'table') tables.add(source.table);
+      return true;
+    };
+    visitQuery(
+      query,
+      (inner) => {
+        if (inner.kind === 'subquery') visitQuery(inner.query, () => undefined, note);
+      },
+      note,
+    );
+  }
+  return [...tables];
+}
+
+function nameOfRows(reads: readonly TypedRead[], columns: readonly OutputColumn[]): RowsName {
+  const table = wholeTable(present(reads[0], 'a read'));
+  if (table !== undefined) return table;
+  return { name: namedTypesToJson(columns.map(namedTypeOf)), id: 0, isEvent: false };
+}
+
+/** The table whose whole rows a read gives, under the names of its columns. */
+function wholeTable({ query: { body, columns } }: TypedRead): TableSpec | undefined {
+  if (body.kind !== 'block' || body.grouping !== undefined) return undefined;
+  const [first] = body.items;
+  const slot = first?.kind === 'column' ? first.slot : body.relations[0]?.slot;
+  const source = body.relations.find((relation) => relation.slot === slot)?.source;
+  const table = source?.kind === 'table' ? source.table : source?.secured;
+  if (table === undefined || table.columns.length !== body.items.length) return undefined;
+  const isWhole = body.items.every((item, at) => {
+    const isColumn = item.kind === 'column' && item.slot === slot && item.column === at;
+    const shown = columns[at];
+    return isColumn && shown?.isNullable === false && shown.name === table.columns[at]?.name;
+  });
+  return isWhole ? table : undefined;
+}
+
+/** The JSON of a type says nothing of what its refs stand for. */
+function requireNameable(read: TypedRead): void {
+  const hasNoRefs = read.query.columns.every(({ type }) => !hasRefs(type));
+  if (hasNoRefs || wholeTable(read) !== undefined) return;
+  throw invalid('Columns of recursive types can be asked for as part of whole rows only');
+}
+
+function requireWatchable(read: TypedRead): void {
+  visitQuery(read.query, (inner) => {
+    if (inner.kind !== 'call' || inner.function.name !== 'now') return;
+    throw invalid('A query that is watched has no now(): its rows would change without a commit');
+  });
+  const event = tablesOf([read]).find(({ isEvent }) => isEvent);
+  if (event === undefined) return;
+  throw invalid(
+    `Rows of the event table \`${event.name}\` can be watched whole only: ` +
+      `SELECT * FROM ${event.name}, with WHERE or a join`,
+  );
+}

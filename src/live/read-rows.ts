@@ -7,6 +7,8 @@ import { requireAllWithinRowLimit } from '../sql/row-limit.ts';
 import type { QueryBudget } from '../sql/run/budget.ts';
 import { compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
+import type { WholeRead } from './kept-stages.ts';
+import type { LiveQuery } from './live-queries.ts';
 import { noValues, type PreparedQuery } from './prepared-query.ts';
 import { type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 
@@ -15,6 +17,8 @@ export interface RowsRequest {
   readonly tables: SqlTables;
   readonly identity: bigint;
   readonly budget: QueryBudget;
+  /** For `now()`, where it may be asked for. */
+  readonly nowMicros?: bigint;
 }
 
 /** Reads the rows of queries; the results of all of them together are bounded. */
@@ -29,6 +33,19 @@ export class RowsReader {
     this.#request = request;
   }
 
+  /** For what reads by itself. */
+  get whole(): WholeRead {
+    return this.#request;
+  }
+
+  /** The rows of a live query that keeps them. Throws `SqlFailure`. */
+  keptRows({ operator }: LiveQuery): RowSet[] | undefined {
+    const rows = operator.rows();
+    if (rows === undefined) return undefined;
+    this.#count(rowCountOf(rows), rows.data.length);
+    return [rows];
+  }
+
   /** Refuses queries that look at more rows than callers may. Throws `SqlFailure`. */
   requireWithinLimit(queries: readonly PreparedQuery[]): void {
     const { tables } = this.#request;
@@ -40,14 +57,19 @@ export class RowsReader {
     );
   }
 
-  /** A set for each fragment, without those that read an empty table. Throws `SqlFailure`. */
+  /**
+   * A set for each fragment, without those that read an empty table; one for a query of the full
+   * dialect. Throws `SqlFailure`.
+   */
   rowsOf(query: PreparedQuery): RowSet[] {
     const { tables } = this.#request;
     const sets: RowSet[] = [];
+    const isOfFragments = query.dialect === 'subscription';
     this.#plansOf(query).forEach((plan, at) => {
-      const read = present(query.typed.fragments[at], 'the fragment of a plan');
+      const read = present(query.reads[at], 'the read of a plan');
       const { body } = read.query;
       const isEmpty =
+        isOfFragments &&
         body.kind === 'block' &&
         body.relations.some(
           ({ source }) => source.kind === 'table' && tables.table(source.table.id).rowCount === 0,
@@ -65,16 +87,16 @@ export class RowsReader {
     return made;
   }
 
-  #run({ schema, table }: PreparedQuery, plan: ReadPlan): RowSet {
-    const { tables, identity, budget } = this.#request;
+  #run({ schema, shape }: PreparedQuery, plan: ReadPlan): RowSet {
+    const { tables, identity, budget, nowMicros = 0n } = this.#request;
     const { types } = schema;
     const parameters = bindParameters(plan.parameters, noValues, identity, types);
-    const request = { tables, parameters, budget, nowMicros: 0n };
+    const request = { tables, parameters, budget, nowMicros };
     const execution = new ReadExecution(compileRead(plan, types), request);
     while (execution.run() === 'paused');
     const { rows, rowCount } = execution.result();
     this.#count(rowCount, rows.length);
-    return rowSetOf(rows, rowCount, schema.layoutOf(table).shape);
+    return rowSetOf(rows, rowCount, shape);
   }
 
   #count(rowCount: number, byteCount: number): void {
@@ -90,17 +112,4 @@ function tooLarge(bound: string): Error {
   return overBudget(
     `The queries have more than ${bound} together; narrow their WHERE clauses or ask in parts`,
   );
-}
-
-/** All rows of several sets as one. */
-export function joinedRows(sets: readonly RowSet[], query: PreparedQuery): RowSet {
-  const data = new Uint8Array(sets.reduce((sum, set) => sum + set.data.length, 0));
-  let at = 0;
-  let count = 0;
-  for (const set of sets) {
-    data.set(set.data, at);
-    at += set.data.length;
-    count += rowCountOf(set);
-  }
-  return rowSetOf(data, count, query.schema.layoutOf(query.table).shape);
 }

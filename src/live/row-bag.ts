@@ -1,5 +1,7 @@
 import { hashBytes } from '../values/hash.ts';
+import { changesOf, type RowChanges } from './live-update.ts';
 import { RowCollector, type RowSet } from './row-set.ts';
+import { eachPicked } from './source-changes.ts';
 
 /**
  * Rows with a count each, which may go below zero: what was gained less what was lost. Rows that
@@ -34,6 +36,15 @@ export class RowBag {
     }
     return { gained: gained.finish(), lost: lost.finish() };
   }
+}
+
+/** What turns the rows of one moment into those of a later one; `undefined`: nothing. */
+export function rowDifference(before: RowSet, after: RowSet): RowChanges | undefined {
+  const bag = new RowBag();
+  eachPicked(before, undefined, (start, end) => bag.add(before.data, start, end, -1));
+  eachPicked(after, undefined, (start, end) => bag.add(after.data, start, end, 1));
+  const { gained, lost } = bag.surplus();
+  return changesOf(gained, lost);
 }
 
 interface Entry {

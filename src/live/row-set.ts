@@ -59,7 +59,23 @@ export function rowSetOf(data: Uint8Array, count: number, shape: RowShape): RowS
   return { kind: 'offsets', starts, data };
 }
 
-function rowEnd(shape: RowShape, bytes: Uint8Array, row: number): number {
+/** All rows of several sets as one. */
+export function joinedRows(sets: readonly RowSet[], shape: RowShape): RowSet {
+  const [only] = sets;
+  if (only !== undefined && sets.length === 1) return only;
+  const data = new Uint8Array(sets.reduce((sum, set) => sum + set.data.length, 0));
+  let at = 0;
+  let count = 0;
+  for (const set of sets) {
+    data.set(set.data, at);
+    at += set.data.length;
+    count += rowCountOf(set);
+  }
+  return rowSetOf(data, count, shape);
+}
+
+/** End of the valid row of that shape that begins at `row`. */
+export function rowEnd(shape: RowShape, bytes: Uint8Array, row: number): number {
   const last = shape.columnCount - 1;
   return last < 0 ? row : shape.skip(bytes, shape.startOf(bytes, row, last), last);
 }

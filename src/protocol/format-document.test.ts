@@ -68,6 +68,15 @@ describe('[websocket 5, 6] the examples of docs/format/websocket.md', () => {
         outcome: { kind: 'err', error: bytesOf('020000006e6f') },
       },
     ],
+    [
+      'ReducerResult 4 at time 3',
+      {
+        kind: 'reducerResult',
+        requestId: 4,
+        timestamp: 3n,
+        outcome: { kind: 'ok', returned: bytesOf('0700000000000000'), querySets: [] },
+      },
+    ],
   ])('%s', (title, message) => {
     const [tag, ...bytes] = exampleBytes(title);
     expect(tag).toBe(0);

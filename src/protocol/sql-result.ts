@@ -1,7 +1,7 @@
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodedToJson } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
-import { typeToJson } from '../values/type-codec.ts';
+import { namedTypesToJson } from '../values/type-codec.ts';
 
 /** A body of this type is JSON: a statement in `sql`, the values of its parameters in `params`. */
 export const sqlBodyType = 'application/vnd.reducerdb.sql+json';
@@ -31,16 +31,10 @@ export function sqlResultJson(result: SqlResult): string {
   for (let row = 0; row < result.rowCount; row += 1) {
     rows.push(encodedToJson(rowType, reader, 'positional', result.types));
   }
-  const elements = result.columns.map(elementJson).join(',');
   const { inserted, deleted, updated } = result;
   return (
-    `[{"schema":{"elements":[${elements}]},"rows":[${rows.join(',')}],` +
+    `[{"schema":${namedTypesToJson(result.columns)},"rows":[${rows.join(',')}],` +
     `"total_duration_micros":${result.micros},"stats":{"rows_inserted":${inserted},` +
     `"rows_deleted":${deleted},"rows_updated":${updated}}}]`
   );
-}
-
-function elementJson({ name, type }: NamedType): string {
-  const text = name === undefined ? '{"none":[]}' : `{"some":${JSON.stringify(name)}}`;
-  return `{"name":${text},"algebraic_type":${typeToJson(type)}}`;
 }

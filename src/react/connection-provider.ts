@@ -12,6 +12,7 @@ import {
   type SharedConnection,
   type SharedConnectionState,
   sharedConnectionOf,
+  unconnected,
 } from './shared-connection.ts';
 import { outside, SourceContext } from './source.ts';
 
@@ -67,8 +68,11 @@ export function ReducerDBProvider({
  */
 export function useConnection(): SharedConnectionState {
   const shared = useShared();
-  return useSyncExternalStore(shared.subscribe, shared.get, shared.get);
+  return useSyncExternalStore(shared.subscribe, shared.get, atFirst);
 }
+
+/** As a server has rendered it, whoever has connected here meanwhile. */
+const atFirst = () => unconnected;
 
 export function useShared(): SharedConnection {
   const shared = useContext(SharedContext);

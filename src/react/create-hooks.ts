@@ -129,10 +129,10 @@ export function createHooks<M>(): Hooks<M> {
     },
     useSuspenseQuery: (query, options = {}) => {
       const watch = watched(useClient(), query, options);
-      const { rows } = useWatched(watch, options);
-      const { isReady, error } = watch.get();
+      const { rows, error } = useWatched(watch, options);
       if (error !== undefined) throw error;
-      if (!isReady) throw firstRows(watch);
+      // Of the query itself: the rows of the one before are no reason to go on.
+      if (!watch.get().isReady) throw firstRows(watch);
       return rows;
     },
     useReducer: (pick) => pick(useClient().reducers),

@@ -136,7 +136,7 @@ function errorOf(state: ConnectionState, before: SharedConnectionState): Error |
 /** From one second up to half a minute. */
 const patient = { firstDelayMillis: 1_000, maxDelayMillis: 30_000, jitter: 0 };
 
-const unconnected: SharedConnectionState = {
+export const unconnected: SharedConnectionState = {
   isActive: false,
   connectionId: new ConnectionId(0n),
   getConnection: () => null,

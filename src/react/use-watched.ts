@@ -77,6 +77,8 @@ export function firstRows(watch: WatchedQuery<unknown>): Promise<void> {
   let first = waiting.get(watch);
   if (first === undefined) {
     first = watch.ready().finally(() => waiting.delete(watch));
+    // The next render finds the error in the query, if there is one.
+    first.catch(() => {});
     waiting.set(watch, first);
   }
   return first;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   moduleOf,
   named,
+  problemsOf,
   reducer,
   ref,
   type TableSketch,
@@ -13,19 +14,8 @@ import {
 import { limits } from '../limits.ts';
 import { product, scheduleAtType, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
-import { DefinitionErrors } from './problems.ts';
 import type { RawModule, RawTable } from './raw-module.ts';
 import { validateModule } from './validate.ts';
-
-function problemsOf(raw: RawModule): readonly string[] {
-  try {
-    validateModule(raw);
-    return [];
-  } catch (error) {
-    if (error instanceof DefinitionErrors) return error.messages;
-    throw error;
-  }
-}
 
 const plain: TableSketch = { name: 't', columns: { a: u32, b: text } };
 

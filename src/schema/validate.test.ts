@@ -3,6 +3,7 @@ import {
   moduleOf,
   named,
   personModule,
+  problemsOf,
   reducer,
   ref,
   text,
@@ -14,19 +15,7 @@ import { limits } from '../limits.ts';
 import { optionType, product, sum, unitType } from '../values/special-types.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { DefinitionErrors } from './problems.ts';
-import type { RawModule } from './raw-module.ts';
 import { validateModule } from './validate.ts';
-
-/** All that is wrong with a module; nothing when it is fine. */
-function problemsOf(raw: RawModule): readonly string[] {
-  try {
-    validateModule(raw);
-    return [];
-  } catch (error) {
-    if (error instanceof DefinitionErrors) return error.messages;
-    throw error;
-  }
-}
 
 describe('reports', () => {
   it('collect, sort and list each message once, each followed by an empty line', () => {
@@ -288,68 +277,6 @@ describe('types', () => {
       });
       expect(problemsOf(raw).join()).toContain('nested deeper than');
     }
-  });
-});
-
-describe('functions', () => {
-  it('[client-sdk 14] return and throw what they declare when they are reducers', () => {
-    const typed = { ...reducer('typed'), okReturnType: u32, errReturnType: unitType };
-    const raw = moduleOf([], { reducers: [typed, reducer('plain')] });
-    expect(validateModule(raw).reducers).toMatchObject([
-      { name: 'typed', returns: u32, throws: unitType },
-      { name: 'plain', returns: undefined, throws: undefined },
-    ]);
-  });
-
-  it('[client-sdk 14] return and throw types that clients can be generated for', () => {
-    const inline = product(['a', u32]);
-    const typed = { ...reducer('r'), okReturnType: inline, errReturnType: inline };
-    expect(problemsOf(moduleOf([], { reducers: [typed] }))).toEqual([
-      expect.stringContaining('error at reducer `r` error: internal codegen error'),
-      expect.stringContaining('error at reducer `r` return value: internal codegen error'),
-    ]);
-  });
-
-  it('[client-sdk 14] return nothing when the host runs them', () => {
-    const raw = moduleOf([], {
-      reducers: [{ ...reducer('r'), okReturnType: u32 }],
-      lifecycleReducers: [{ event: 'onConnect', functionName: 'r' }],
-    });
-    expect(problemsOf(raw)).toEqual([
-      'reducer r has invalid return type: found Result<U32, String>',
-    ]);
-  });
-
-  it('have one reducer for each lifecycle event', () => {
-    const raw = moduleOf([], {
-      reducers: [reducer('a'), reducer('b')],
-      lifecycleReducers: [
-        { event: 'onConnect', functionName: 'a' },
-        { event: 'onConnect', functionName: 'b' },
-        { event: 'onDisconnect', functionName: 'c' },
-      ],
-    });
-    expect(problemsOf(raw)).toEqual([
-      'Multiple reducers defined for lifecycle event OnConnect',
-      'lifecycle event OnDisconnect without reducer',
-    ]);
-  });
-
-  it('become private as lifecycle reducers, in version 10 only', () => {
-    const raw = moduleOf([], {
-      reducers: [reducer('setUp'), reducer('other')],
-      lifecycleReducers: [{ event: 'init', functionName: 'setUp' }],
-    });
-    const { reducers } = validateModule(raw);
-    expect(reducers).toMatchObject([
-      { name: 'set_up', sourceName: 'setUp', lifecycle: 'init', visibility: 'private' },
-      { name: 'other', lifecycle: undefined, visibility: 'clientCallable' },
-    ]);
-    const nine = validateModule({ ...raw, version: 9, caseConversion: 'none' });
-    expect(nine.reducers).toMatchObject([
-      { name: 'setUp', lifecycle: 'init', visibility: 'clientCallable' },
-      { name: 'other' },
-    ]);
   });
 });
 

@@ -27,8 +27,9 @@ export function answerOf(
       const bytes = encodeThrown(error.error);
       throw Object.assign(new SenderError(error.message), { [errorBytesKey]: bytes });
     }
+    if (encodeReturned !== undefined) return encodeReturned(returned);
     refusePromise(returned);
-    return encodeReturned?.(returned);
+    return undefined;
   };
 }
 
@@ -53,6 +54,7 @@ function resultEncoder(
     encode ??= nativeEncoderOf(type, registry.typespace, 'the value');
     const writer = new BinaryWriter(64);
     try {
+      refusePromise(value);
       encode(writer, value);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;

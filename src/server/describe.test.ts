@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
+import { optionType } from '../values/special-types.ts';
 import { describeModule, type SchemaParts } from './describe.ts';
 import { CaseConversionPolicy, Router, SyncResponse, schema, t, table } from './index.ts';
 import { inspect } from './inspect.ts';
@@ -51,6 +52,36 @@ describe('the description of a module', () => {
     expect(raw.procedures[0]?.sourceName).toBe('counted');
     expect(raw.types.map(({ sourceName }) => sourceName)).toEqual(['FirstOne', 'Add', 'See']);
     expect(raw.caseConversion).toBe('none');
+  });
+
+  it('[client-sdk 14] says what reducers return and throw', () => {
+    const Failure = t.enum('Failure', { Late: t.u32() });
+    const db = schema({});
+    const raw = rawOf({
+      default: db,
+      both: db.reducer({ returns: t.u64(), throws: Failure }, {}, () => 1n),
+      renamed: db.reducer({ name: 'named', returns: t.option(Failure) }, {}, () => undefined),
+      plain: db.reducer(ok),
+    });
+    const failure = { kind: 'ref', ref: 1 };
+    expect(raw.reducers).toMatchObject([
+      { sourceName: 'both', okReturnType: { kind: 'u64' }, errReturnType: failure },
+      { sourceName: 'plain', okReturnType: { elements: [] }, errReturnType: { kind: 'string' } },
+      {
+        sourceName: 'renamed',
+        okReturnType: optionType({ kind: 'ref', ref: 1 }),
+        errReturnType: { kind: 'string' },
+      },
+    ]);
+    expect(raw.types.map(({ sourceName }) => sourceName)).toContain('Failure');
+  });
+
+  it('[client-sdk 14] refuses to say what every reducer does anyway', () => {
+    const db = schema({});
+    const unit = db.reducer({ returns: t.unit() }, {}, () => ({}));
+    expect(() => rawOf({ default: db, unit })).toThrow("reducer 'unit' returns t.unit(): leave");
+    const text = db.reducer({ throws: t.string() }, {}, ok);
+    expect(() => rawOf({ default: db, text })).toThrow("reducer 'text' throws t.string(): leave");
   });
 
   it('[4] registers a recursive type once, and puts scopes before a dotted name', () => {

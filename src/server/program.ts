@@ -17,8 +17,8 @@ export interface ModuleHooks {
   /** The module's definition in its binary form. */
   __describe_module__(): Uint8Array;
   /**
-   * Runs one reducer. `args` holds its encoded parameters and is valid during the call only. Returns
-   * the encoded value of a reducer that declares one.
+   * Runs one reducer. `args` holds its encoded parameters and is valid during the call only.
+   * Returns the encoded value of a reducer that declares one.
    */
   __call_reducer__(
     id: number,

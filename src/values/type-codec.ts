@@ -36,7 +36,7 @@ export function typeToJson(type: AlgebraicType): string {
     case 'ref':
       return `{"Ref":${type.ref}}`;
     case 'product':
-      return `{"Product":{"elements":[${type.elements.map(namedToJson).join(',')}]}}`;
+      return `{"Product":${namedTypesToJson(type.elements)}}`;
     case 'sum':
       return `{"Sum":{"variants":[${type.variants.map(namedToJson).join(',')}]}}`;
     case 'array':
@@ -44,6 +44,14 @@ export function typeToJson(type: AlgebraicType): string {
     default:
       return `{"${kindName(type.kind)}":[]}`;
   }
+}
+
+/**
+ * `{"elements":[{"name":{"some":"id"},"algebraic_type":{"U32":[]}}]}`: a product without its
+ * wrapping.
+ */
+export function namedTypesToJson(elements: readonly NamedType[]): string {
+  return `{"elements":[${elements.map(namedToJson).join(',')}]}`;
 }
 
 /**

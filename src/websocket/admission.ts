@@ -7,6 +7,7 @@ import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
 import { parseTarget } from '../host/names.ts';
 import { statusOf } from '../host/refusal-status.ts';
+import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../protocol/versions.ts';
 import { ParameterError, type Parameters, readParameters, readToken } from './parameters.ts';
@@ -20,6 +21,7 @@ export interface Admitted {
   readonly protocol: Subprotocol;
   readonly compression: Compression;
   readonly confirmed: boolean;
+  readonly dialect: QueryDialect;
 }
 
 /** An answer other than 101. */
@@ -80,10 +82,12 @@ export async function admit(
 
 const zeroText = 'Invalid connection ID: the all-zeros ConnectionId is reserved.';
 
-function terms({ connectionId, compression, confirmed }: Parameters, protocol: Subprotocol) {
+function terms(asked: Parameters, protocol: Subprotocol) {
+  const { connectionId, compression, confirmed, dialect } = asked;
   const isOld = protocol.startsWith('v1');
   return {
     protocol,
+    dialect,
     connectionId: connectionId ?? randomConnectionId(),
     compression: protocol === 'v1.json.spacetimedb' ? ('none' as const) : compression,
     confirmed: confirmed ?? !isOld,

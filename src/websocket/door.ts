@@ -130,13 +130,13 @@ export class WebSocketDoor {
 
   /** The database is asked first: it may be known not to serve, which an open socket cannot say. */
   #connect(admitted: Admitted, request: IncomingMessage, stream: Duplex, head: Buffer): void {
-    const { caller, database, connectionId, confirmed } = admitted;
+    const { caller, database, connectionId, confirmed, dialect } = admitted;
     let connection: Connection | undefined;
     let live: LiveConnection;
     try {
       const databaseCaller = this.#options.host.callerFor(caller, database);
       live = database.handle.live(
-        { caller: databaseCaller, connectionId, confirmed },
+        { caller: databaseCaller, connectionId, confirmed, dialect },
         {
           deliver: (events) => connection?.deliver(events),
           ended: (reason) => connection?.ended(reason),

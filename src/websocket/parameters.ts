@@ -1,3 +1,4 @@
+import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 
 /** What a client asks for in the address that it connects to. */
@@ -8,6 +9,8 @@ export interface Parameters {
   readonly compression: Compression;
   /** `undefined`: as the version of the protocol does. */
   readonly confirmed: boolean | undefined;
+  /** What its queries may say. */
+  readonly dialect: QueryDialect;
 }
 
 /** A parameter that cannot be read; the message is the text of the answer. */
@@ -29,6 +32,7 @@ export function readParameters(query: URLSearchParams): Parameters {
     connectionId: connectionId === undefined ? undefined : readConnectionId(connectionId),
     compression: readCompression(one(query, 'compression')),
     confirmed: readBoolean(query, 'confirmed'),
+    dialect: readDialect(one(query, 'dialect')),
   };
 }
 
@@ -66,4 +70,10 @@ function readCompression(text = 'Brotli'): Compression {
   if (compression !== undefined) return compression;
   const expected = 'expected one of `None`, `Brotli`, `Gzip`';
   throw new ParameterError(`compression: unknown variant \`${text}\`, ${expected}`);
+}
+
+function readDialect(text = 'subscription'): QueryDialect {
+  if (text === 'subscription' || text === 'full') return text;
+  const expected = 'expected `subscription` or `full`';
+  throw new ParameterError(`dialect: unknown variant \`${text}\`, ${expected}`);
 }

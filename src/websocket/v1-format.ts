@@ -1,3 +1,4 @@
+import { assert } from '../assert.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { UpdatedEvent } from '../host/live-connection.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
@@ -17,8 +18,9 @@ import {
 import { fullTablesOf, fullViewsOf } from '../schema/flatten.ts';
 import { systemTables } from '../schema/system-tables.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
-import { encodedToJson } from '../values/json.ts';
+import { encodedToJson, parseJson } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
+import { typeFromJson } from '../values/type-codec.ts';
 import type { Outgoing } from './outgoing.ts';
 import { queryUpdate } from './v1-rows.ts';
 
@@ -111,7 +113,8 @@ function argumentsText(
 function rowToJsonOf(describe: () => DatabaseDescription | undefined): RowToJson {
   return (table, row) => {
     const description = describe();
-    const known = description === undefined ? undefined : rowTypesOf(description).get(table);
+    const ofTable = description === undefined ? undefined : rowTypesOf(description).get(table);
+    const known = table.startsWith('{') ? writtenType(table) : ofTable;
     // A table that an update of the program has removed while its rows were on their way.
     if (known === undefined) return '[]';
     return encodedToJson(known.type, new BinaryReader(row), 'positional', known.typespace);
@@ -122,6 +125,21 @@ interface RowType {
   readonly type: ProductType;
   readonly typespace: Typespace;
 }
+
+/** The type of rows that are no table's own is their name. */
+function writtenType(name: string): RowType {
+  const known = writtenTypes.get(name);
+  if (known !== undefined) return known;
+  const type = typeFromJson(parseJson(`{"Product":${name}}`));
+  assert(type.kind === 'product', 'rows are products');
+  if (writtenTypes.size >= writtenTypesMax) writtenTypes.clear();
+  const made = { type, typespace: { types: [] } };
+  writtenTypes.set(name, made);
+  return made;
+}
+
+const writtenTypes = new Map<string, RowType>();
+const writtenTypesMax = 256;
 
 const rowTypes = new WeakMap<DatabaseDescription, ReadonlyMap<string, RowType>>();
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { SchemaMismatchError } from '../../src/client/errors.ts';
 import { limits } from '../../src/limits.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
-import { hero, liveRig, makeRig, schemaText, settled, tableRows } from './rig.ts';
+import { committed, hero, liveRig, makeRig, schemaText, settled, tableRows } from './rig.ts';
 
 function text(value: string): Uint8Array {
   const writer = new BinaryWriter();
@@ -134,6 +135,47 @@ describe('calls', () => {
     expect(rig.socket.of('callReducer')).toHaveLength(1);
     rig.client.disconnect();
     await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
+  });
+
+  it('[client-sdk 12] keeps the schema from one visit to the next, and asks whether it holds', async () => {
+    const schemaCache = new Map<string, string>();
+    const first = makeRig({ schema: undefined as never, schemaCache });
+    const path = '/v1/database/tavern/schema';
+    first.platform.answers.set(path, { status: 200, text: schemaText });
+    await settled();
+    expect([...schemaCache]).toEqual([[`http://test${path}?version=10`, schemaText]]);
+    // Another visit, without a network yet: names that do not exist are known, nothing is sent.
+    const next = makeRig({ schema: undefined as never, schemaCache });
+    await settled();
+    expect(() => (next.client.db as { sword?: unknown }).sword).toThrow(SchemaMismatchError);
+    await next.socket.open();
+    const { client } = next;
+    const call = client.reducers.ping();
+    await settled();
+    expect(next.socket.received).toEqual([]);
+    await next.socket.drop();
+    next.platform.answers.set(path, { status: 200, text: schemaText });
+    await next.platform.advance(250);
+    await next.socket.open();
+    const [{ requestId = -1 } = {}] = next.socket.of('callReducer');
+    await next.socket.send(committed(requestId));
+    await call;
+  });
+
+  it('[client-sdk 12] goes without a cache that cannot be read or written', async () => {
+    const refuse = () => {
+      throw new Error('quota');
+    };
+    const rig = makeRig({ schema: undefined as never, schemaCache: { get: refuse, set: refuse } });
+    const text = schemaText;
+    rig.platform.answers.set('/v1/database/tavern/schema', { status: 200, text });
+    await settled();
+    await rig.socket.open();
+    const call = rig.client.reducers.ping();
+    await settled();
+    await rig.socket.send(committed(rig.socket.of('callReducer')[0]?.requestId ?? -1));
+    await call;
+    expect(rig.platform.reported).toEqual([new Error('quota'), new Error('quota')]);
   });
 
   it('[client-sdk 12] hands out calls and tables that are ordinary values', async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { SocketFactoryArgs } from '../../src/client/index.ts';
+import { DbConnectionBuilder, type SocketFactoryArgs } from '../../src/client/index.ts';
+import { product } from '../../src/values/special-types.ts';
 import { Adapter, heroRows } from './adapter.ts';
 import { DbConnection, tables } from './bindings/index.ts';
-import { settled } from './rig.ts';
+import { committed, settled } from './rig.ts';
 
 function rig(change: (builder: ReturnType<typeof DbConnection.builder>) => unknown = () => {}) {
   const adapter = new Adapter();
@@ -190,5 +191,69 @@ describe('a connection with generated bindings', () => {
     keen.adapter.onclose();
     expect(keen.conn.isSocketClosed).toBe(false);
     keen.conn.disconnect();
+  });
+
+  it('[client-sdk 3] calls what the bindings do not know, with types of the caller', async () => {
+    const { adapter, conn } = rig();
+    const params = product(['nick', { kind: 'string' }]);
+    const joined = conn.callReducerWithParams('join_tavern', params, { nick: 'Ada' });
+    const count = conn.callProcedureWithParams('hero_count', product(), {}, { kind: 'u64' });
+    const wrong = conn.callReducerWithParams('join_tavern', params, { nick: 5 });
+    await expect(async () => {
+      await settled();
+      await adapter.open();
+      await wrong;
+    }).rejects.toThrow('join_tavern.nick: expected a string');
+    await adapter.welcome();
+    const [reducer, procedure] = adapter.received;
+    expect(reducer).toMatchObject({ kind: 'callReducer', reducer: 'join_tavern' });
+    await adapter.say(committed(reducer?.requestId ?? -1));
+    await joined;
+    const value = Uint8Array.of(3, 0, 0, 0, 0, 0, 0, 0);
+    const requestId = procedure?.requestId ?? -1;
+    const times = { timestamp: 1n, durationMicros: 1n };
+    const status = { kind: 'returned', value } as const;
+    await adapter.say({ kind: 'procedureResult', requestId, status, ...times });
+    expect(await count).toBe(3n);
+    conn.disconnect();
+  });
+
+  it('[client-sdk 1] takes bindings of any version that is one, and no others', () => {
+    const made: string[] = [];
+    const build = (cliVersion: unknown) => {
+      const module = { versionInfo: { cliVersion }, tables: {}, reducers: [], procedures: [] };
+      return new DbConnectionBuilder(module as never, () => made.push(String(cliVersion)) as never)
+        .withUri('ws://test')
+        .withDatabaseName('tavern')
+        .build();
+    };
+    for (const version of ['1.4.0', '0.1.0', '2.10.1', '3.0.0-rc.1']) build(version);
+    expect(made).toEqual(['1.4.0', '0.1.0', '2.10.1', '3.0.0-rc.1']);
+    for (const version of [undefined, '', 'new']) {
+      expect(() => build(version)).toThrow('which version made them');
+    }
+  });
+
+  it('[client-sdk 2] keeps each callback once, in order, for all connections of a builder', async () => {
+    const lines: string[] = [];
+    const first = () => lines.push('first');
+    const { adapter, conn, builder } = rig((each) => {
+      each
+        .onConnect(first)
+        .onConnect(() => lines.push('second'))
+        .onConnect(first);
+    });
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    expect(lines).toEqual(['first', 'second']);
+    conn.removeOnConnect(first);
+    const other = builder.build();
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    expect(lines).toEqual(['first', 'second', 'second']);
+    conn.disconnect();
+    other.disconnect();
   });
 });

@@ -3,7 +3,7 @@ import { CallError, SenderError, schema, t, table } from '../../src/server/index
 // A module whose reducers return values and refuse calls with values of their own types.
 
 const Shortage = t.object('Shortage', { missing: t.u32(), ownerName: t.string() });
-export const TradeError = t.enum('TradeError', {
+const TradeError = t.enum('TradeError', {
   TooPoor: Shortage,
   NoPurse: t.string(),
   Closed: t.unit(),
@@ -40,7 +40,7 @@ export const trade = db.reducer(
   },
 );
 
-export const receipt = db.reducer({ name: 'last_receipt', returns: Receipt }, {}, (ctx) => {
+export const lastReceipt = db.reducer({ name: 'receipt', returns: Receipt }, {}, (ctx) => {
   return { tradeNo: ctx.db.deal.count(), leftOver: 0, note: undefined };
 });
 

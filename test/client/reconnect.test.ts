@@ -1,14 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { ConnectionLostError, IdentityChangedError } from '../../src/client/errors.ts';
-import type { ServerMessage } from '../../src/protocol/v2/server-message.ts';
-import { hero, liveRig, log, makeRig, schemaText, settled, tableRows, update } from './rig.ts';
+import {
+  committed,
+  hero,
+  liveRig,
+  log,
+  makeRig,
+  schemaText,
+  settled,
+  tableRows,
+  update,
+} from './rig.ts';
 
 const all = 'SELECT * FROM hero';
-
-function committed(requestId: number): ServerMessage {
-  const outcome = { kind: 'ok', returned: new Uint8Array(0), querySets: [] } as const;
-  return { kind: 'reducerResult', requestId, timestamp: 5n, outcome };
-}
 
 describe('the way back', () => {
   it('[client-sdk 20.1] tells nothing of 10,000 rows that stayed, and keeps them as objects', async () => {
@@ -148,6 +152,20 @@ describe('the way back', () => {
     const lost = client.reducers.ping().catch((error: unknown) => error);
     await rig.platform.advance(31_000);
     expect(await lost).toMatchObject({ code: 'connectionLost', outcome: 'not-sent' });
+  });
+
+  it('[client-sdk 13] says of a call that is aborted while away that it was not sent', async () => {
+    const rig = await liveRig();
+    await rig.socket.drop();
+    const control = new AbortController();
+    const call = rig.client.reducers.ping(undefined, { signal: control.signal });
+    const reason = new Error('never mind');
+    control.abort(reason);
+    await expect(call).rejects.toMatchObject({ outcome: 'not-sent', cause: reason });
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.socket.received).toEqual([]);
   });
 
   it('[client-sdk 13] ends when another identity comes back', async () => {
@@ -297,6 +315,37 @@ describe('the state of the connection', () => {
     await rig.platform.advance(20_000);
     expect(rig.connections[0]?.isClosed).toBe(true);
     expect(rig.connections.length).toBeGreaterThan(1);
+  });
+
+  it('[client-sdk 19] asks for a word after a sleep, before it gives the server up', async () => {
+    const rig = await liveRig();
+    const { platform, client } = rig;
+    // An hour during which no timer ran.
+    platform.time += 3_600_000;
+    await platform.advance(0);
+    expect(rig.socket.of('oneOffQuery')).toHaveLength(1);
+    expect(client.state.get().kind).toBe('live');
+    await platform.advance(15_000);
+    expect(rig.connections[0]?.isClosed).toBe(true);
+  });
+
+  it('[client-sdk 19] is offline without a network, and when the server is silent', async () => {
+    const { client, platform, socket } = await liveRig();
+    const { state } = client;
+    const first = state.get();
+    expect(first).toBe(state.get());
+    await socket.drop(new Error('cut'));
+    expect(state.get()).toMatchObject({ kind: 'waiting', attempt: 1, offline: false });
+    expect(state.get()).toMatchObject({ retryAt: platform.now() + 250, error: new Error('cut') });
+    const dark = await liveRig();
+    dark.platform.online = false;
+    await dark.socket.drop();
+    expect(dark.client.state.get()).toMatchObject({ kind: 'waiting', offline: true });
+    const silent = await liveRig();
+    const seen: unknown[] = [];
+    silent.client.state.subscribe(() => seen.push(silent.client.state.get()));
+    await silent.platform.advance(36_000);
+    expect(seen[0]).toMatchObject({ kind: 'waiting', offline: true });
   });
 
   it('[client-sdk 13] gives up after the time that was set', async () => {

@@ -53,6 +53,10 @@ export class TestPlatform implements Platform {
   canDecompress = () => false;
   decompress = async () => new Uint8Array(0);
   debug = () => {};
+  readonly warned: string[] = [];
+  warn = (text: string) => {
+    this.warned.push(text);
+  };
   report = (error: unknown) => {
     this.reported.push(error);
   };
@@ -233,6 +237,12 @@ export function querySets(...updates: SetUpdate[]) {
 
 export function update(...updates: SetUpdate[]): ServerMessage {
   return { kind: 'transactionUpdate', querySets: querySets(...updates) };
+}
+
+/** The answer to a call that changed nothing. */
+export function committed(requestId: number): ServerMessage {
+  const outcome = { kind: 'ok', returned: new Uint8Array(0), querySets: [] } as const;
+  return { kind: 'reducerResult', requestId, timestamp: 5n, outcome };
 }
 
 export interface Hero {

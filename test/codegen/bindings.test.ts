@@ -1,9 +1,4 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodegenError } from '../../src/codegen/codegen-error.ts';
 import { recursiveRefs } from '../../src/codegen/recursive-types.ts';
@@ -11,11 +6,12 @@ import { definitionFromSchema } from '../../src/codegen/schema-document.ts';
 import type { ModuleDefinition } from '../../src/schema/definition.ts';
 import { schemaJson } from '../../src/schema/schema-json.ts';
 import { buildText } from '../support/build-text.ts';
+import { compilation } from './compilation.ts';
 import { definitionOfProgram, definitionOfProject, projects, root, textsOf } from './described.ts';
 import { manorText } from './manor.ts';
 
-const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bindings-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const { complaints, remove } = compilation();
+afterAll(remove);
 
 const definitions = new Map<string, ModuleDefinition>();
 const definitionNamed = (name: string) => definitions.get(name) as ModuleDefinition;
@@ -28,36 +24,6 @@ beforeAll(async () => {
   const { bytes } = await buildText(manorText);
   definitions.set('manor', await definitionOfProgram(bytes));
 }, 120_000);
-
-/** Writes files and says what the compiler says about them. */
-async function complaints(
-  name: string,
-  texts: Readonly<Record<string, string>>,
-  options: object = {},
-): Promise<string> {
-  const place = path.join(folder, name);
-  for (const [file, text] of Object.entries({
-    ...texts,
-    'package.json': '{"type":"module"}',
-    'tsconfig.json': JSON.stringify({
-      extends: path.join(root, 'test/types/client/tsconfig.json'),
-      compilerOptions: {
-        paths: { 'reducerdb/client': [path.join(root, 'src/client/index.ts')] },
-        ...options,
-      },
-      include: [place],
-    }),
-  })) {
-    const target = path.join(place, file);
-    mkdirSync(path.dirname(target), { recursive: true });
-    writeFileSync(target, text);
-  }
-  const compiler = createRequire(import.meta.url).resolve('typescript/package.json');
-  const tsc = path.join(path.dirname(compiler), 'bin/tsc');
-  const run = promisify(execFile)(process.execPath, [tsc, '-p', place, '--noEmit']);
-  const { stdout } = await run.catch((error: { stdout: string }) => error);
-  return stdout;
-}
 
 describe('bindings', () => {
   it('[cli 5.2] compile in the strictest mode, with and without what is private', async () => {

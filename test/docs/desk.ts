@@ -127,13 +127,14 @@ export class Desk {
   }
 
   /**
-   * The package and a compiler are there as `npm install` would put them, the commands in the path.
+   * The package, a compiler and React are there as `npm install` would put them, the commands in
+   * the path.
    */
   #install(): void {
     const modules = path.join(this.folder, 'node_modules');
     mkdirSync(modules, { recursive: true });
     symlinkSync(root, path.join(modules, 'reducerdb'));
-    for (const name of ['.bin', 'typescript']) {
+    for (const name of ['.bin', '@types', 'react', 'react-dom', 'typescript']) {
       symlinkSync(path.join(root, 'node_modules', name), path.join(modules, name));
     }
     symlinkSync(path.join(root, 'examples'), path.join(this.folder, 'examples'));

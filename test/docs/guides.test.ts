@@ -21,6 +21,10 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
     isServed: true,
     before: 'reducerdb publish my-chat --module-path examples/chat',
   },
+  'docs/guide/react.md': {
+    isServed: true,
+    before: 'reducerdb publish my-chat --module-path examples/chat',
+  },
   'docs/guide/operating.md': {},
   'docs/guide/testing.md': {},
   'examples/chat/README.md': { isServed: true },
@@ -122,7 +126,7 @@ function workOf(block: Block): Work | undefined {
     case 'ts replace file':
       return (desk) => edit(desk, file, (old) => replaceOnce(old, text));
     default:
-      if (language !== 'ts' || words.length !== 1 || !first?.includes('.')) {
+      if (!['ts', 'tsx'].includes(language) || words.length !== 1 || !first?.includes('.')) {
         const info = [language, ...words].join(' ');
         throw new Error(`line ${line}: nobody knows how to run \`${info}\``);
       }

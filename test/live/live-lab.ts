@@ -1,6 +1,8 @@
-import { limits } from '../../src/limits.ts';
-import { LiveQueries, type LiveQuery } from '../../src/live/live-queries.ts';
+import type { WholeRead } from '../../src/live/kept-stages.ts';
+import { LiveQueries, type LiveQuery, prepareIn } from '../../src/live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../src/live/live-update.ts';
+import type { QueryDialect } from '../../src/live/query-dialect.ts';
+import type { MemoryBounds } from '../../src/live/query-memory.ts';
 import { RowsReader } from '../../src/live/read-rows.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';
 import { ownerRights, type Rights } from '../../src/sql/rights.ts';
@@ -13,6 +15,9 @@ import type { Transaction } from '../../src/store/transaction.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
+import { parseJson } from '../../src/values/json.ts';
+import type { AlgebraicType } from '../../src/values/type.ts';
+import { typeFromJson } from '../../src/values/type-codec.ts';
 import type { Value } from '../../src/values/value.ts';
 import { type SampleTable, sampleCatalog } from '../sql/sample-tables.ts';
 
@@ -33,6 +38,11 @@ export interface Watched {
   readonly bag: Bag;
 }
 
+export interface FreshRow {
+  readonly values: Value[];
+  readonly bytes: Uint8Array;
+}
+
 /** Tables and live queries over them, without a database around. */
 export class LiveLab {
   readonly store: Store;
@@ -46,7 +56,7 @@ export class LiveLab {
   constructor(
     tables: readonly SampleTable[],
     filters: Readonly<Record<string, readonly string[]>> = {},
-    bytesMax: number = limits.liveQueryBytesMax,
+    bounds: Partial<MemoryBounds> = {},
   ) {
     const catalog = sampleCatalog(...tables);
     this.store = new Store(catalog);
@@ -57,7 +67,7 @@ export class LiveLab {
       views: new Map(),
       filters: new Map(Object.entries(filters).map(([name, texts]) => [idOf(name), texts])),
     };
-    this.live = new LiveQueries({ schema: this.schema, now: () => this.millis, bytesMax });
+    this.live = new LiveQueries({ schema: this.schema, now: () => this.millis, ...bounds });
   }
 
   table(name: string): Table {
@@ -67,9 +77,10 @@ export class LiveLab {
   }
 
   /** Watches a query and takes its first rows. */
-  watch(sql: string, asker: Asker = owner): Watched {
-    const query = this.live.add(this.live.prepare(sql, asker.rights), asker.identity, []);
-    const watched = { query, asker, bag: this.fresh(query, asker) };
+  watch(sql: string, asker: Asker = owner, dialect: QueryDialect = 'subscription'): Watched {
+    const prepared = this.live.prepare(sql, asker.rights, dialect);
+    const query = this.live.add(prepared, asker.identity, this.whole);
+    const watched = { query, asker, bag: this.kept(query) ?? this.fresh(query, asker) };
     this.#watched.push(watched);
     return watched;
   }
@@ -84,8 +95,34 @@ export class LiveLab {
     const reader = new RowsReader({ tables: this.tables, identity, budget: new QueryBudget() });
     const prepared = this.live.preparedAgain(query);
     const bag: Bag = new Map();
-    for (const rows of reader.rowsOf(prepared)) this.#addRows(bag, prepared.table.id, rows, 1);
+    for (const rows of reader.rowsOf(prepared)) this.#addRows(bag, prepared.table.name, rows, 1);
     return bag;
+  }
+
+  /** The rows of any query of the full dialect, asked once. */
+  freshRows(sql: string, { identity, rights }: Asker = owner): FreshRow[] {
+    const schema = this.live.schema;
+    const prepared = prepareIn('full', { sql, rights, schema }, false);
+    const reader = new RowsReader({ tables: this.tables, identity, budget: new QueryBudget() });
+    return reader.rowsOf(prepared).flatMap((rows) =>
+      this.#valuesOf(prepared.table.name, rows).map((values, row) => {
+        return { values, bytes: rows.data.subarray(startOfRow(rows, row), endOfRow(rows, row)) };
+      }),
+    );
+  }
+
+  /** The rows that are kept of a query, if they are. */
+  kept({ operator, table }: LiveQuery): Bag | undefined {
+    const rows = operator.rows();
+    if (rows === undefined) return undefined;
+    const bag: Bag = new Map();
+    this.#addRows(bag, table.name, rows, 1);
+    return bag;
+  }
+
+  /** For reading all that a query rests on. */
+  get whole(): WholeRead {
+    return { tables: this.tables, budget: new QueryBudget() };
   }
 
   get tables(): SqlTables {
@@ -139,33 +176,39 @@ export class LiveLab {
   }
 
   /** What an update says, as `+` and `-` with the rows, in order. */
-  textOf({ tableId, changes }: LiveUpdate): string[] {
+  textOf({ table, changes }: LiveUpdate): string[] {
     return changes.flatMap((change) => {
-      if (change.kind === 'event') return this.rowTexts(tableId, change.events, '!');
+      if (change.kind === 'event') return this.rowTexts(table, change.events, '!');
       return [
-        ...this.rowTexts(tableId, change.deletes, '-'),
-        ...this.rowTexts(tableId, change.inserts, '+'),
+        ...this.rowTexts(table, change.deletes, '-'),
+        ...this.rowTexts(table, change.inserts, '+'),
       ];
     });
   }
 
-  rowTexts(tableId: number, rows: RowSet, mark = ''): string[] {
-    const table = this.store.table(tableId);
-    if (table === undefined) throw new Error(`there is no table ${tableId}`);
-    const decode = decoderOf(table.rowType, table.types);
+  /** `name`: of their table, or the JSON of their type. */
+  rowTexts(name: string, rows: RowSet, mark = ''): string[] {
+    return this.#valuesOf(name, rows)
+      .map((value) => mark + textOf(value))
+      .sort();
+  }
+
+  #valuesOf(name: string, rows: RowSet): Value[][] {
+    const rowType = name.startsWith('{') ? rowTypeOf(name) : this.table(name).rowType;
+    const decode = decoderOf(rowType, { types: this.schema.types });
     return Array.from({ length: rowCountOf(rows) }, (_, row) => {
       const reader = new BinaryReader(rows.data, startOfRow(rows, row), endOfRow(rows, row));
       const value = decode(reader);
       if (reader.remaining > 0) throw new Error('a row of a set is longer than its value');
-      return mark + textOf(value);
-    }).sort();
+      return value as Value[];
+    });
   }
 
-  #apply(bag: Bag, { tableId, changes }: LiveUpdate): void {
+  #apply(bag: Bag, { table, changes }: LiveUpdate): void {
     for (const change of changes) {
       if (change.kind === 'event') continue;
-      this.#addRows(bag, tableId, change.deletes, -1);
-      this.#addRows(bag, tableId, change.inserts, 1);
+      this.#addRows(bag, table, change.deletes, -1);
+      this.#addRows(bag, table, change.inserts, 1);
     }
     for (const [text, count] of bag) {
       if (count < 0) throw new Error(`the row ${text} was deleted more often than inserted`);
@@ -173,11 +216,16 @@ export class LiveLab {
     }
   }
 
-  #addRows(bag: Bag, tableId: number, rows: RowSet, count: number): void {
-    for (const text of this.rowTexts(tableId, rows)) bag.set(text, (bag.get(text) ?? 0) + count);
+  #addRows(bag: Bag, table: string, rows: RowSet, count: number): void {
+    for (const text of this.rowTexts(table, rows)) bag.set(text, (bag.get(text) ?? 0) + count);
   }
 }
 
-function textOf(value: Value): string {
+/** The type that rows go out under. */
+export function rowTypeOf(name: string): AlgebraicType {
+  return typeFromJson(parseJson(`{"Product":${name}}`));
+}
+
+export function textOf(value: Value): string {
   return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
 }

@@ -1,4 +1,5 @@
 import type { IndexAlgorithm } from '../../src/schema/definition.ts';
+import { DefinitionErrors } from '../../src/schema/problems.ts';
 import {
   emptyRawModule,
   type RawIndex,
@@ -6,8 +7,20 @@ import {
   type RawReducer,
   type RawTable,
 } from '../../src/schema/raw-module.ts';
+import { validateModule } from '../../src/schema/validate.ts';
 import { product, unitType } from '../../src/values/special-types.ts';
 import type { AlgebraicType } from '../../src/values/type.ts';
+
+/** All that is wrong with a module; nothing when it is fine. */
+export function problemsOf(raw: RawModule): readonly string[] {
+  try {
+    validateModule(raw);
+    return [];
+  } catch (error) {
+    if (error instanceof DefinitionErrors) return error.messages;
+    throw error;
+  }
+}
 
 /** A table as a test wants to write it; columns are named, not counted. */
 export interface TableSketch {

@@ -131,6 +131,7 @@ describe('an upgrade', () => {
     'connection_id=12',
     `connection_id=0x${'1'.repeat(30)}`,
     'light=true&light=true',
+    'dialect=wide',
   ])('[websocket 1] with the query %s is refused', async (query) => {
     const { status, text } = await knock(`tavern/subscribe?${query}`);
     expect(status).toBe(400);

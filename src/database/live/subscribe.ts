@@ -1,10 +1,9 @@
-import { present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
-import type { LiveQuery } from '../../live/live-queries.ts';
-import { executingText } from '../../live/live-queries.ts';
+import { executingText, type LiveQuery, prepareIn } from '../../live/live-queries.ts';
 import type { QueryRows } from '../../live/live-update.ts';
-import { PreparedQuery } from '../../live/prepared-query.ts';
-import { joinedRows, RowsReader } from '../../live/read-rows.ts';
+import type { PreparedQuery } from '../../live/prepared-query.ts';
+import { RowsReader } from '../../live/read-rows.ts';
+import { joinedRows } from '../../live/row-set.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
@@ -60,20 +59,20 @@ export function unsubscribe(
   });
 }
 
-/** Answers a query of the subscription dialect once; joins need no index. */
+/** Answers a query once; joins need no index. */
 export function answerOnce(
   core: DatabaseCore,
-  { caller, connectionId, sql }: OneOffRequest,
+  { caller, connectionId, sql, dialect = 'subscription' }: OneOffRequest,
   nowMicros: bigint,
 ): OneOffOutcome {
   const outcome = timed(core, () => {
     requireOpen(core, connectionId);
     const { schema } = core.live.queries;
-    const query = new PreparedQuery(sql.trim(), caller.rights, schema, false);
+    const query = prepareIn(dialect, { sql: sql.trim(), rights: caller.rights, schema }, false);
     prepareViews(core, query.views, caller.identity, nowMicros);
     const reader = readerFor(core, caller.identity, nowMicros);
     reader.requireWithinLimit([query]);
-    const rows = joinedRows(reader.rowsOf(query), query);
+    const rows = joinedRows(reader.rowsOf(query), query.shape);
     const { name: table, id: tableId } = query.table;
     return { kind: 'rows', offset: core.store.offset, table, tableId, rows } as const;
   });
@@ -104,8 +103,8 @@ class NewSet {
         this.#hold(query);
         held.push(query);
       }
-      const rows = this.#read(prepared);
-      return this.#register(prepared, rows);
+      const reader = readerFor(this.#core, this.#identity, this.#nowMicros);
+      return this.#register(prepared, this.#read(prepared, reader), reader);
     } catch (error) {
       const { views } = this.#core;
       for (const query of held) views.release(query.views, this.#identity, this.#nowMicros);
@@ -148,10 +147,10 @@ class NewSet {
   }
 
   #prepareOne(sql: string): PreparedQuery {
-    const { caller, knowsEvents } = this.#request;
+    const { caller, knowsEvents, dialect } = this.#request;
     try {
       if (sql === '') throw invalid('SubscriptionError: Empty string');
-      const query = this.#core.live.queries.prepare(sql, caller.rights);
+      const query = this.#core.live.queries.prepare(sql, caller.rights, dialect);
       if (query.table.isEvent && !knowsEvents) throw invalid(eventsRefused);
       return query;
     } catch (error) {
@@ -167,13 +166,14 @@ class NewSet {
     throw overBudget('The database keeps as many results of views for subscribers as it may');
   }
 
-  #read(prepared: readonly PreparedQuery[]): QueryRows['fragments'][] {
+  /** Those of queries whose rows are kept are taken when they are watched. */
+  #read(prepared: readonly PreparedQuery[], reader: RowsReader): QueryRows['fragments'][] {
     const { queries } = this.#core.live;
-    const reader = readerFor(this.#core, this.#identity, this.#nowMicros);
     const fresh = prepared.filter((query) => queries.find(query, this.#identity) === undefined);
     reader.requireWithinLimit(fresh);
     const { live, store } = this.#core;
     return prepared.map((query) => {
+      if (query.isKept) return [];
       const key = queries.keyOf(query, this.#identity);
       return live.rowsOf(key, store.offset, () => reader.rowsOf(query));
     });
@@ -182,23 +182,22 @@ class NewSet {
   #register(
     prepared: readonly PreparedQuery[],
     rows: readonly QueryRows['fragments'][],
+    reader: RowsReader,
   ): QueryRows[] {
     const { connectionId, setId } = this.#request;
     const { live } = this.#core;
     const queries: LiveQuery[] = [];
     try {
-      prepared.forEach((query, at) => {
-        queries.push(live.queries.add(query, this.#identity, rows[at] ?? []));
-      });
+      for (const query of prepared) {
+        queries.push(live.queries.add(query, this.#identity, reader.whole));
+      }
+      const fragments = queries.map((query, at) => reader.keptRows(query) ?? rows[at] ?? []);
+      live.sets.add(setId, { connectionId, identity: this.#identity, queries });
+      return queries.map((query, at) => rowsOfQuery(query, fragments[at] ?? []));
     } catch (error) {
       for (const query of queries) live.queries.release(query);
       throw error;
     }
-    live.sets.add(setId, { connectionId, identity: this.#identity, queries });
-    return queries.map((query, at) => {
-      const { table } = present(prepared[at], 'the query that was added');
-      return rowsOfQuery(query, table, rows[at] ?? []);
-    });
   }
 }
 
@@ -207,8 +206,7 @@ const eventsRefused =
   'Please upgrade your client SDK and regenerate your module bindings.';
 
 function rowsOfQuery(
-  { number }: LiveQuery,
-  { id, name, isEvent }: PreparedQuery['table'],
+  { number, table: { id, name, isEvent } }: LiveQuery,
   fragments: QueryRows['fragments'],
 ): QueryRows {
   return { query: number, table: name, tableId: id, isEvent, fragments };
@@ -224,7 +222,7 @@ function rowsAgain(
   return queries.map((query) => {
     try {
       const prepared = core.live.queries.preparedAgain(query);
-      return rowsOfQuery(query, prepared.table, reader.rowsOf(prepared));
+      return rowsOfQuery(query, reader.keptRows(query) ?? reader.rowsOf(prepared));
     } catch (error) {
       if (!(error instanceof SqlFailure)) throw error;
       throw invalid(executingText(error.message, query.sql));
@@ -235,7 +233,8 @@ function rowsAgain(
 function readerFor(core: DatabaseCore, identity: bigint, nowMicros: bigint): RowsReader {
   const { clock, statementMillisMax: millisMax } = core;
   const budget = budgetOf({ now: () => clock.monotonicMillis(), millisMax });
-  return new RowsReader({ tables: tablesFor(core, identity, nowMicros), identity, budget });
+  const tables = tablesFor(core, identity, nowMicros);
+  return new RowsReader({ tables, identity, budget, nowMicros });
 }
 
 function prepareViews(

@@ -126,6 +126,50 @@ describe('a call', () => {
     expect(outcome).toHaveProperty('trace.length', 2);
   });
 
+  it('[client-sdk 14] that returns bytes, or throws them, gives a copy', async () => {
+    const kept = 'const kept = new Uint8Array([1, 2, 3]);';
+    const { outcome, call } = await runRaw('return kept.fill(kept[0] + 1);', kept);
+    expect(outcome).toEqual({ kind: 'returned', value: Uint8Array.of(2, 2, 2) });
+    expect(call(0)).toEqual({ kind: 'returned', value: Uint8Array.of(3, 3, 3) });
+    expect(outcome).toEqual({ kind: 'returned', value: Uint8Array.of(2, 2, 2) });
+    const thrown = await runRaw(
+      "throw Object.assign(new SenderError('no'), { __error_bytes__: new Uint8Array([7]) });",
+    );
+    expect(thrown.outcome).toEqual({
+      kind: 'refused',
+      message: 'no',
+      value: Uint8Array.of(7),
+    });
+  });
+
+  it('[client-sdk 14] gives no more bytes than there really are, and nothing else', async () => {
+    const lies = [
+      "return Object.defineProperty(new Uint8Array(2), 'length', { value: 1e9 });",
+      "return Object.defineProperty(new Uint8Array(2), 'byteLength', { value: 1e9 });",
+      'return new (class extends Uint8Array { get length() { return 1e9; } })(2);',
+    ];
+    for (const lie of lies) {
+      expect((await runRaw(lie)).outcome).toEqual({ kind: 'returned', value: new Uint8Array(2) });
+    }
+    const others = ['new ArrayBuffer(2)', '[1, 2]', 'new DataView(new ArrayBuffer(2))', '"12"'];
+    for (const other of [...others, 'Object.create(Uint8Array.prototype)']) {
+      expect((await runRaw(`return ${other};`)).outcome).toMatchObject({ kind: 'crashed' });
+      const error = `Object.assign(new SenderError('no'), { __error_bytes__: ${other} })`;
+      const refused = { kind: 'refused', message: 'no' };
+      expect((await runRaw(`throw ${error};`)).outcome).toEqual(refused);
+    }
+    const getter = "get() { throw new Error('x'); }";
+    const trap = `Object.defineProperty(new SenderError('no'), '__error_bytes__', { ${getter} })`;
+    expect((await runRaw(`throw ${trap};`)).outcome).toEqual({ kind: 'refused', message: 'no' });
+  });
+
+  it('[client-sdk 14] whose value is too large has crashed', async () => {
+    const { outcome } = await runRaw(`return new Uint8Array(${limits.callResultBytesMax + 1});`);
+    expect(outcome).toMatchObject({ kind: 'crashed' });
+    const largest = await runRaw(`return new Uint8Array(${limits.callResultBytesMax});`);
+    expect(largest.outcome).toMatchObject({ kind: 'returned' });
+  });
+
   it('[ABI 3.3] that returns a value has crashed', async () => {
     const { outcome } = await runRaw('return 1;');
     expect(outcome).toMatchObject({

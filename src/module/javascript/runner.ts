@@ -165,7 +165,7 @@ class JavaScriptRunner implements ModuleRunner {
     try {
       const length = args.length;
       const status = guest.callReducer(reducerId, sender, connectionId, timestampMicros, length);
-      outcome = status === 0 ? returned : this.#otherOutcome(status);
+      outcome = status === 0 ? returned : this.#otherOutcome(status, call.reducerName);
     } finally {
       this.#calls.end();
       this.#jwtPayload = '';
@@ -211,13 +211,13 @@ class JavaScriptRunner implements ModuleRunner {
   }
 
   /** How a call ended that did more than return nothing. */
-  #otherOutcome(status: 1 | 2 | 3 | 4): RunOutcome {
+  #otherOutcome(status: 1 | 2 | 3 | 4, reducerName: string): RunOutcome {
     if (status === 1 || status === 2) return this.#failure(status);
     const message = this.#guest.message();
     const buffer = this.#guest.takeCallResult();
     if (buffer.byteLength > limits.callResultBytesMax) {
       const size = `${buffer.byteLength} bytes, more than ${limits.callResultBytesMax}`;
-      const text = `the value that the reducer gives has ${size}: let clients query a table`;
+      const text = `reducer ${reducerName} gave a value of ${size}: let clients query a table`;
       return { kind: 'crashed', message: text, trace: [] };
     }
     const value = new Uint8Array(buffer).slice();

@@ -1,6 +1,15 @@
 import type { Identity } from 'reducerdb/client';
 import { connect } from 'reducerdb/client';
-import { createHooks, type RowCallbacks } from 'reducerdb/react';
+import {
+  createHooks,
+  ReducerDBProvider,
+  type RowCallbacks,
+  useProcedure as useBoundProcedure,
+  useReducer as useBoundReducer,
+  useConnection,
+  useTable,
+} from 'reducerdb/react';
+import { DbConnection, procedures, reducers, tables } from '../../client/bindings/index.ts';
 import { type Equal, expectType } from '../expect.ts';
 import type * as tavern from '../tavern.ts';
 
@@ -68,4 +77,39 @@ export function provided(): void {
   console.log(callbacks);
   // @ts-expect-error: a client of another module
   Provider({ client: connect<{ default: object }>({ uri: 'ws://localhost', database: 'tavern' }) });
+}
+
+// Hooks for generated bindings.
+
+export function useBindings(): void {
+  const [heroes, isReady] = useTable(
+    tables.hero.where((hero) => hero.nick.eq('Ada')),
+    {
+      onInsert: ({ nick, mood }) => console.log(nick, mood.tag),
+      enabled: true,
+    },
+  );
+  expectType<Equal<(typeof heroes)[number]['id'], number>>();
+  expectType<Equal<typeof isReady, boolean>>();
+  const join = useBoundReducer(reducers.joinTavern);
+  expectType<Equal<ReturnType<typeof join>, Promise<void>>>();
+  join({ nick: 'Ada' });
+  const count = useBoundProcedure(procedures.heroCount);
+  expectType<Equal<ReturnType<typeof count>, Promise<bigint>>>();
+  useBoundReducer(reducers.ping)();
+  const connection = useConnection().getConnection<DbConnection>();
+  expectType<Equal<typeof connection, DbConnection | null>>();
+  const connectionBuilder = DbConnection.builder();
+  ReducerDBProvider({ connectionBuilder });
+
+  // @ts-expect-error: an argument of another type
+  join({ nick: 5 });
+  // @ts-expect-error: an argument is missing
+  join();
+  // @ts-expect-error: no such column
+  useTable(tables.hero, { onInsert: ({ nickname }) => console.log(nickname) });
+  // @ts-expect-error: not a query
+  useTable('SELECT * FROM hero');
+  // @ts-expect-error: a connection is made by the provider
+  ReducerDBProvider({ connectionBuilder: connectionBuilder.build() });
 }

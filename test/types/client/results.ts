@@ -20,7 +20,7 @@ export async function results(): Promise<void> {
   expectType<Equal<typeof both, bigint[]>>();
   const gold = await client.reducers.gold({ of: 'ada' });
   expectType<Equal<typeof gold, number | undefined>>();
-  const { note } = await client.reducers.receipt();
+  const { note } = await client.reducers.lastReceipt();
   expectType<Equal<typeof note, string | undefined>>();
   const nothing = await client.reducers.close();
   expectType<Equal<typeof nothing, void>>();

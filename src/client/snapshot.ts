@@ -1,0 +1,122 @@
+import { type Client, schemaOf } from './client.ts';
+import { markOf } from './hydration.ts';
+import type { QueryInput } from './module-types.ts';
+import { keyOf, withValues } from './query-roots.ts';
+import type { RawSchema } from './schema-from-json.ts';
+import type { SqlParameters } from './sql-parameters.ts';
+import { type Json, toTagged } from './tagged-json.ts';
+
+/**
+ * The rows of queries at one moment, read in one place to be shown first in another. It is plain
+ * JSON: `serialize` writes it into a page, and frameworks that pass values along may pass it.
+ *
+ * @example
+ * ```ts
+ * const snapshot: Snapshot = await preload(client, { heroes: (q) => q.hero });
+ * const again = connect<typeof tavern>({ uri: 'ws://localhost:3000', database: 'tavern', snapshot });
+ * ```
+ */
+export interface Snapshot {
+  /** Stands for the schema that the rows are of. */
+  readonly schema: string;
+  /** Who read them, in hex. */
+  readonly identity: string;
+  /** By the name that they were given. */
+  readonly queries: Readonly<Record<string, SnapshotQuery>>;
+}
+
+export interface SnapshotQuery {
+  /** The text with its parameters in place, under the names that programs use. */
+  readonly sql: string;
+  readonly rows: readonly Json[];
+  /** Somebody else may get other rows. */
+  readonly isPersonal: boolean;
+}
+
+/**
+ * What `preload` takes as a query: one as for `watch`, or with parameters.
+ *
+ * @example
+ * ```ts
+ * const hall: PreloadInput<typeof tavern> = {
+ *   query: 'SELECT * FROM shout WHERE room = :room',
+ *   params: { room: 'hall' },
+ * };
+ * ```
+ */
+export type PreloadInput<M> =
+  | QueryInput<M>
+  | { readonly query: string; readonly params: SqlParameters };
+
+/**
+ * Reads queries for the first look at a page. They stay subscribed for the usual while, so that
+ * components that ask this client for the same queries have their rows at once.
+ *
+ * @example
+ * ```ts
+ * const loaded = await preload(client, { heroes: (q) => q.hero.where((hero) => hero.level.gt(3)) });
+ * const html = `<script>window.__DB=${serialize(loaded)}</script>`;
+ * ```
+ */
+export async function preload<M>(
+  client: Client<M>,
+  queries: Readonly<Record<string, PreloadInput<M>>>,
+): Promise<Snapshot> {
+  const given = Object.entries(queries).map(([name, input]) => {
+    const isWhole = typeof input === 'object' && 'query' in input;
+    const { query, params } = isWhole ? input : { query: input, params: undefined };
+    const watched = client.watch(query, params && { params });
+    return { name, sql: keyOf(withValues(query, params)), watched };
+  });
+  // All at once: the rows are of one moment if no change comes in between.
+  await Promise.all(given.map(({ watched }) => watched.ready()));
+  const schema = schemaOf(client);
+  const { identity } = client;
+  if (schema === undefined || identity === undefined)
+    throw new Error('the client is not connected');
+  const isPersonal = personalQueries(schema.source);
+  const loaded = given.map(({ name, sql, watched }) => {
+    const rows = watched.get().rows.map(toTagged);
+    return [name, { sql, rows, isPersonal: isPersonal(sql) }] as const;
+  });
+  const mark = markOf(schema);
+  return { schema: mark, identity: identity.toHexString(), queries: Object.fromEntries(loaded) };
+}
+
+/**
+ * The snapshot as a JavaScript expression that may stand in a script element.
+ *
+ * @example
+ * ```ts
+ * const html = `<script>window.__DB=${serialize(snapshot)}</script>`;
+ * ```
+ */
+export function serialize(snapshot: Snapshot): string {
+  return JSON.stringify(snapshot).replace(/[<>&\u2028\u2029]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  });
+}
+
+/** Whether the rows of a text depend on who asks: by itself, by a view or by a filter. */
+function personalQueries(source: RawSchema | undefined): (sql: string) => boolean {
+  const section = (kind: string): readonly Readonly<Record<string, any>>[] =>
+    source?.sections.find((each) => kind in each)?.[kind] ?? [];
+  const views = section('Views').filter(({ is_anonymous }) => is_anonymous !== true);
+  const words = views.map(({ source_name }) => comparable(source_name));
+  const filters = comparable(
+    section('RowLevelSecurity')
+      .map(({ sql }) => sql)
+      .join(' '),
+  );
+  for (const { source_name } of section('Tables')) {
+    const word = comparable(source_name);
+    if (filters.includes(word)) words.push(word);
+  }
+  // Words within words are taken, too: rather one query is not shown at first.
+  return (sql) => sql.includes(':sender') || words.some((word) => comparable(sql).includes(word));
+}
+
+/** One spelling for `myShouts` and `my_shouts`. */
+function comparable(text: string): string {
+  return text.toLowerCase().replaceAll('_', '');
+}

@@ -1,0 +1,63 @@
+import { filterChanges } from './evaluate-filter.ts';
+import { joinChanges } from './evaluate-join.ts';
+import type { LiveFragment } from './fragment.ts';
+import type { KeptStages, WholeRead } from './kept-stages.ts';
+import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
+import { changesOf, type RowChanges } from './live-update.ts';
+import type { RowSet } from './row-set.ts';
+import type { FragmentHits } from './watch-index.ts';
+
+/**
+ * Follows the changed rows: through fragments alone, whose differences are those of the answer, or
+ * through one of them into what is kept of it.
+ */
+export class IncrementalOperator implements LiveOperator {
+  readonly fragments: readonly LiveFragment[];
+  readonly sources = [];
+  readonly #stages: KeptStages | undefined;
+
+  constructor(fragments: readonly LiveFragment[], stages?: KeptStages) {
+    this.fragments = fragments;
+    this.#stages = stages;
+  }
+
+  get bytes(): number {
+    return this.fragments.reduce((sum, { bytes }) => sum + bytes, this.#stages?.bytes ?? 0);
+  }
+
+  open(whole: WholeRead): void {
+    this.#stages?.open(whole);
+  }
+
+  changes(
+    hits: ReadonlyMap<LiveFragment, FragmentHits>,
+    around: OperatorSurroundings,
+  ): readonly RowChanges[] {
+    const found = this.fragments.flatMap((fragment) => {
+      const hit = hits.get(fragment);
+      const change = hit === undefined ? undefined : fragmentChanges(fragment, hit, around);
+      return change === undefined ? [] : [change];
+    });
+    const stages = this.#stages;
+    if (stages === undefined) return found;
+    return found.flatMap((change) => {
+      if (change.kind === 'event') return [];
+      const { inserts, deletes } = stages.apply(change, around.reread);
+      const changed = changesOf(inserts, deletes);
+      return changed === undefined ? [] : [changed];
+    });
+  }
+
+  rows(): RowSet | undefined {
+    return this.#stages?.rows();
+  }
+}
+
+function fragmentChanges(
+  fragment: LiveFragment,
+  hit: FragmentHits,
+  { frame, tables, onScan }: OperatorSurroundings,
+): RowChanges | undefined {
+  if (fragment.join === undefined) return filterChanges(fragment, hit, frame);
+  return joinChanges(fragment, hit, { frame, tables: tables(), onScan });
+}
