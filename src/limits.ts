@@ -140,6 +140,16 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** How often it is looked whether the TLS certificate was renewed. */
+  certificateLookMillis: 5_000,
+  /** Requests of one identity; more are refused with 429, but on loopback. */
+  identityRequestsPerSecondMax: 1_000,
+  /** Requests from one address. */
+  addressRequestsPerSecondMax: 2_000,
+  /** Open connections from one address. */
+  addressConnectionsMax: 1_000,
+  /** Identities, or addresses, whose rate is known. */
+  rateBucketsMax: 65_536,
   /** Refused requests that are noted in the audit log. */
   auditRefusalsPerMinuteMax: 600,
   /** Lines of the audit log of a host that keeps everything in memory. */

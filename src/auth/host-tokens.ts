@@ -10,7 +10,8 @@ import {
 } from './capability.ts';
 import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
 import { deriveIdentity } from './identity.ts';
-import { Issuers, publicIssuers } from './issuers.ts';
+import { publicIssuers } from './issuer-rules.ts';
+import { Issuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
 import { type TokenHeader, tokenParts } from './token-parts.ts';
 

@@ -4,7 +4,8 @@ import { CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { addressKind } from './address-rules.ts';
 import { readClaims } from './claims.ts';
-import { type IssuerRules, Issuers } from './issuers.ts';
+import type { IssuerRules } from './issuer-rules.ts';
+import { Issuers } from './issuers.ts';
 import { tokenParts } from './token-parts.ts';
 
 /** An issuer on loopback whose documents can be changed; it counts how often it is asked. */

@@ -1,26 +1,10 @@
 import { compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { type Claims, TokenError } from './claims.ts';
-import { type FetchRules, fetchJson } from './guarded-fetch.ts';
+import { fetchJson } from './guarded-fetch.ts';
+import type { IssuerRules } from './issuer-rules.ts';
 import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
 import type { TokenParts } from './token-parts.ts';
-
-/** An issuer that the operator accepts, and for whom its tokens must be meant. */
-export interface AcceptedIssuer {
-  /** As tokens state it in `iss`, byte for byte. */
-  readonly issuer: string;
-  /** One of these must be in `aud`; absent: any audience, also none. */
-  readonly audiences?: readonly string[];
-}
-
-/** Whose tokens are accepted beside the host's own. */
-export interface IssuerRules extends FetchRules {
-  /** Absent: every issuer whose address may be asked for its keys. */
-  readonly accepted?: readonly AcceptedIssuer[];
-}
-
-/** Every issuer at a public `https:` address. */
-export const publicIssuers: IssuerRules = { allowsLoopback: false, allowsPrivate: false };
 
 /** Keys are asked for again when they are this old, in the background. */
 const refreshMillis = 300_000;

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { productVersion } from '../service/version.ts';
 import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
+import { addConfig } from './commands/config.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addGenerate } from './commands/generate.ts';
@@ -60,6 +61,7 @@ export function makeProgram(io: Io): Command {
     addLogin,
     addServer,
     addVerify,
+    addConfig,
   ];
   for (const add of adders) add(program, io);
   program

@@ -76,15 +76,20 @@ export class Access {
     throw new Refusal({ code: 'creation.forbidden', message: fault });
   }
 
-  #creatorFault({ identity, isAnonymous, capability }: HostCaller): string | undefined {
+  #creatorFault({ identity, isAnonymous, capability, payload }: HostCaller): string | undefined {
     const { creators, operators } = this.#options;
     if (capability !== undefined) return 'A limited token cannot create databases.';
     if (creators === 'anyone' || operators.includes(identity)) return undefined;
     if (creators === 'authenticated') {
       return isAnonymous ? 'To create a database, you must be logged in.' : undefined;
     }
-    if (creators.includes(identity)) return undefined;
-    return 'To create a database, you need an identity that the operator has admitted.';
+    if ('identities' in creators) {
+      if (creators.identities.includes(identity)) return undefined;
+      return 'To create a database, you need an identity that the operator has admitted.';
+    }
+    if (creators.issuers.includes(issuerIn(payload))) return undefined;
+    const issuers = creators.issuers.join(' or ');
+    return `To create a database, you must be logged in with an account of ${issuers}.`;
   }
 
   /** What the caller may do inside the database. */
@@ -120,6 +125,11 @@ export class Access {
         return rightsOfRole(standing);
     }
   }
+}
+
+/** The payload was read when the token was checked. */
+function issuerIn(payload: string): string {
+  return String((JSON.parse(payload) as { iss?: unknown }).iss);
 }
 
 type DatabaseKey = Pick<DatabaseRecord, 'identity' | 'owner'>;

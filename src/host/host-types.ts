@@ -69,4 +69,10 @@ export interface HostedStatistics extends DatabaseStatistics {
 }
 
 /** Who may create databases; updates always need the owner. */
-export type Creators = 'anyone' | 'authenticated' | readonly bigint[];
+export type Creators =
+  | 'anyone'
+  /** Callers who present a token. */
+  | 'authenticated'
+  | { readonly identities: readonly bigint[] }
+  /** Callers whose token comes from one of these issuers. */
+  | { readonly issuers: readonly string[] };

@@ -14,8 +14,6 @@ export interface Exchange {
   readonly caller: RequestCaller | undefined;
   /** The address that the connection came in on, for checks of origin. */
   readonly localAddress: string;
-  /** Where it came from. */
-  readonly remoteAddress: string;
   /** Resolves when the client has gone away. */
   readonly closed: Promise<void>;
 }

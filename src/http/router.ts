@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
+import type { ClientAddresses } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
@@ -15,6 +17,8 @@ type Env = { Bindings: HttpBindings };
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly tokens: HostTokens;
+  readonly addresses: ClientAddresses;
+  readonly rates: RequestRates;
   /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -49,6 +53,12 @@ async function answer(context: Context<Env>, route: Route, options: RouterOption
   return withHeaders(reply, cors.headers, caller);
 }
 
+function requireRate(limiter: RateLimiter, key: string): void {
+  const seconds = limiter.take(key);
+  if (seconds === 0) return;
+  throw new HttpError(text(429, 'Too many requests', { 'retry-after': String(seconds) }));
+}
+
 const openCors = { 'access-control-allow-origin': '*' };
 const exposedHeaders = [
   'spacetime-identity',
@@ -70,7 +80,8 @@ async function serve(exchange: HonoExchange, route: Route, options: RouterOption
   const method = route.methods[verb];
   const fallback = Object.values(route.methods)[0];
   const rule = method ?? fallback;
-  if (rule !== undefined) await settle(exchange, rule, options.tokens);
+  requireRate(options.rates.byAddress, exchange.clientAddress(options.addresses));
+  if (rule !== undefined) await settle(exchange, rule, options);
   if (exchange.badParameter !== undefined) {
     return text(400, `Invalid URL: Invalid UTF-8 in \`${exchange.badParameter}\``);
   }
@@ -79,17 +90,21 @@ async function serve(exchange: HonoExchange, route: Route, options: RouterOption
   return empty(405, { allow: allowedMethods(route) });
 }
 
-async function settle(exchange: HonoExchange, rule: Method, tokens: HostTokens): Promise<void> {
+async function settle(exchange: HonoExchange, rule: Method, options: RouterOptions): Promise<void> {
+  const { tokens, addresses, rates } = options;
   if (rule.token === 'none') return;
   const authorization = exchange.header('authorization');
   const queryToken = rule.ignoresQueryToken ? undefined : exchange.query.string('token');
   const isAbsent = authorization === undefined && queryToken === undefined;
   if (rule.token === 'optional' && isAbsent) return;
   const withoutToken = rule.token === 'anonymous' ? 'anonymous' : 'refuse';
-  const address = exchange.remoteAddress;
+  const address = exchange.clientAddress(addresses);
   const outcome = await settleCaller(tokens, { authorization, queryToken, address, withoutToken });
   if (outcome.kind === 'refused') throw new HttpError(text(outcome.status, outcome.text));
-  exchange.caller = outcome.caller;
+  const { caller } = outcome;
+  // Identities that are made for one request are limited by their address.
+  if (!caller.isAnonymous) requireRate(rates.byIdentity, caller.identity.toString(16));
+  exchange.caller = caller;
   exchange.showsCaller = rule.token === 'anonymous';
 }
 
@@ -165,8 +180,10 @@ class HonoExchange implements Exchange {
     return this.#incoming.socket.localAddress ?? '';
   }
 
-  get remoteAddress(): string {
-    return this.#incoming.socket.remoteAddress ?? '';
+  clientAddress(addresses: ClientAddresses): string {
+    const { socket } = this.#incoming;
+    const forwardedFor = this.header('x-forwarded-for');
+    return addresses.of({ remoteAddress: socket.remoteAddress ?? '', forwardedFor });
   }
 
   get closed(): Promise<void> {

@@ -1,7 +1,9 @@
 import path from 'node:path';
-import { type IssuerRules, publicIssuers } from '../auth/issuers.ts';
+import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
+import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
+import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
 
@@ -18,6 +20,12 @@ export interface ServiceConfiguration {
   readonly issuers: IssuerRules;
   /** Who may create databases; must be chosen when others than this machine can connect. */
   readonly publishPolicy: Creators | undefined;
+  /** Certificate and key for TLS; `undefined`: plain HTTP. */
+  readonly tls: TlsFiles | undefined;
+  /** Addresses or networks of proxies whose `x-forwarded-for` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** What one identity or one address may ask for. */
+  readonly rates: RateLimits;
   /** Identities that may on every database what its owner may. */
   readonly operators: readonly bigint[];
   /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
@@ -29,8 +37,22 @@ export interface ServiceConfiguration {
   /** `Host` names and origins that MCP accepts besides loopback ones. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
-  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly logLevel: (typeof logLevels)[number];
 }
+
+/** What a service is started with: what is left out has a default. */
+export type GivenConfiguration = Partial<Omit<ServiceConfiguration, 'issuers' | 'rates'>> & {
+  readonly issuers?: Partial<IssuerRules>;
+  readonly rates?: Partial<RateLimits>;
+};
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export interface ListenAddress {
   readonly host: string;
@@ -46,7 +68,7 @@ export class ConfigurationError extends Error {
 export const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
 
 /** Fills in what was left out, and refuses what would be unsafe. */
-export function completeConfiguration(given: Partial<ServiceConfiguration>): ServiceConfiguration {
+export function completeConfiguration(given: GivenConfiguration): ServiceConfiguration {
   const listen = given.listen ?? defaultListenAddress;
   const dataDirectory = given.dataDirectory;
   const configuration: ServiceConfiguration = {
@@ -54,8 +76,11 @@ export function completeConfiguration(given: Partial<ServiceConfiguration>): Ser
     dataDirectory,
     keyDirectory: given.keyDirectory ?? path.join(dataDirectory ?? process.cwd(), 'keys'),
     issuer: given.issuer ?? 'localhost',
-    issuers: given.issuers ?? { ...publicIssuers, allowsLoopback: isLoopback(listen.host) },
+    issuers: { ...publicIssuers, allowsLoopback: isLoopback(listen.host), ...given.issuers },
     publishPolicy: given.publishPolicy,
+    tls: given.tls,
+    trustedProxies: given.trustedProxies ?? [],
+    rates: { ...defaultRates(listen), ...given.rates },
     operators: given.operators ?? [],
     placement: given.placement ?? 'worker',
     budget: given.budget ?? {},
@@ -66,6 +91,7 @@ export function completeConfiguration(given: Partial<ServiceConfiguration>): Ser
   };
   refuseOpenPublishing(configuration);
   refuseLatePings(configuration);
+  refuseHalfTls(configuration);
   return configuration;
 }
 
@@ -82,17 +108,29 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: host.replace(/^\[|\]$/g, ''), port };
 }
 
-/** Reads `anyone`, `authenticated`, or identities with commas between them. */
+/**
+ * Reads `anyone`, `authenticated`, `owners-list:` and identities, or `issuer:` and issuers, with
+ * commas between them.
+ */
 export function parsePublishPolicy(text: string): Creators {
   if (text === 'anyone' || text === 'authenticated') return text;
-  return text.split(',').map((part) => {
-    const identity = identityFromHex(part.trim());
+  const [, word, rest = ''] = /^(owners-list|issuer):(.*)$/.exec(text) ?? [];
+  const parts = (word === undefined ? text : rest).split(',').map((part) => part.trim());
+  if (word === 'issuer' && parts.every((part) => part !== '')) return { issuers: parts };
+  const identities = parts.map((part) => {
+    const identity = identityFromHex(part);
     if (identity !== undefined) return identity;
-    throw new ConfigurationError(
-      `--publish-policy: \`${part}\` is neither \`anyone\`, \`authenticated\` nor an identity`,
-    );
+    throw new ConfigurationError(`--publish-policy: \`${text}\` is none.\n${policies}`);
   });
+  return { identities };
 }
+
+const policies = [
+  '  --publish-policy anyone                      every caller, anonymous ones too',
+  '  --publish-policy authenticated               callers who present a token',
+  '  --publish-policy owners-list:<identity,...>  these identities only',
+  '  --publish-policy issuer:<issuer,...>         callers with a token of these issuers',
+].join('\n');
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
@@ -103,10 +141,7 @@ function refuseOpenPublishing({ listen, publishPolicy }: ServiceConfiguration): 
   if (publishPolicy !== undefined || isLoopback(listen.host)) return;
   throw new ConfigurationError(
     `Listening on ${listen.host} lets other machines connect, so say first who may publish ` +
-      'databases:\n' +
-      '  --publish-policy anyone             every caller, anonymous ones too\n' +
-      '  --publish-policy authenticated      callers who present a token\n' +
-      '  --publish-policy <identity,...>     these identities only',
+      `databases:\n${policies}`,
   );
 }
 
@@ -117,4 +152,19 @@ function refuseLatePings({ websocket }: ServiceConfiguration): void {
   throw new ConfigurationError(
     `--ping-interval (${pingMillis} ms) must be below --idle-timeout (${idleMillis} ms)`,
   );
+}
+
+function refuseHalfTls({ tls }: ServiceConfiguration): void {
+  if (tls === undefined || (tls.certificateFile !== '' && tls.keyFile !== '')) return;
+  throw new ConfigurationError('--tls-cert and --tls-key belong together: give both, or none');
+}
+
+/** On loopback it is this machine's user who asks; anywhere else nobody gets all there is. */
+function defaultRates({ host }: ListenAddress): RateLimits {
+  if (isLoopback(host)) return noRateLimits;
+  return {
+    identityRequestsPerSecond: limits.identityRequestsPerSecondMax,
+    addressRequestsPerSecond: limits.addressRequestsPerSecondMax,
+    addressConnections: limits.addressConnectionsMax,
+  };
 }

@@ -1,7 +1,9 @@
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { unreachable } from '../assert.ts';
+import type { ClientAddresses } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { LiveConnection } from '../host/live-connection.ts';
@@ -21,6 +23,8 @@ import { V2 } from './v2.ts';
 export interface WebSocketDoorOptions {
   readonly host: Host;
   readonly tokens: HostTokens;
+  readonly addresses: ClientAddresses;
+  readonly rates: RequestRates;
   readonly limits: Partial<SocketLimits>;
   /** Told of an error that nobody expected; the client's connection ends without a word. */
   readonly onError: (error: unknown, doing: string) => void;
@@ -121,7 +125,12 @@ export class WebSocketDoor {
       return refuse(stream, 503, fullText);
     }
     const { url = '', headers, socket } = request;
-    const address = socket.remoteAddress ?? '';
+    const address = this.#options.addresses.of({
+      remoteAddress: socket.remoteAddress ?? '',
+      forwardedFor: firstHeader(headers['x-forwarded-for']),
+    });
+    const seconds = this.#options.rates.byAddress.take(address);
+    if (seconds > 0) return refuse(stream, 429, 'Too many requests');
     const outcome = await admit({ url, headers, address }, this.#options);
     if (outcome.kind === 'refused') refuse(stream, outcome.status, outcome.text);
     else if (this.#isClosing) refuse(stream, 503, stoppingText);
@@ -252,4 +261,8 @@ function refuse(stream: Duplex, status: number, text: string): void {
 
 function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?')[0] ?? '';
+}
+
+function firstHeader(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
 }

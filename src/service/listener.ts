@@ -1,0 +1,107 @@
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import type { ClientAddresses } from '../auth/client-address.ts';
+import { limits } from '../limits.ts';
+import { ConfigurationError, type ServiceConfiguration, type TlsFiles } from './configuration.ts';
+
+export type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
+
+export interface ListenerOptions {
+  readonly configuration: ServiceConfiguration;
+  readonly addresses: ClientAddresses;
+  readonly handler: Handler;
+  /** Told when a new certificate cannot be used; the old one goes on. */
+  readonly report: (message: string) => void;
+}
+
+/**
+ * Takes the port. Rejects with `ConfigurationError` when it is in use or the TLS files are no good.
+ */
+export function listen(options: ListenerOptions): Promise<Server> {
+  const { configuration, addresses } = options;
+  const { host, port } = configuration.listen;
+  const server = makeServer(options);
+  server.requestTimeout = limits.requestMillisMax;
+  server.headersTimeout = limits.headerMillisMax;
+  server.maxConnections = limits.connectionsMax;
+  boundConnections(server, addresses, configuration.rates.addressConnections);
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function makeServer({ configuration, handler, report }: ListenerOptions): Server {
+  const { tls } = configuration;
+  const adaptor = { fetch: handler, overrideGlobalObjects: false };
+  if (tls === undefined) return createAdaptorServer(adaptor) as Server;
+  const serverOptions = readTls(tls);
+  const server = createAdaptorServer({
+    ...adaptor,
+    createServer: createTlsServer,
+    serverOptions,
+  }) as unknown as TlsServer;
+  followTls(server, tls, report);
+  return server as unknown as Server;
+}
+
+function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {
+  try {
+    return { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
+  } catch (cause) {
+    const text = `The TLS files cannot be read: ${(cause as Error).message}`;
+    throw new ConfigurationError(text, { cause });
+  }
+}
+
+/** Certificates are renewed in place: new connections get the new one. */
+function followTls(server: TlsServer, files: TlsFiles, report: (message: string) => void): void {
+  const renew = () => {
+    try {
+      server.setSecureContext(readTls(files));
+    } catch (error) {
+      report(
+        `the new certificate cannot be used, the old one goes on: ${(error as Error).message}`,
+      );
+    }
+  };
+  const watched = [files.certificateFile, files.keyFile];
+  const options = { interval: limits.certificateLookMillis, persistent: false };
+  for (const file of watched) watchFile(file, options, renew);
+  server.once('close', () => {
+    for (const file of watched) unwatchFile(file, renew);
+  });
+}
+
+/** Those of a proxy are many clients': it is left to the proxy to bound them. */
+function boundConnections(server: Server, addresses: ClientAddresses, countMax: number): void {
+  if (countMax === Number.POSITIVE_INFINITY) return;
+  const open = new Map<string, number>();
+  server.on('connection', (socket: Socket) => {
+    const remoteAddress = socket.remoteAddress ?? '';
+    if (addresses.isProxy(remoteAddress)) return;
+    const address = addresses.of({ remoteAddress, forwardedFor: undefined });
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > countMax) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number): Error {
+  if (error.code !== 'EADDRINUSE') return error;
+  return new ConfigurationError(
+    `Port ${port} is already in use. Please free up the port or specify a different port with ` +
+      '--listen-addr.',
+  );
+}

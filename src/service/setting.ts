@@ -1,0 +1,111 @@
+import path from 'node:path';
+import { parseDuration } from '../http/duration.ts';
+import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
+
+/** What is collected from the settings that were given. */
+export type Draft = { -readonly [Key in keyof GivenConfiguration]: GivenConfiguration[Key] };
+
+/**
+ * Kinds of values. A `list` has commas in flags and variables and is an array in the file; a
+ * `duration` is in milliseconds, or has its unit behind it; a `path` is relative to the folder of
+ * the file, or of whoever starts the service.
+ */
+export interface SettingValues {
+  readonly text: string;
+  readonly path: string;
+  readonly list: readonly string[];
+  readonly count: number;
+  readonly duration: number;
+  readonly switch: boolean;
+}
+
+export type SettingKind = keyof SettingValues;
+
+/** One thing that an operator can choose. */
+export interface Setting<Kind extends SettingKind = SettingKind> {
+  readonly kind: Kind;
+  /** Key in `config.toml`, after its table if it has one: `websocket.ping-interval`. */
+  readonly key: string;
+  /** Flag of `reducerdb start`, without the dashes; the variable has its words, too. */
+  readonly flag: string;
+  /** What stands for its value in the help; nothing for a switch. */
+  readonly value?: string;
+  readonly help: string;
+  /** What holds when it is left out. */
+  readonly otherwise: string;
+  apply(value: SettingValues[Kind], draft: Draft): void;
+}
+
+/** The environment variable of a setting. */
+export function variableOf({ flag }: Pick<Setting, 'flag'>): string {
+  return `REDUCERDB_${flag.replaceAll('-', '_').toUpperCase()}`;
+}
+
+/**
+ * Reads a value as the file, a variable or a flag has it, and applies it. `place` begins the error
+ * text. Throws `ConfigurationError`.
+ */
+export function applySetting<Kind extends SettingKind>(
+  setting: Setting<Kind>,
+  given: unknown,
+  { place, folder }: { readonly place: string; readonly folder: string },
+  draft: Draft,
+): void {
+  const value = readers[setting.kind](given, folder);
+  if (value !== undefined) {
+    setting.apply(value, draft);
+    return;
+  }
+  const shown = typeof given === 'string' ? given : JSON.stringify(given);
+  throw new ConfigurationError(`${place}: \`${shown}\` is not ${wanted[setting.kind]}`);
+}
+
+const wanted: Readonly<Record<SettingKind, string>> = {
+  text: 'a text',
+  path: 'a path',
+  list: 'a list of texts',
+  count: 'a whole number above zero',
+  duration: 'a duration, such as `15s`, or a whole number of milliseconds above zero',
+  switch: '`true` or `false`',
+};
+
+type Readers = {
+  readonly [Kind in SettingKind]: (
+    given: unknown,
+    folder: string,
+  ) => SettingValues[Kind] | undefined;
+};
+
+const readers: Readers = {
+  text: textIn,
+  path: (given, folder) => {
+    const text = textIn(given);
+    return text === undefined ? undefined : path.resolve(folder, text);
+  },
+  list: (given) => {
+    const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
+    const texts = parts.flatMap((part) => textIn(part)?.split(',') ?? [undefined]);
+    const isList = texts.every((part) => part !== undefined);
+    return isList ? texts.map((part) => part.trim()) : undefined;
+  },
+  count: countIn,
+  duration: (given) => {
+    const isWritten = typeof given === 'string' && /[a-z]/.test(given);
+    const millis = isWritten ? parseDuration(given) : countIn(given);
+    return millis === 0 ? undefined : millis;
+  },
+  switch: (given) => {
+    if (given === true || given === 'true') return true;
+    return given === false || given === 'false' ? false : undefined;
+  },
+};
+
+function textIn(given: unknown): string | undefined {
+  return typeof given === 'string' && given.trim() !== '' ? given.trim() : undefined;
+}
+
+function countIn(given: unknown): number | undefined {
+  const count = typeof given === 'string' && given.trim() !== '' ? Number(given) : given;
+  const isCount = typeof count === 'number' && Number.isSafeInteger(count) && count > 0;
+  return isCount ? count : undefined;
+}
