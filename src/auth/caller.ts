@@ -10,6 +10,8 @@ export interface RequestCaller {
   readonly token: string;
   /** Payload of the token as JSON text. */
   readonly payload: string;
+  /** What the token is revoked by. */
+  readonly tokenId: string;
   /** What the token is limited to. */
   readonly capability?: Capability;
   /** True when no token was presented. */
@@ -54,8 +56,7 @@ function accepted(caller: RequestCaller, { address }: CallerRequest): CallerOutc
 }
 
 async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
-  const { identity, token, payload } = await tokens.issue();
-  return { identity, token, payload, isAnonymous: true };
+  return { ...(await tokens.issue()), isAnonymous: true };
 }
 
 async function verified(
@@ -64,8 +65,8 @@ async function verified(
   request: CallerRequest,
 ): Promise<CallerOutcome> {
   try {
-    const { identity, payload, capability } = await tokens.verify(token);
-    const caller = { identity, token, payload, isAnonymous: false };
+    const { identity, payload, tokenId, capability } = await tokens.verify(token);
+    const caller = { identity, token, payload, tokenId, isAnonymous: false };
     return accepted(capability === undefined ? caller : { ...caller, capability }, request);
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;

@@ -26,13 +26,25 @@ export interface Capability {
 /** The claim that holds it. Only in tokens that this host signed does it mean anything. */
 export const capabilityClaim = 'reducerdb';
 
-/** Reads the capability of a host-signed token, if it has one, and its id. Throws `TokenError`. */
-export function readCapability(
-  payload: string,
-): { readonly id: string; readonly capability: Capability } | undefined {
+/** What this host wrote into a token beside who its bearer is. */
+export interface HostClaim {
+  /** By which the token is revoked. */
+  readonly id: string;
+  readonly capability?: Capability;
+}
+
+/**
+ * Reads the host's own claim of a host-signed token, if it has one. Throws `TokenError`. A limited
+ * token has an id of its own; one that was signed again instead of another has the id of that one.
+ */
+export function readHostClaim(payload: string): HostClaim | undefined {
   const { [capabilityClaim]: claim, jti } = parseObject(payload);
   if (claim === undefined) return undefined;
   if (typeof claim !== 'object' || claim === null) throw malformed('is not an object');
+  if ('instead_of' in claim) {
+    if (typeof claim.instead_of !== 'string') throw malformed('has no id as `instead_of`');
+    return { id: claim.instead_of };
+  }
   if (typeof jti !== 'string' || jti === '') throw malformed('comes without `jti`');
   return { id: jti, capability: capabilityOf(claim as Record<string, unknown>) };
 }
@@ -50,7 +62,7 @@ function capabilityOf(claim: Record<string, unknown>): Capability {
   };
 }
 
-/** The claim as `readCapability` reads it. */
+/** The claim as `readHostClaim` reads it. */
 export function capabilityToClaim(capability: Capability): Record<string, unknown> {
   const { database, by, tables, reducers, readOnly, sqlWrites, rowsMax } = capability;
   const hex = (value: bigint) => value.toString(16).padStart(64, '0');

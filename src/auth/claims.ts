@@ -20,10 +20,12 @@ export interface Claims {
 /** The claims of an accepted token. */
 export interface TokenClaims extends Claims {
   /**
-   * What it is revoked by: of a limited token its `jti`, which those signed again from it share; of
-   * others `sha256:` and the digest of the whole token.
+   * What it is revoked by: of a limited token its `jti`, of others `sha256:` and the digest of the
+   * whole token. Those that were signed again from one share its id.
    */
   readonly tokenId: string;
+  /** When the last token with that id expires, as far as is known. */
+  readonly idExpiresAt: number | undefined;
   /** Of a token that this host signed for fewer things than its bearer may do. */
   readonly capability?: Capability;
 }

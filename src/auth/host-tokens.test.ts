@@ -68,6 +68,17 @@ describe('host tokens', () => {
     const again = await tokens.verify((await tokens.reissue(first, 60)).token);
     expect(again.identity).toBe(first.identity);
     expect(again.expiresAt).toBe(again.issuedAt + 60);
+    expect(again.tokenId).toBe(first.tokenId);
+  });
+
+  it('[auth §2.2] end no later than the token that they stand for, and are revoked with it', async () => {
+    const exp = now() + 20;
+    const first = await tokens.verify(signed(claims({ exp })));
+    const second = await tokens.verify((await tokens.reissue(first, 60)).token);
+    const third = await tokens.verify((await tokens.reissue(second, 60)).token);
+    for (const { expiresAt, tokenId } of [second, third]) {
+      expect([expiresAt, tokenId]).toEqual([exp, first.tokenId]);
+    }
   });
 
   it('[auth §12] of another issuer are accepted when this host signed them', async () => {

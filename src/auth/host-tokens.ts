@@ -6,9 +6,16 @@ import {
   type Capability,
   capabilityClaim,
   capabilityToClaim,
-  readCapability,
+  readHostClaim,
 } from './capability.ts';
-import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
+import {
+  type Claims,
+  parseObject,
+  readClaims,
+  refuseExpired,
+  type TokenClaims,
+  TokenError,
+} from './claims.ts';
 import { deriveIdentity } from './identity.ts';
 import { publicIssuers } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
@@ -21,6 +28,8 @@ export interface IssuedToken {
   readonly token: string;
   /** The token's payload, as `TokenClaims.payload`. */
   readonly payload: string;
+  /** As `TokenClaims.tokenId`. */
+  readonly tokenId: string;
 }
 
 export interface HostTokensOptions {
@@ -42,8 +51,6 @@ const foreignSeconds = 300;
 
 /** A token that a capability limits. */
 export interface LimitedToken extends IssuedToken {
-  /** Its `jti`. */
-  readonly id: string;
   /** Seconds since the Unix epoch. */
   readonly expiresAt: number | undefined;
 }
@@ -83,7 +90,8 @@ export class HostTokens {
       iat: nowSeconds(),
       exp: null,
     });
-    return { identity, token: await this.#sign(payload), payload };
+    const token = await this.#sign(payload);
+    return { identity, token, payload, tokenId: digestOf(token) };
   }
 
   /**
@@ -95,7 +103,7 @@ export class HostTokens {
     const identity = deriveIdentity(this.#options.issuer, subject);
     const issuedAt = nowSeconds();
     const expiresAt = seconds === undefined ? undefined : issuedAt + seconds;
-    const id = randomUUID();
+    const tokenId = randomUUID();
     const payload = JSON.stringify({
       hex_identity: identityToHex(identity),
       sub: subject,
@@ -103,25 +111,29 @@ export class HostTokens {
       aud: ['spacetimedb'],
       iat: issuedAt,
       exp: expiresAt ?? null,
-      jti: id,
+      jti: tokenId,
       [capabilityClaim]: capabilityToClaim(capability),
     });
-    return { identity, token: await this.#sign(payload), payload, id, expiresAt };
+    return { identity, token: await this.#sign(payload), payload, tokenId, expiresAt };
   }
 
-  /** The same claims, whoever signed them first, as a host token that expires after `seconds`. */
+  /**
+   * The same claims, whoever signed them first, as a host token that expires after `seconds`, or
+   * with the first one if that is sooner, and is revoked with it.
+   */
   async reissue(claims: TokenClaims, seconds: number): Promise<IssuedToken> {
+    const { identity, tokenId } = claims;
     const issuedAt = nowSeconds();
     // Nobody else's claim may turn into one of this host by being signed again.
     const { [capabilityClaim]: claim, ...others } = parseObject(claims.payload);
     const payload = JSON.stringify({
       ...others,
-      ...(claims.capability === undefined ? {} : { [capabilityClaim]: claim }),
-      hex_identity: identityToHex(claims.identity),
+      [capabilityClaim]: claims.capability === undefined ? { instead_of: tokenId } : claim,
+      hex_identity: identityToHex(identity),
       iat: issuedAt,
-      exp: issuedAt + seconds,
+      exp: Math.min(issuedAt + seconds, claims.expiresAt ?? Number.POSITIVE_INFINITY),
     });
-    return { identity: claims.identity, token: await this.#sign(payload), payload };
+    return { identity, token: await this.#sign(payload), payload, tokenId };
   }
 
   /** Accepts a token or throws `TokenError`. */
@@ -153,15 +165,11 @@ export class HostTokens {
     const fault = await this.#hostFault(token, parts.header);
     const claims = readClaims(parts.payload, nowSeconds());
     if (fault === undefined) {
-      const limited = readCapability(parts.payload);
-      const own = { ...claims, tokenId: limited?.id ?? digestOf(token) };
-      const verified = limited === undefined ? own : { ...own, capability: limited.capability };
-      return { claims: verified, untilSeconds: Number.POSITIVE_INFINITY };
+      return { claims: ownClaims(token, claims), untilSeconds: Number.POSITIVE_INFINITY };
     }
     if (claims.issuer === this.#options.issuer) throw fault;
     await this.#options.issuers.verify(token, parts, claims);
-    const foreign = { ...claims, tokenId: digestOf(token) };
-    return { claims: foreign, untilSeconds: nowSeconds() + foreignSeconds };
+    return { claims: plainClaims(token, claims), untilSeconds: nowSeconds() + foreignSeconds };
   }
 
   #refuseRevoked({ tokenId }: TokenClaims): void {
@@ -196,6 +204,18 @@ const utf8 = new TextEncoder();
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
+}
+
+function ownClaims(token: string, claims: Claims): TokenClaims {
+  const own = readHostClaim(claims.payload);
+  if (own === undefined) return plainClaims(token, claims);
+  const { id: tokenId, capability } = own;
+  const known = { ...claims, tokenId, idExpiresAt: undefined };
+  return capability === undefined ? known : { ...known, capability };
+}
+
+function plainClaims(token: string, claims: Claims): TokenClaims {
+  return { ...claims, tokenId: digestOf(token), idExpiresAt: claims.expiresAt };
 }
 
 /** Not a `jti`: whoever signs tokens could take that of another one, and have it revoked. */

@@ -26,6 +26,7 @@ export interface RightsLimits {
   readonly reducers?: readonly string[];
   /** No reducer and no statement may change anything. */
   readonly readOnly: boolean;
+  /** INSERT, UPDATE and DELETE, in the listed tables. */
   readonly sqlWrites: boolean;
   readonly rowsMax?: number;
 }
@@ -53,7 +54,8 @@ export function narrowed(rights: Rights, limits: RightsLimits): Rights {
   return {
     key: `${rights.key} ${JSON.stringify([tables, reducers, readOnly, sqlWrites, rowsMax])}`,
     readsPrivateTables: reads.readsPrivateTables,
-    writes: rights.writes && sqlWrites && !readOnly,
+    // Who writes bypasses filters, so a table that is not listed is for reading only.
+    writes: rights.writes && sqlWrites && !readOnly && tables !== undefined,
     exceedsRowLimit: reads.exceedsRowLimit,
     bypassesFilters: reads.bypassesFilters,
     callsPrivateReducers: calls.callsPrivateReducers,

@@ -5,6 +5,7 @@ import {
   type Rights,
   type Role,
   rightsOfRole,
+  roles,
   strangerRights,
 } from '../database/rights.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -102,6 +103,16 @@ export class Access {
     return narrowed(this.#rightsOf(capability.by, database), capability);
   }
 
+  /**
+   * Whether the caller may do less now than with these rights, which it had before. Rights of a
+   * limited token count as lost when they are any others.
+   */
+  hasLost(caller: HostCaller, database: DatabaseKey, before: Rights): boolean {
+    const now = this.rightsIn(database, caller);
+    if (caller.capability !== undefined) return now.key !== before.key;
+    return byPower.indexOf(now.key) < byPower.indexOf(before.key);
+  }
+
   standing(identity: bigint, database: DatabaseKey): Standing {
     const { registry, operators } = this.#options;
     if (identity === database.owner) return 'owner';
@@ -126,6 +137,9 @@ export class Access {
     }
   }
 }
+
+/** Keys of rights; each may do what those before it may. */
+const byPower = [strangerRights, ...roles.map(rightsOfRole)].map(({ key }) => key);
 
 /** The payload was read when the token was checked. */
 function issuerIn(payload: string): string {

@@ -30,9 +30,15 @@ export interface TokenToIssue {
 /** What the owner of a database gives to others: roles, and tokens with limits. */
 export class Grants {
   readonly #options: GrantsOptions;
+  readonly #listeners = new Set<() => void>();
 
   constructor(options: GrantsOptions) {
     this.#options = options;
+  }
+
+  /** `listener` is called after each change by which somebody may do less than before. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** In the order of granting. */
@@ -60,6 +66,7 @@ export class Grants {
         grantedBy: caller.identity,
         grantedMicros: clock.nowMicros(),
       });
+      this.#changed();
       const detail = { to: identityToHex(identity), role };
       await this.#note({ action: 'grant role', caller, database: database.identity, detail });
     });
@@ -74,6 +81,7 @@ export class Grants {
       if (!isOwn) access.require(caller, database, role === 'admin' ? 'grantAdmin' : 'grant');
       if (role === undefined) return;
       await registry.removeGrant(database.identity, identity);
+      this.#changed();
       const detail = { from: identityToHex(identity), role };
       await this.#note({ action: 'revoke role', caller, database: database.identity, detail });
     });
@@ -129,7 +137,8 @@ export class Grants {
   giveUpToken(caller: HostCaller, id: string, expiresAt: number | undefined): Promise<void> {
     const { registry } = this.#options;
     return registry.exclusively(async () => {
-      await this.#revoke(id, micros(expiresAt), caller.identity);
+      const issued = registry.issuedToken(id);
+      await this.#revoke(id, issued?.untilMicros ?? micros(expiresAt), caller.identity);
       await this.#note({ action: 'give up token', caller, detail: { token_id: id } });
     });
   }
@@ -138,13 +147,25 @@ export class Grants {
     return this.#options.registry.isRevoked(tokenId);
   }
 
+  /** When a limited token expires, in microseconds since the Unix epoch; `undefined`: never. */
+  expiryOf(tokenId: string): bigint | undefined {
+    const until = this.#options.registry.issuedToken(tokenId)?.untilMicros ?? 0n;
+    return until === 0n ? undefined : until;
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
   #note(note: Omit<AuditNote, 'outcome'> & { action: AuditAction }): Promise<void> {
     return this.#options.audit.note({ ...note, outcome: 'done' });
   }
 
-  #revoke(id: string, untilMicros: bigint, revokedBy: bigint): Promise<void> {
+  async #revoke(id: string, untilMicros: bigint, revokedBy: bigint): Promise<void> {
     const { registry, clock } = this.#options;
-    return registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros: clock.nowMicros() });
+    const revokedMicros = clock.nowMicros();
+    await registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros });
+    this.#changed();
   }
 }
 

@@ -116,6 +116,10 @@ export class Registry {
     return [...this.#issuedTokens.values()].filter((token) => token.database === database);
   }
 
+  issuedToken(id: string): IssuedToken | undefined {
+    return this.#issuedTokens.get(id);
+  }
+
   isRevoked(tokenId: string): boolean {
     return this.#revokedTokens.has(tokenId);
   }

@@ -26,7 +26,7 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
     ...rowsMax(count(request, 'max_rows')),
   };
   const issued = await tokens.issueLimited(capability, count(request, 'expires_seconds'));
-  const { id, token, identity, expiresAt } = issued;
+  const { tokenId: id, token, identity, expiresAt } = issued;
   await host.grants.noteToken(caller, database, { id, capability, expiresAt });
   const body = { id, token, identity: identityToHex(identity), expires_at: expiresAt ?? null };
   return json(200, JSON.stringify(body));
@@ -55,8 +55,8 @@ export async function revokeToken(exchange: Exchange, { host }: HttpContext): Pr
 /** `POST /v1/identity/revoke`: the token that was presented is refused from now on. */
 export async function giveUpToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const caller = callerOf(exchange);
-  const { tokenId, expiresAt } = await context.tokens.verify(caller.token);
-  await context.host.grants.giveUpToken(caller, tokenId, expiresAt);
+  const { tokenId, idExpiresAt } = await context.tokens.verify(caller.token);
+  await context.host.grants.giveUpToken(caller, tokenId, idExpiresAt);
   return empty(200);
 }
 

@@ -7,6 +7,7 @@ import { Intake } from './intake.ts';
 import type { SendQueue } from './send-queue.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
+import type { Stay } from './stay.ts';
 
 /** What a connection tells the door that holds it. */
 export interface ConnectionOwner {
@@ -38,6 +39,7 @@ export interface ConnectionParts {
   readonly live: LiveConnection;
   readonly dialect: Dialect;
   readonly queue: SendQueue;
+  readonly stay: Stay;
   readonly limits: SocketLimits;
   readonly owner: ConnectionOwner;
 }
@@ -148,6 +150,12 @@ export class Connection implements LiveSink, SocketEvents {
     this.#drop();
   }
 
+  /** Roles or tokens have changed: whoever may do less than before has to go. */
+  examine(): void {
+    const { fault } = this.#parts.stay;
+    if (fault !== undefined) this.#closeWith(1008, fault);
+  }
+
   /** Writes what was delivered since the last time. */
   flush(): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
@@ -167,7 +175,8 @@ export class Connection implements LiveSink, SocketEvents {
     const state = this.#state;
     switch (state.kind) {
       case 'open':
-        this.#listen(nowMillis);
+        if (this.#parts.stay.isOver) this.#closeWith(1008, 'token expired');
+        else this.#listen(nowMillis);
         return;
       case 'finishing':
         if (nowMillis >= state.deadlineMillis) this.#closeWith(1001, 'module exited');

@@ -16,6 +16,7 @@ import { Connection, type ConnectionOwner, type Traffic } from './connection.ts'
 import type { Dialect } from './dialect.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
+import { Stay } from './stay.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
 import { v1Dialect } from './v1.ts';
 import { V2 } from './v2.ts';
@@ -66,6 +67,9 @@ export class WebSocketDoor {
 
   constructor(options: WebSocketDoorOptions) {
     this.#options = options;
+    options.host.grants.onChange(() => {
+      for (const connection of [...this.#connections]) connection.examine();
+    });
     this.#limits = completeSocketLimits(options.limits);
     this.#owner = {
       traffic: this.#traffic,
@@ -142,8 +146,11 @@ export class WebSocketDoor {
     const { caller, database, connectionId, confirmed, dialect } = admitted;
     let connection: Connection | undefined;
     let live: LiveConnection;
+    let stay: Stay;
     try {
-      const databaseCaller = this.#options.host.callerFor(caller, database);
+      const { host } = this.#options;
+      const databaseCaller = host.callerFor(caller, database);
+      stay = new Stay(host, { caller, database, rights: databaseCaller.rights });
       live = database.handle.live(
         { caller: databaseCaller, connectionId, confirmed, dialect },
         {
@@ -164,10 +171,10 @@ export class WebSocketDoor {
       ],
     });
     if (socket === undefined) live.close();
-    else connection = this.#open(admitted, socket, live);
+    else connection = this.#open(admitted, socket, { live, stay });
   }
 
-  #open(admitted: Admitted, socket: UpgradedSocket, live: LiveConnection): Connection {
+  #open(admitted: Admitted, socket: UpgradedSocket, { live, stay }: Let): Connection {
     const { protocol, compression } = admitted;
     const now = performance.now();
     const queue = new SendQueue(socket, {
@@ -179,10 +186,13 @@ export class WebSocketDoor {
       backlog: this.#backlog,
     });
     const dialect = dialectOf(admitted);
-    const parts = { socket, live, dialect, queue, limits: this.#limits, owner: this.#owner };
-    const connection = new Connection(parts, now);
+    const parts = { socket, live, dialect, queue, stay };
+    const bounds = { limits: this.#limits, owner: this.#owner };
+    const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
     socket.listen(connection);
+    // A token may have been revoked during the handshake.
+    connection.examine();
     connection.tick(now);
     this.#timer ??= this.#startTimer();
     return connection;
@@ -223,6 +233,12 @@ export class WebSocketDoor {
       forgetJoined();
     });
   }
+}
+
+/** What the host has for a client that is let in. */
+interface Let {
+  readonly live: LiveConnection;
+  readonly stay: Stay;
 }
 
 /** Between two looks at connections that are to end. */

@@ -344,6 +344,7 @@ describe('what closes a connection', () => {
         tokenId: 'none',
         issuedAt: 0,
         expiresAt: undefined,
+        idExpiresAt: undefined,
         payload: JSON.stringify(claims),
       },
       60,

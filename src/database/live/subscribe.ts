@@ -3,7 +3,7 @@ import { executingText, type LiveQuery, prepareIn } from '../../live/live-querie
 import type { QueryRows } from '../../live/live-update.ts';
 import type { PreparedQuery } from '../../live/prepared-query.ts';
 import { RowsReader } from '../../live/read-rows.ts';
-import { joinedRows } from '../../live/row-set.ts';
+import { joinedRows, type RowSet, rowCountOf } from '../../live/row-set.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
@@ -73,6 +73,7 @@ export function answerOnce(
     const reader = readerFor(core, caller.identity, nowMicros);
     reader.requireWithinLimit([query]);
     const rows = joinedRows(reader.rowsOf(query), query.shape);
+    requireWithin(caller, [rows]);
     const { name: table, id: tableId } = query.table;
     return { kind: 'rows', offset: core.store.offset, table, tableId, rows } as const;
   });
@@ -192,6 +193,7 @@ class NewSet {
         queries.push(live.queries.add(query, this.#identity, reader.whole));
       }
       const fragments = queries.map((query, at) => reader.keptRows(query) ?? rows[at] ?? []);
+      requireWithin(this.#request.caller, fragments.flat());
       live.sets.add(setId, { connectionId, identity: this.#identity, queries });
       return queries.map((query, at) => rowsOfQuery(query, fragments[at] ?? []));
     } catch (error) {
@@ -204,6 +206,13 @@ class NewSet {
 const eventsRefused =
   'Subscribing to event tables requires WebSocket v2. ' +
   'Please upgrade your client SDK and regenerate your module bindings.';
+
+/** A caller may be limited to so many rows of one answer. Throws `SqlFailure`. */
+function requireWithin({ rights: { rowsMax } }: Caller, rows: readonly RowSet[]): void {
+  if (rowsMax === undefined) return;
+  if (rows.reduce((sum, set) => sum + rowCountOf(set), 0) <= rowsMax) return;
+  throw overBudget(`The result has more than ${rowsMax} rows; narrow the WHERE clauses`);
+}
 
 function rowsOfQuery(
   { number, table: { id, name, isEvent } }: LiveQuery,

@@ -1,0 +1,42 @@
+import type { RequestCaller } from '../auth/caller.ts';
+import type { Rights } from '../database/outcome.ts';
+import type { Host } from '../host/host.ts';
+import type { DatabaseRecord } from '../host/host-types.ts';
+
+/** A client as it was let in. */
+export interface Guest {
+  readonly caller: RequestCaller;
+  readonly database: DatabaseRecord;
+  readonly rights: Rights;
+}
+
+/**
+ * Whether a client may stay: its rights are those of the moment at which it was let in, so it has to
+ * go when it has lost some of them since, and may come again with what is left.
+ */
+export class Stay {
+  readonly #host: Host;
+  readonly #guest: Guest;
+  /** When its limited token expires, in milliseconds since the Unix epoch. */
+  readonly #untilMillis: number;
+
+  constructor(host: Host, guest: Guest) {
+    this.#host = host;
+    this.#guest = guest;
+    const { capability, tokenId } = guest.caller;
+    const until = capability === undefined ? undefined : host.grants.expiryOf(tokenId);
+    this.#untilMillis = until === undefined ? Number.POSITIVE_INFINITY : Number(until / 1000n);
+  }
+
+  get isOver(): boolean {
+    return Date.now() >= this.#untilMillis;
+  }
+
+  /** The reason for which the connection is to be closed, if there is one. */
+  get fault(): string | undefined {
+    const { caller, database, rights } = this.#guest;
+    if (this.#host.grants.isRevoked(caller.tokenId)) return 'token revoked';
+    if (!this.#host.access.hasLost(caller, database, rights)) return undefined;
+    return caller.capability === undefined ? 'role revoked' : 'token revoked';
+  }
+}
