@@ -133,6 +133,10 @@ export class Host {
     };
   }
 
+  has(identity: bigint): boolean {
+    return this.#registry.database(identity) !== undefined;
+  }
+
   /** In the order of registration. */
   namesOf(identity: bigint): readonly string[] {
     return this.#registry.namesOf(identity).map(({ name }) => name);
@@ -189,7 +193,10 @@ export class Host {
     });
   }
 
-  /** Returns the database's identity. Action `rename database`. */
+  /**
+   * Returns the database's identity. Action `rename database`. Whoever does it, the name belongs to
+   * the owner of the database.
+   */
   addName(caller: HostCaller, target: string, name: string): Promise<bigint> {
     return this.#registry.exclusively(async () => {
       const record = this.#record(target);
@@ -197,13 +204,13 @@ export class Host {
       if (fault !== undefined) throw refusal('name.invalid', fault);
       this.access.require(caller, record, 'rename');
       const known = this.#registry.name(name);
-      if (known !== undefined && known.owner !== caller.identity) {
+      if (known !== undefined && known.owner !== record.owner) {
         throw refusal('name.notYours', name);
       }
       if (known?.database !== undefined) {
         throw refusal('name.taken', `record with the name ${name} already exists`);
       }
-      await this.#registry.putName(name, caller.identity, record.identity);
+      await this.#registry.putName(name, record.owner, record.identity);
       await this.#note('rename database', caller, record, { added: name });
       return record.identity;
     });
@@ -220,8 +227,8 @@ export class Host {
         }
       }
       this.access.require(caller, record, 'rename');
-      this.#requireFree(caller, record.identity, names);
-      await this.#registry.replaceNames(record.identity, caller.identity, [...new Set(names)]);
+      this.#requireFree(record, names);
+      await this.#registry.replaceNames(record.identity, record.owner, [...new Set(names)]);
       await this.#note('rename database', caller, record, { names });
     });
   }
@@ -263,8 +270,8 @@ export class Host {
     return running;
   }
 
-  /** New names are in use nowhere, not even here; old and new ones are the caller's. */
-  #requireFree(caller: HostCaller, identity: bigint, names: readonly string[]): void {
+  /** New names are in use nowhere, not even here; old and new ones are the owner's. */
+  #requireFree({ identity, owner }: DatabaseRecord, names: readonly string[]): void {
     const known = names.map((name) => this.#registry.name(name));
     for (const name of known) {
       if (name?.database === undefined) continue;
@@ -272,7 +279,7 @@ export class Host {
       throw refusal('name.taken', message);
     }
     for (const name of [...known, ...this.#registry.namesOf(identity)]) {
-      if (name !== undefined && name.owner !== caller.identity) {
+      if (name !== undefined && name.owner !== owner) {
         throw refusal('name.notYours', name.name);
       }
     }

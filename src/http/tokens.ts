@@ -1,5 +1,6 @@
 import type { Capability } from '../auth/capability.ts';
 import { limits } from '../limits.ts';
+import type { ModuleDefinition } from '../schema/definition.ts';
 import { identityToHex } from '../values/identity.ts';
 import { jsonObject } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
@@ -16,15 +17,19 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
   const caller = callerOf(exchange);
   host.access.require(caller, database, 'createToken');
   const request = await jsonObject(exchange);
+  const { definition } = await database.handle.describe();
   const capability: Capability = {
     database: database.identity,
     by: caller.identity,
-    ...names(request, 'tables'),
-    ...names(request, 'reducers'),
+    ...names(request, 'tables', (name) => tableNamed(definition, name)),
+    ...names(request, 'reducers', (name) => reducerNamed(definition, name)),
     readOnly: flag(request, 'read_only'),
     sqlWrites: flag(request, 'sql_writes'),
     ...rowsMax(count(request, 'max_rows')),
   };
+  if (capability.sqlWrites && capability.tables === undefined) {
+    throw unfit('`sql_writes` needs `tables`: the tables in which rows may be changed');
+  }
   const issued = await tokens.issueLimited(capability, count(request, 'expires_seconds'));
   const { tokenId: id, token, identity, expiresAt } = issued;
   await host.grants.noteToken(caller, database, { id, capability, expiresAt });
@@ -64,9 +69,11 @@ function seconds(micros: bigint): number {
   return Number(micros / 1_000_000n);
 }
 
+/** `canonical` gives the name that the database uses, or throws. */
 function names(
   request: Record<string, unknown>,
   field: 'tables' | 'reducers',
+  canonical: (name: string) => string,
 ): { readonly [name in typeof field]?: readonly string[] } {
   const value = request[field];
   if (value === undefined || value === null) return {};
@@ -75,7 +82,28 @@ function names(
   if (value.length > limits.capabilityNamesMax) {
     throw unfit(`\`${field}\` has at most ${limits.capabilityNamesMax} names`);
   }
-  return { [field]: value };
+  return { [field]: [...new Set(value.map(canonical))] };
+}
+
+function tableNamed({ tables, views }: ModuleDefinition, name: string): string {
+  const found = named([...tables, ...views], name);
+  if (found === undefined) throw unfit(`\`tables\`: there is no table or view \`${name}\``);
+  return found.name;
+}
+
+function reducerNamed({ reducers }: ModuleDefinition, name: string): string {
+  const found = named(reducers, name);
+  if (found === undefined) throw unfit(`\`reducers\`: there is no reducer \`${name}\``);
+  if (found.lifecycle === undefined) return found.name;
+  throw unfit(`\`reducers\`: nobody calls the lifecycle reducer \`${name}\``);
+}
+
+/** Written as in the module's source, or as the database calls it, which counts first. */
+function named<Item extends { readonly name: string; readonly sourceName: string }>(
+  items: readonly Item[],
+  name: string,
+): Item | undefined {
+  return items.find((item) => item.name === name) ?? items.find((item) => item.sourceName === name);
 }
 
 function flag(request: Record<string, unknown>, field: string): boolean {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Answer, type Person, Running } from './running.ts';
+import { type Person, Running } from './running.ts';
 import { writtenFrom } from './written-module.ts';
 
 let running: Running;
@@ -16,6 +16,11 @@ const module = `
   export default db;
   export const addNote = db.reducer({ id: t.u32() }, (ctx, { id }) => {
     ctx.db.note.insert({ id, text: ctx.sender.toHexString() });
+  });
+  export const init = db.init(() => undefined);
+  const hidden = { public: false } as unknown as { readonly public: true };
+  export const secretTexts = db.anonymousView(hidden, t.array(secret.rowType), (ctx) => {
+    return [...ctx.db.secret.iter()];
   });
   export const dropNote = db.reducer({ id: t.u32() }, (ctx, { id }) => {
     ctx.db.note.id.delete(id);
@@ -41,30 +46,10 @@ afterAll(() => running.stop());
 
 const json = { 'content-type': 'application/json' };
 
-function grant(role: string, to: Person, as: Person): Promise<Answer> {
-  const where = `/v1/database/notes/grants/${to.identity}`;
-  return running.ask('PUT', where, { as, body: JSON.stringify({ role }), headers: json });
-}
-
-const revoke = (from: Person, as: Person) =>
-  running.ask('DELETE', `/v1/database/notes/grants/${from.identity}`, { as });
-
-/** A token with limits, as the person who uses it. */
-async function limited(limits: object, as = owner): Promise<Person & { readonly id: string }> {
-  const where = '/v1/database/notes/tokens';
-  const request = { as, body: JSON.stringify(limits), headers: json };
-  const { status, text } = await running.ask('POST', where, request);
-  if (status !== 200) throw new Error(text);
-  return JSON.parse(text);
-}
-
-async function tool(name: string, args: object, as: Person): Promise<string> {
-  const call = { method: 'tools/call', params: { name, arguments: args } };
-  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...call });
-  const request = { as, body, headers: json };
-  const { text } = await running.ask('POST', '/v1/database/notes/mcp', request);
-  return JSON.parse(text).result.content[0].text;
-}
+const grant = (role: string, to: Person, as: Person) => running.grant('notes', role, to, as);
+const revoke = (from: Person, as: Person) => running.revoke('notes', from, as);
+const limited = (limits: object, as = owner) => running.agent('notes', limits, as);
+const tool = (name: string, args: object, as: Person) => running.tool('notes', name, args, as);
 
 describe('roles in a database', () => {
   it('a reader reads private tables and changes nothing', async () => {
@@ -155,7 +140,10 @@ describe('limited tokens', () => {
     expect(await running.rows('notes', 'SELECT text FROM note', owner)).toEqual([[agent.identity]]);
     const refused = await running.call('notes', 'drop_note', [1], agent);
     expect([refused.status, refused.text]).toEqual([404, 'No such procedure']);
-    const reader = await limited({ read_only: true, reducers: ['add_note'], sql_writes: true });
+    const reader = await limited({
+      ...{ read_only: true, reducers: ['add_note'] },
+      ...{ sql_writes: true, tables: ['note'] },
+    });
     expect((await running.call('notes', 'add_note', [2], reader)).status).toBe(404);
     expect((await running.sql('notes', 'DELETE FROM note', reader)).status).toBe(400);
   });
@@ -237,9 +225,46 @@ describe('limited tokens', () => {
     { expires_seconds: 1.5 },
     { read_only: 'yes' },
   ])('%j is refused', async (request) => {
-    const given = { as: owner, body: JSON.stringify(request), headers: json };
-    const answer = await running.ask('POST', '/v1/database/notes/tokens', given);
-    expect(answer.status).toBe(422);
+    expect((await running.limited('notes', request, owner)).status).toBe(422);
+  });
+
+  it.each([
+    [{ tables: ['note', 'nots'] }, '`tables`: there is no table or view `nots`'],
+    [{ reducers: ['drop'] }, '`reducers`: there is no reducer `drop`'],
+    [{ reducers: ['init'] }, '`reducers`: nobody calls the lifecycle reducer `init`'],
+    [{ sql_writes: true }, '`sql_writes` needs `tables`: the tables in which rows may be changed'],
+  ])('%j is refused with its reason', async (request, reason) => {
+    const { status, text } = await running.limited('notes', request, owner);
+    expect([status, text]).toEqual([422, reason]);
+  });
+
+  it('take names as the source writes them, and show what they may use', async () => {
+    const agent = await limited({ tables: ['secret', 'secretTexts'], reducers: ['addNote'] });
+    const listed = await running.ask('GET', '/v1/database/notes/tokens', { as: owner });
+    const { tables, reducers } = JSON.parse(listed.text).tokens.at(-1);
+    expect({ tables, reducers }).toEqual({
+      tables: ['secret', 'secret_texts'],
+      reducers: ['add_note'],
+    });
+    const names = (text: string) => {
+      const { tables, reducers, misc_exports: more } = JSON.parse(text);
+      const views = more.map(({ View }: { View: { name: string } }) => View.name);
+      return [tables, reducers]
+        .map((all) => all.map(({ name }: Person & { name: string }) => name))
+        .concat([views]);
+    };
+    const used = [['secret'], ['add_note'], ['secret_texts']];
+    expect(names(await tool('get_schema', {}, agent))).toEqual(used);
+    const schema = '/v1/database/notes/schema?version=9';
+    expect(names((await running.ask('GET', schema, { as: agent })).text)).toEqual(used);
+    expect(names((await running.ask('GET', schema)).text)[0]).toEqual(['note', 'secret']);
+    const host = await running.toolAt('/v1/mcp', 'list_databases', {}, agent);
+    expect(JSON.parse(host).databases).toMatchObject([{ names: ['notes'] }]);
+    const elsewhere = { database: 'others', sql: 'SELECT * FROM note' };
+    expect(await running.toolAt('/v1/mcp', 'sql', elsewhere, agent)).toBe('`others` not found');
+    expect(
+      (await running.ask('GET', '/v1/database/others/schema?version=9', { as: agent })).status,
+    ).toBe(403);
   });
 });
 

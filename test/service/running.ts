@@ -13,6 +13,11 @@ export interface Person {
   readonly token: string;
 }
 
+/** Who uses a limited token; `id` is that of the token. */
+export interface Agent extends Person {
+  readonly id: string;
+}
+
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -72,8 +77,8 @@ export class Running {
   /** Calls a reducer with JSON arguments. */
   call(database: string, reducer: string, args: unknown, as?: Person): Promise<Answer> {
     const body = typeof args === 'string' ? args : JSON.stringify(args);
-    const headers = { 'content-type': 'application/json' };
-    return this.ask('POST', `/v1/database/${database}/call/${reducer}`, { as, body, headers });
+    const where = `/v1/database/${database}/call/${reducer}`;
+    return this.ask('POST', where, { as, body, headers: ofJson });
   }
 
   sql(database: string, statement: string, as?: Person): Promise<Answer> {
@@ -85,6 +90,43 @@ export class Running {
     const { status, text } = await this.sql(database, statement, as);
     if (status !== 200) throw new Error(`${statement}: ${status} ${text}`);
     return JSON.parse(text)[0].rows;
+  }
+
+  /** Gives somebody a role in a database. */
+  grant(database: string, role: string, to: Person, as: Person): Promise<Answer> {
+    const where = `/v1/database/${database}/grants/${to.identity}`;
+    return this.ask('PUT', where, { as, body: JSON.stringify({ role }), headers: ofJson });
+  }
+
+  revoke(database: string, from: Person, as: Person): Promise<Answer> {
+    return this.ask('DELETE', `/v1/database/${database}/grants/${from.identity}`, { as });
+  }
+
+  /** Asks for a limited token. */
+  limited(database: string, limits: unknown, as: Person): Promise<Answer> {
+    const body = JSON.stringify(limits);
+    return this.ask('POST', `/v1/database/${database}/tokens`, { as, body, headers: ofJson });
+  }
+
+  /** The bearer of a limited token. */
+  async agent(database: string, limits: object, as: Person): Promise<Agent> {
+    const { status, text } = await this.limited(database, limits, as);
+    if (status !== 200) throw new Error(text);
+    return JSON.parse(text);
+  }
+
+  /** The text of what a tool of one database answers, or of the error of its message. */
+  async tool(database: string, name: string, args: object, as?: Person): Promise<string> {
+    return this.toolAt(`/v1/database/${database}/mcp`, name, args, as);
+  }
+
+  async toolAt(where: string, name: string, args: object, as?: Person): Promise<string> {
+    const call = { method: 'tools/call', params: { name, arguments: args } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...call });
+    const { status, text } = await this.ask('POST', where, { as, body, headers: ofJson });
+    if (status !== 200) return `${status} ${text}`;
+    const { result, error } = JSON.parse(text);
+    return result === undefined ? error.message : result.content[0].text;
   }
 
   /** Uploads a program; `query` begins with `&`. */
@@ -112,6 +154,8 @@ export class Running {
     return this.ask('PUT', `/v1/database/${name}?host_type=Js`, { as, body });
   }
 }
+
+const ofJson = { 'content-type': 'application/json' };
 
 /** Builds one of the module projects of the tests, or an example. */
 export async function program(module: string): Promise<Uint8Array<ArrayBuffer>> {

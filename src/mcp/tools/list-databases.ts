@@ -1,7 +1,7 @@
 import { identityToHex } from '../../values/identity.ts';
 import type { Tool } from '../tool.ts';
 
-/** Lists what the caller owns. */
+/** Lists what the caller owns; for a limited token, the one database that it is for. */
 export const listDatabases: Tool = {
   name: 'list_databases',
   title: 'List databases',
@@ -11,7 +11,12 @@ export const listDatabases: Tool = {
   takesDatabase: false,
   isReadOnly: true,
   run: async (_args, { host, caller }) => {
-    const databases = host.databasesOwnedBy(caller.identity).map((identity) => ({
+    const { capability } = caller;
+    const identities =
+      capability === undefined
+        ? host.databasesOwnedBy(caller.identity)
+        : [capability.database].filter((identity) => host.has(identity));
+    const databases = identities.map((identity) => ({
       identity: identityToHex(identity),
       names: host.namesOf(identity),
     }));
