@@ -152,6 +152,8 @@ export const limits = {
   rateBucketsMax: 65_536,
   /** Refused requests that are noted in the audit log. */
   auditRefusalsPerMinuteMax: 600,
+  /** Identities whose balance of energy is remembered. */
+  energyBalancesMax: 4_096,
   /** Lines of the audit log of a host that keeps everything in memory. */
   auditMemoryLinesMax: 10_000,
   /** Lines of the audit log in one answer. */

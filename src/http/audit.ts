@@ -1,17 +1,12 @@
 import { limits } from '../limits.ts';
-import { identityToHex } from '../values/identity.ts';
-import { callerOf, type HttpContext } from './context.ts';
-import { type Exchange, HttpError, type Reply, text } from './exchange.ts';
+import { type HttpContext, requireOperator } from './context.ts';
+import type { Exchange, Reply } from './exchange.ts';
 
 /** `GET /v1/audit?num_lines=100`: the newest lines of the audit log, for operators. */
-export function auditLog(exchange: Exchange, { host }: HttpContext): Reply {
-  const caller = callerOf(exchange);
-  if (!host.access.isOperator(caller)) {
-    const who = identityToHex(caller.identity);
-    throw new HttpError(text(403, `${who} is not an operator of this host`));
-  }
+export function auditLog(exchange: Exchange, context: HttpContext): Reply {
+  requireOperator(exchange, context);
   const count = Math.min(exchange.query.count('num_lines') ?? 100, limits.auditTailLinesMax);
-  const body = host.audit.tail(count).map((line) => `${line}\n`);
+  const body = context.host.audit.tail(count).map((line) => `${line}\n`);
   const headers = { 'content-type': 'application/x-ndjson', 'cache-control': 'no-cache' };
   return { status: 200, headers, body: body.join('') };
 }

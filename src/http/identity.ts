@@ -1,6 +1,7 @@
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
-import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { type Exchange, empty, json, type Reply } from './exchange.ts';
+import { pathIdentity } from './path-identity.ts';
 import type { Route } from './route.ts';
 import { giveUpToken } from './tokens.ts';
 
@@ -64,12 +65,4 @@ function verifyIdentity(exchange: Exchange): Reply {
 function ownedDatabases(exchange: Exchange, { host }: HttpContext): Reply {
   const identities = host.databasesOwnedBy(pathIdentity(exchange)).map(identityToHex);
   return json(200, JSON.stringify({ identities }));
-}
-
-/** `:identity` is 64 hex digits without a prefix, nothing else. */
-function pathIdentity(exchange: Exchange): bigint {
-  const given = exchange.params.identity ?? '';
-  if (/^[0-9a-f]{64}$/i.test(given)) return BigInt(`0x${given}`);
-  const words = `invalid value: string "${given}", expected a byte array or hex string`;
-  throw new HttpError(text(400, `Invalid URL: ${words}`));
 }

@@ -5,7 +5,9 @@ import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import type { ClientAddresses } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
+import { decodePathPart, splitTarget } from '../host/request-target.ts';
 import { limits } from '../limits.ts';
+import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
 import { drainBody, readBody } from './read-body.ts';
@@ -29,7 +31,9 @@ export interface RouterOptions {
  * have.
  */
 export function makeRouter(options: RouterOptions): Hono<Env> {
-  const app = new Hono<Env>();
+  const getPath = (_: Request, { env }: { env?: HttpBindings } = {}) =>
+    splitTarget(env?.incoming.url).path;
+  const app = new Hono<Env>({ getPath });
   for (const route of options.routes) {
     app.all(route.path, async (context) => respond(await answer(context, route, options)));
   }
@@ -43,14 +47,15 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
 
 async function answer(context: Context<Env>, route: Route, options: RouterOptions): Promise<Reply> {
   const exchange = new HonoExchange(context);
-  const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openCors };
+  const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openHeaders };
   if (cors.kind === 'refused') return cors.reply;
   const reply =
     exchange.method === 'OPTIONS'
       ? preflight
       : await attempt(() => serve(exchange, route, options), exchange, context, options);
   const caller = exchange.showsCaller ? exchange.caller : undefined;
-  return withHeaders(reply, cors.headers, caller);
+  const complete = withHeaders(reply, cors.headers, caller);
+  return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
 }
 
 function requireRate(limiter: RateLimiter, key: string): void {
@@ -58,16 +63,6 @@ function requireRate(limiter: RateLimiter, key: string): void {
   if (seconds === 0) return;
   throw new HttpError(text(429, 'Too many requests', { 'retry-after': String(seconds) }));
 }
-
-const openCors = { 'access-control-allow-origin': '*' };
-const exposedHeaders = [
-  'spacetime-identity',
-  'spacetime-identity-token',
-  'spacetime-energy-used',
-  'spacetime-execution-duration-micros',
-  'reducerdb-error-place',
-  'reducerdb-error-hint',
-].join(', ');
 
 const preflight: Reply = empty(200, {
   'access-control-allow-methods': '*',
@@ -77,10 +72,9 @@ const preflight: Reply = empty(200, {
 /** Token first, then the database of the path, then the method, then the endpoint. */
 async function serve(exchange: HonoExchange, route: Route, options: RouterOptions): Promise<Reply> {
   const verb = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-  const method = route.methods[verb];
-  const fallback = Object.values(route.methods)[0];
-  const rule = method ?? fallback;
+  const method = route.everyMethod ?? route.methods[verb];
   requireRate(options.rates.byAddress, exchange.clientAddress(options.addresses));
+  const rule = method ?? ruleOfOthers(route);
   if (rule !== undefined) await settle(exchange, rule, options);
   if (exchange.badParameter !== undefined) {
     return text(400, `Invalid URL: Invalid UTF-8 in \`${exchange.badParameter}\``);
@@ -90,11 +84,17 @@ async function serve(exchange: HonoExchange, route: Route, options: RouterOption
   return empty(405, { allow: allowedMethods(route) });
 }
 
+/** A method that a path does not have: who asks is looked at where everybody is somebody. */
+function ruleOfOthers({ methods }: Route): Method | undefined {
+  return Object.values(methods).find(({ token }) => token === 'anonymous');
+}
+
 async function settle(exchange: HonoExchange, rule: Method, options: RouterOptions): Promise<void> {
   const { tokens, addresses, rates } = options;
   if (rule.token === 'none') return;
   const authorization = exchange.header('authorization');
-  const queryToken = rule.ignoresQueryToken ? undefined : exchange.query.string('token');
+  const readsQuery = authorization === undefined && !rule.ignoresQueryToken;
+  const queryToken = readsQuery ? exchange.query.string('token') : undefined;
   const isAbsent = authorization === undefined && queryToken === undefined;
   if (rule.token === 'optional' && isAbsent) return;
   const withoutToken = rule.token === 'anonymous' ? 'anonymous' : 'refuse';
@@ -132,15 +132,23 @@ function withHeaders(
 ): Reply {
   const headers: Record<string, string> = {
     ...reply.headers,
+    'access-control-expose-headers': openHeaders['access-control-expose-headers'],
     ...cors,
-    vary: 'origin, access-control-request-method, access-control-request-headers',
+    ...varyHeaders,
   };
-  headers['access-control-expose-headers'] ??= exposedHeaders;
   if (caller !== undefined) {
     headers['spacetime-identity'] = identityToHex(caller.identity);
     headers['spacetime-identity-token'] = caller.token;
   }
   return { ...reply, headers };
+}
+
+/** The answer to HEAD: that to GET, whose body is not sent, nor read when it is a stream. */
+function withoutBody({ status, headers, body }: Reply): Reply {
+  if (body instanceof ReadableStream) void body.cancel();
+  if (body === undefined || body instanceof ReadableStream)
+    return { status, headers: headers ?? {} };
+  return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) } };
 }
 
 function respond(reply: Reply): Response {
@@ -165,13 +173,9 @@ class HonoExchange implements Exchange {
   constructor(context: Context<Env>) {
     this.#incoming = context.env.incoming;
     this.method = context.req.method;
-    const url = this.#incoming.url ?? '';
-    const mark = url.indexOf('?');
-    this.query = new Query(mark < 0 ? '' : url.slice(mark));
-    const { params, bad } = decodeParams(
-      context.req.routePath,
-      url.slice(0, mark < 0 ? undefined : mark),
-    );
+    const { path, search } = splitTarget(this.#incoming.url);
+    this.query = new Query(search);
+    const { params, bad } = decodeParams(context.req.routePath, path);
     this.params = params;
     this.badParameter = bad;
   }
@@ -205,7 +209,7 @@ class HonoExchange implements Exchange {
   }
 }
 
-/** Percent-decodes the path's parameters once; bytes that are not UTF-8 are named, not guessed. */
+/** Bytes that are not UTF-8 are named, not guessed. */
 function decodeParams(pattern: string, path: string) {
   const params: Record<string, string> = {};
   let bad: string | undefined;
@@ -213,12 +217,9 @@ function decodeParams(pattern: string, path: string) {
   pattern.split('/').forEach((part, at) => {
     if (!part.startsWith(':')) return;
     const name = part.slice(1);
-    try {
-      params[name] = decodeURIComponent(parts[at] ?? '');
-    } catch {
-      bad ??= name === 'db' ? 'name_or_identity' : name;
-      params[name] = '';
-    }
+    const value = decodePathPart(parts[at] ?? '');
+    if (value === undefined) bad ??= name === 'db' ? 'name_or_identity' : name;
+    params[name] = value ?? '';
   });
   return { params, bad };
 }

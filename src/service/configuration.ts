@@ -38,6 +38,8 @@ export interface ServiceConfiguration {
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
   readonly logLevel: (typeof logLevels)[number];
+  /** Who reads `/v1/metrics`; for `nobody` there is no such path. */
+  readonly metricsFor: (typeof metricsReaders)[number];
 }
 
 /** What a service is started with: what is left out has a default. */
@@ -51,6 +53,8 @@ export interface TlsFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
 }
+
+export const metricsReaders = ['everybody', 'operators', 'nobody'] as const;
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -88,6 +92,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     logLevel: given.logLevel ?? 'info',
+    metricsFor: given.metricsFor ?? 'everybody',
   };
   refuseOpenPublishing(configuration);
   refuseLatePings(configuration);

@@ -4,6 +4,7 @@ import { identityFromHex } from '../values/identity.ts';
 import {
   ConfigurationError,
   logLevels,
+  metricsReaders,
   parseListenAddress,
   parsePublishPolicy,
   type ServiceConfiguration,
@@ -181,6 +182,17 @@ function httpSettings(): Setting[] {
         draft.mcpOrigins = values;
       },
     }),
+    setting({
+      key: 'http.metrics',
+      flag: 'metrics',
+      kind: 'text',
+      value: '<who>',
+      help: 'who reads /v1/metrics: everybody, operators (with their token) or nobody',
+      otherwise: 'everybody',
+      apply: (value, draft) => {
+        draft.metricsFor = metricsReaderNamed(value);
+      },
+    }),
   ];
 }
 
@@ -303,6 +315,12 @@ function levelNamed(text: string): ServiceConfiguration['logLevel'] {
   const level = logLevels.find((candidate) => candidate === text);
   if (level !== undefined) return level;
   throw new ConfigurationError(`--log-level: one of ${logLevels.join(', ')}`);
+}
+
+function metricsReaderNamed(text: string): ServiceConfiguration['metricsFor'] {
+  const reader = metricsReaders.find((candidate) => candidate === text);
+  if (reader !== undefined) return reader;
+  throw new ConfigurationError(`http.metrics: one of ${metricsReaders.join(', ')}`);
 }
 
 /** `https://auth.example.com`, or with an audience behind an equals sign; several add up. */

@@ -17,6 +17,7 @@ import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
+import { parameterFault } from '../websocket/parameters.ts';
 import {
   ConfigurationError,
   completeConfiguration,
@@ -217,6 +218,8 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     version: productVersion,
     programBytesMax: limits.programBytesMax,
     nowMicros: () => clock.nowMicros(),
+    metricsFor: configuration.metricsFor,
+    subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
     mcp: new McpServer({ host, serverVersion: productVersion }),
     originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },

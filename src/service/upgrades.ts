@@ -1,12 +1,13 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { isSocketAddress } from '../websocket/admission.ts';
 import type { WebSocketDoor } from '../websocket/door.ts';
 
 /**
  * Where requests for an upgrade go. Node gives them all to one listener as soon as there is one,
- * with the bare connection: those that do not ask for a WebSocket (such as a client that would
- * rather speak HTTP/2, and need not) are answered like any other request. Those that come before
- * there is a door wait for it.
+ * with the bare connection: those that do not ask for a WebSocket where there is one (such as a
+ * client that would rather speak HTTP/2, and need not) are answered like any other request. Those
+ * that come before there is a door wait for it.
  */
 export class Upgrades {
   #door: WebSocketDoor | undefined;
@@ -48,8 +49,9 @@ interface Knock {
   readonly head: Buffer;
 }
 
-function isWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+function isWebSocket({ method, url, headers }: IncomingMessage): boolean {
+  const isAsked = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  return isAsked && isSocketAddress(url);
 }
 
 /** What came with a body cannot be served: the parser has let go of the connection. */

@@ -1,4 +1,4 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { unreachable } from '../assert.ts';
 import type { ClientAddresses } from '../auth/client-address.ts';
@@ -8,12 +8,13 @@ import { Refusal } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { LiveConnection } from '../host/live-connection.ts';
 import { statusOf } from '../host/refusal-status.ts';
+import { splitTarget } from '../host/request-target.ts';
 import { limits } from '../limits.ts';
-import { identityToHex } from '../values/identity.ts';
 import { type Admitted, admit } from './admission.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
 import type { Dialect } from './dialect.ts';
+import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
 import { Stay } from './stay.ts';
@@ -90,8 +91,8 @@ export class WebSocketDoor {
     this.#knocking += 1;
     this.#answer(request, stream, head)
       .catch((error: unknown) => {
-        this.#options.onError(error, `upgrading ${pathOf(request)}`);
-        refuse(stream, 500, 'internal error');
+        this.#options.onError(error, `upgrading ${splitTarget(request.url).path}`);
+        refuse(stream, { status: 500, text: 'internal error' });
       })
       .finally(() => {
         this.#knocking -= 1;
@@ -124,20 +125,21 @@ export class WebSocketDoor {
   }
 
   async #answer(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    if (this.#isClosing) return refuse(stream, 503, stoppingText);
-    if (this.#connections.size + this.#knocking > limits.socketsMax) {
-      return refuse(stream, 503, fullText);
-    }
+    if (this.#isClosing) return refuse(stream, stopping);
+    if (this.#connections.size + this.#knocking > limits.socketsMax) return refuse(stream, full);
     const { url = '', headers, socket } = request;
     const address = this.#options.addresses.of({
       remoteAddress: socket.remoteAddress ?? '',
       forwardedFor: firstHeader(headers['x-forwarded-for']),
     });
     const seconds = this.#options.rates.byAddress.take(address);
-    if (seconds > 0) return refuse(stream, 429, 'Too many requests');
+    if (seconds > 0) {
+      const headers = { 'retry-after': String(seconds) };
+      return refuse(stream, { status: 429, text: 'Too many requests', headers });
+    }
     const outcome = await admit({ url, headers, address }, this.#options);
-    if (outcome.kind === 'refused') refuse(stream, outcome.status, outcome.text);
-    else if (this.#isClosing) refuse(stream, 503, stoppingText);
+    if (outcome.kind === 'refused') refuse(stream, outcome);
+    else if (this.#isClosing) refuse(stream, stopping);
     else this.#connect(outcome, request, stream, head);
   }
 
@@ -160,15 +162,12 @@ export class WebSocketDoor {
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      refuse(stream, statusOf(error.body.code), error.body.message);
+      refuse(stream, { status: statusOf(error.body.code), text: error.body.message, caller });
       return;
     }
     const socket = this.#upgrader.complete(request, stream, head, {
       protocol: admitted.protocol,
-      headers: [
-        `spacetime-identity: ${identityToHex(caller.identity)}`,
-        `spacetime-identity-token: ${caller.token}`,
-      ],
+      headers: callerHeaders(caller),
     });
     if (socket === undefined) live.close();
     else connection = this.#open(admitted, socket, { live, stay });
@@ -244,8 +243,14 @@ interface Let {
 /** Between two looks at connections that are to end. */
 const closingLookMillis = 10;
 
-const stoppingText = 'The service is stopping; try again when it runs.';
-const fullText = `The service has ${limits.socketsMax} connections and takes no more for now.`;
+const stopping: RefusedUpgrade = {
+  status: 503,
+  text: 'The service is stopping; try again when it runs.',
+};
+const full: RefusedUpgrade = {
+  status: 503,
+  text: `The service has ${limits.socketsMax} connections and takes no more for now.`,
+};
 
 function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dialect {
   const person = { identity: caller.identity, connectionId, token: caller.token };
@@ -260,23 +265,6 @@ function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dial
     default:
       return unreachable(protocol);
   }
-}
-
-/** Answers without an upgrade, and ends the connection. */
-function refuse(stream: Duplex, status: number, text: string): void {
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    'content-type: text/plain; charset=utf-8',
-    `content-length: ${Buffer.byteLength(text)}`,
-    'access-control-allow-origin: *',
-    'connection: close',
-  ];
-  stream.once('finish', () => stream.destroy());
-  stream.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  return url.split('?')[0] ?? '';
 }
 
 function firstHeader(value: string | string[] | undefined): string | undefined {
