@@ -42,12 +42,8 @@ export class SyncedLines implements LineStore {
     await this.#writing;
   }
 
-  *lines(): Iterable<string> {
-    for (const name of fs.readdirSync(this.#directory).sort()) {
-      if (!/^\d{4}-\d\d\.jsonl$/.test(name)) continue;
-      const text = fs.readFileSync(path.join(this.#directory, name), 'utf8');
-      yield* text.split('\n').filter((line) => line !== '');
-    }
+  lines(): Iterable<string> {
+    return linesIn(this.#directory);
   }
 
   async close(): Promise<void> {
@@ -85,6 +81,15 @@ export class SyncedLines implements LineStore {
     await syncDirectory(this.#directory);
     this.#file = { name, handle };
     return handle;
+  }
+}
+
+/** The lines of such a directory, the oldest first; somebody may be appending more to it. */
+export function* linesIn(directory: string): Iterable<string> {
+  for (const name of fs.readdirSync(directory).sort()) {
+    if (!/^\d{4}-\d\d\.jsonl$/.test(name)) continue;
+    const text = fs.readFileSync(path.join(directory, name), 'utf8');
+    yield* text.split('\n').filter((line) => line !== '');
   }
 }
 

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
+import { linesIn } from '../node/synced-lines.ts';
 import { ConfigurationError } from './configuration.ts';
 
 /** What was found in one log, in words. */
@@ -46,6 +47,13 @@ export function clearData(folder: string): void {
   } finally {
     lock.release();
   }
+}
+
+/** The last lines of a folder's audit log, the oldest first; a service may be using the folder. */
+export function auditLines(folder: string, count: number): readonly string[] {
+  const directory = path.join(folder, 'audit');
+  const all = existsSync(directory) ? [...linesIn(directory)] : [];
+  return count === 0 ? [] : all.slice(-count);
 }
 
 function takeLock(folder: string) {

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { parseDuration } from '../http/duration.ts';
+import { parseDuration } from '../host/duration.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
 
 /** What is collected from the settings that were given. */
@@ -33,7 +33,15 @@ export interface Setting<Kind extends SettingKind = SettingKind> {
   readonly help: string;
   /** What holds when it is left out. */
   readonly otherwise: string;
+  /** A value as the file may have it. */
+  readonly example: string | number | boolean | readonly string[];
+  /** Throws `ConfigurationError` for a value that does not fit; its text names no place. */
   apply(value: SettingValues[Kind], draft: Draft): void;
+}
+
+/** The kind decides what `apply` is given: `applySetting` reads the value before. */
+export function setting<Kind extends SettingKind>(one: Setting<Kind>): Setting {
+  return one as unknown as Setting;
 }
 
 /** The environment variable of a setting. */
@@ -46,18 +54,22 @@ export function variableOf({ flag }: Pick<Setting, 'flag'>): string {
  * text. Throws `ConfigurationError`.
  */
 export function applySetting<Kind extends SettingKind>(
-  setting: Setting<Kind>,
+  one: Setting<Kind>,
   given: unknown,
   { place, folder }: { readonly place: string; readonly folder: string },
   draft: Draft,
 ): void {
-  const value = readers[setting.kind](given, folder);
-  if (value !== undefined) {
-    setting.apply(value, draft);
-    return;
+  const value = readers[one.kind](given, folder);
+  if (value === undefined) {
+    const shown = typeof given === 'string' ? given : JSON.stringify(given);
+    throw new ConfigurationError(`${place}: \`${shown}\` is not ${wanted[one.kind]}`);
   }
-  const shown = typeof given === 'string' ? given : JSON.stringify(given);
-  throw new ConfigurationError(`${place}: \`${shown}\` is not ${wanted[setting.kind]}`);
+  try {
+    one.apply(value, draft);
+  } catch (cause) {
+    if (!(cause instanceof ConfigurationError)) throw cause;
+    throw new ConfigurationError(`${place}: ${cause.message}`, { cause });
+  }
 }
 
 const wanted: Readonly<Record<SettingKind, string>> = {
@@ -84,9 +96,8 @@ const readers: Readers = {
   },
   list: (given) => {
     const parts: readonly unknown[] = Array.isArray(given) ? given : [given];
-    const texts = parts.flatMap((part) => textIn(part)?.split(',') ?? [undefined]);
-    const isList = texts.every((part) => part !== undefined);
-    return isList ? texts.map((part) => part.trim()) : undefined;
+    const texts = parts.flatMap((part) => textIn(part)?.split(',').map(textIn) ?? [undefined]);
+    return texts.every((part) => part !== undefined) ? texts : undefined;
   },
   count: countIn,
   duration: (given) => {
@@ -105,7 +116,8 @@ function textIn(given: unknown): string | undefined {
 }
 
 function countIn(given: unknown): number | undefined {
-  const count = typeof given === 'string' && given.trim() !== '' ? Number(given) : given;
+  const isDigits = typeof given === 'string' && /^\d+$/.test(given.trim());
+  const count = isDigits ? Number(given) : given;
   const isCount = typeof count === 'number' && Number.isSafeInteger(count) && count > 0;
   return isCount ? count : undefined;
 }
