@@ -1,65 +1,17 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LocalIssuer } from '../../test/support/local-issuer.ts';
 import { addressKind } from './address-rules.ts';
 import { readClaims } from './claims.ts';
 import type { IssuerRules } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
 import { tokenParts } from './token-parts.ts';
 
-/** An issuer on loopback whose documents can be changed; it counts how often it is asked. */
-class LocalIssuer {
-  readonly #server: Server;
-  readonly asked: string[] = [];
-  keys: JWK[] = [];
-  /** Answers instead of the documents. */
-  fault: { status: number; headers?: Record<string, string>; body?: string } | undefined;
-  stated: string | undefined;
-  url = '';
-
-  constructor() {
-    this.#server = createServer((request, response) => {
-      this.asked.push(request.url ?? '');
-      if (this.fault !== undefined) {
-        response.writeHead(this.fault.status, this.fault.headers).end(this.fault.body);
-      } else if (request.url === '/.well-known/openid-configuration') {
-        const document = { issuer: this.stated ?? this.url, jwks_uri: `${this.url}/keys` };
-        response.end(JSON.stringify(document));
-      } else {
-        response.end(JSON.stringify({ keys: this.keys }));
-      }
-    });
-  }
-
-  async start(): Promise<this> {
-    await new Promise<void>((done) => this.#server.listen(0, '127.0.0.1', done));
-    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-    return this;
-  }
-
-  stop(): void {
-    this.#server.close();
-    this.#server.closeAllConnections();
-  }
-
-  /** A new key in the set; gives what signs with it. */
-  async addKey(alg: string, kid: string, more: JWK = {} as JWK) {
-    const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
-    this.keys.push({ ...(await exportJWK(publicKey)), kid, ...more });
-    return (claims: object = {}, header: object = {}) =>
-      new CompactSign(Buffer.from(JSON.stringify({ iss: this.url, sub: 'ada', iat: 1, ...claims })))
-        .setProtectedHeader({ alg, kid, ...header })
-        .sign(privateKey);
-  }
-}
-
 const loopbackToo: IssuerRules = { allowsLoopback: true, allowsPrivate: false };
 let issuer: LocalIssuer;
 let nowMillis = 0;
 
 beforeEach(async () => {
-  issuer = await new LocalIssuer().start();
+  issuer = await LocalIssuer.start();
   nowMillis = 1_000_000;
 });
 afterEach(() => issuer.stop());
@@ -120,7 +72,7 @@ describe('tokens of other issuers', () => {
     const issuers = issuersWith();
     const token = await sign();
     expect(await outcome(issuers, token)).toBe('accepted');
-    issuer.fault = { status: 500 };
+    issuer.faults = { '': { status: 500 } };
     nowMillis += 300_000;
     expect(await outcome(issuers, token)).toBe('accepted');
     await expect.poll(() => issuer.asked.length).toBe(3);
@@ -129,12 +81,12 @@ describe('tokens of other issuers', () => {
 
   it('[auth 6] an issuer that failed is asked again after 5 s, not before', async () => {
     const sign = await issuer.addKey('ES256', 'one');
-    issuer.fault = { status: 503 };
+    issuer.faults = { '': { status: 503 } };
     const issuers = issuersWith();
     const token = await sign();
     const text = `Error fetching public key for issuer ${issuer.url}`;
     expect(await outcome(issuers, token)).toBe(text);
-    issuer.fault = undefined;
+    issuer.faults = {};
     expect(await outcome(issuers, token)).toBe(text);
     expect(issuer.asked).toHaveLength(1);
     nowMillis += 5_000;
@@ -150,7 +102,7 @@ describe('tokens of other issuers', () => {
 
 describe('refused tokens of other issuers', () => {
   it('[auth 4.2] an algorithm that does not fit the key, or is never accepted', async () => {
-    const sign = await issuer.addKey('RS256', 'one', { alg: 'PS256' } as JWK);
+    const sign = await issuer.addKey('RS256', 'one', { alg: 'PS256' });
     expect(await outcome(issuersWith(), await sign())).toBe('Invalid token: InvalidAlgorithm');
     const [header, payload] = [
       { alg: 'HS256', kid: 'one' },
@@ -161,7 +113,7 @@ describe('refused tokens of other issuers', () => {
   });
 
   it('[auth 4.2] a key that is for encryption, or no public key at all', async () => {
-    const sign = await issuer.addKey('ES256', 'one', { use: 'enc' } as JWK);
+    const sign = await issuer.addKey('ES256', 'one', { use: 'enc' });
     issuer.keys.push({ kty: 'oct', kid: 'shared', k: 'c2VjcmV0' });
     expect(await outcome(issuersWith(), await sign())).toBe('Specified key ID not found in JWKs');
   });
@@ -184,14 +136,14 @@ describe('refused tokens of other issuers', () => {
     expect(await outcome(issuersWith(), await sign())).toBe('accepted');
   });
 
-  it.each<[string, () => LocalIssuer['fault']]>([
-    ['a redirect to another scheme', () => ({ status: 302, headers: { location: 'file:///x' } })],
-    ['redirects without end', () => ({ status: 302, headers: { location: '/x' } })],
-    ['a document that is no JSON', () => ({ status: 200, body: '<html>' })],
-    ['a document over 1 MiB', () => ({ status: 200, body: `"${'x'.repeat(1_048_576)}"` })],
+  it.each([
+    ['a redirect to another scheme', { status: 302, headers: { location: 'file:///x' } }],
+    ['redirects without end', { status: 302, headers: { location: '/x' } }],
+    ['a document that is no JSON', { status: 200, body: '<html>' }],
+    ['a document over 1 MiB', { status: 200, body: `"${'x'.repeat(1_048_576)}"` }],
   ])('[auth 6] %s', async (_what, fault) => {
     const sign = await issuer.addKey('ES256', 'one');
-    issuer.fault = fault();
+    issuer.faults = { '': fault };
     expect(await outcome(issuersWith(), await sign())).toBe(
       `Error fetching public key for issuer ${issuer.url}`,
     );
