@@ -133,19 +133,19 @@ export class Host {
     };
   }
 
-  has(identity: bigint): boolean {
-    return this.#registry.database(identity) !== undefined;
-  }
-
   /** In the order of registration. */
   namesOf(identity: bigint): readonly string[] {
     return this.#registry.namesOf(identity).map(({ name }) => name);
   }
 
+  /** In the order of creation. */
+  get databases(): readonly DatabaseRecord[] {
+    return [...this.#registry.databases];
+  }
+
   /** Identities in the order of creation. */
   databasesOwnedBy(owner: bigint): readonly bigint[] {
-    const databases = [...this.#registry.databases];
-    return databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
+    return this.databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
   }
 
   /** Creates, updates or (with `clear`) resets a database. Goes on when the caller goes away. */
@@ -241,7 +241,7 @@ export class Host {
   }
 
   statistics(): HostStatistics {
-    const databases = [...this.#registry.databases].flatMap(({ identity }) => {
+    const databases = this.databases.flatMap(({ identity }) => {
       const running = this.#running.find(identity);
       return running === undefined ? [] : [{ identity, ...running.handle.statistics() }];
     });

@@ -6,6 +6,7 @@ import {
   addName,
   databaseIdentity,
   describeDatabase,
+  listDatabases,
   listNames,
   replaceNames,
 } from './databases.ts';
@@ -48,6 +49,12 @@ function serviceRoutes(context: HttpContext): Route[] {
       path: '/v1/audit',
       methods: {
         GET: { token: 'required', run: (exchange) => auditLog(exchange, context) },
+      },
+    },
+    {
+      path: '/v1/databases',
+      methods: {
+        GET: { token: 'required', run: (exchange) => listDatabases(exchange, context) },
       },
     },
     ...metricsRoutes(context),

@@ -24,8 +24,8 @@ beforeAll(async () => {
   [owner = '', friend = ''] = identities;
   await first.stop();
   service = await sandbox.start(['--operator', owner]);
-  const folder = writeModule(sandbox, 'notes', module);
-  await sandbox.ok(['publish', 'notes', '--module-path', folder, '--yes']);
+  writeModule(sandbox, 'notes', module);
+  await sandbox.ok(['publish', 'notes', ...fromFolder()]);
   await sandbox.ok(['sql', 'notes', "INSERT INTO secret (id, text) VALUES (1, 'a'), (2, 'b')"]);
 }, 60_000);
 afterAll(async () => {
@@ -47,6 +47,8 @@ const module = `
 /** As the friend. */
 const asFriend = (...args: string[]) =>
   sandbox.run([...friendly(), ...args, '--server', sandbox.url]);
+
+const fromFolder = () => ['--module-path', path.join(sandbox.folder, 'notes'), '--yes'];
 
 const moment = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
 
@@ -191,6 +193,25 @@ describe('audit', () => {
       code: 1,
       stderr: `Error: ${friend} is not an operator of this host\n`,
     });
+  });
+
+  it('list --all shows operators every database', async () => {
+    await sandbox.ok([
+      ...friendly(),
+      'publish',
+      'theirs',
+      '--server',
+      sandbox.url,
+      ...fromFolder(),
+    ]);
+    const [header, , ...rows] = (await sandbox.ok(['list', '--all'])).trimEnd().split('\n');
+    expect(header).toMatch(/^ Database Name\(s\) +\| Identity +\| Owner +$/);
+    expect(rows.map((row) => row.split('|').map((cell) => cell.trim()))).toEqual([
+      ['notes', expect.stringMatching(/^c200/), owner],
+      ['theirs', expect.stringMatching(/^c200/), friend],
+    ]);
+    const refused = await asFriend('list', '--all');
+    expect(refused.stderr).toContain(`${friend} is not an operator of this host`);
   });
 
   it('reads a data folder while a service uses it, with a line that was cut', async () => {
