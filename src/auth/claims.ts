@@ -102,6 +102,10 @@ function readName(claims: Record<string, unknown>, name: string, word: string): 
   if (typeof value !== 'string') {
     throw new TokenError(`Invalid token: Missing required claim: ${name}`);
   }
+  // Half a surrogate pair has no bytes of its own: subjects that differ would be one identity.
+  if (/\p{Surrogate}/u.test(value)) {
+    throw new TokenError(`Invalid token: JSON error: \`${name}\` holds half a character`);
+  }
   if (value === '') throw new TokenError(`${word} empty`);
   if (Buffer.byteLength(value) > limits.tokenClaimBytesMax) {
     throw new TokenError(`${word} too long: "${value}"`);

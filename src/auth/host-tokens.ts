@@ -35,6 +35,8 @@ export interface IssuedToken {
 export interface HostTokensOptions {
   /** `iss` of the tokens that this host issues. */
   readonly issuer: string;
+  /** Tokens that this host issues expire after so many seconds; absent: never. */
+  readonly lifeSeconds: number | undefined;
   readonly issuers: Issuers;
   /** Asked at every use of a token. */
   readonly isRevoked: (tokenId: string) => boolean;
@@ -60,7 +62,7 @@ export interface LimitedToken extends IssuedToken {
  * every token that comes in: the host's own, and those of other issuers by their published keys.
  */
 export class HostTokens {
-  readonly #keys: HostKeys;
+  #keys: HostKeys;
   readonly #options: HostTokensOptions;
   /** Tokens that were verified, so that a caller's later requests cost a look-up. */
   readonly #verified = new Map<string, Verified>();
@@ -69,6 +71,7 @@ export class HostTokens {
     this.#keys = keys;
     this.#options = {
       issuer: options.issuer ?? 'localhost',
+      lifeSeconds: options.lifeSeconds,
       issuers: options.issuers ?? new Issuers(publicIssuers),
       isRevoked: options.isRevoked ?? (() => false),
     };
@@ -78,17 +81,24 @@ export class HostTokens {
     return this.#keys.publicPem;
   }
 
-  /** A new identity of this host, with a token that does not expire. */
+  /** From now on these keys sign and verify. */
+  useKeys(keys: HostKeys): void {
+    this.#keys = keys;
+    this.#verified.clear();
+  }
+
+  /** A new identity of this host, with a token. */
   async issue(): Promise<IssuedToken> {
     const subject = randomUUID();
     const identity = deriveIdentity(this.#options.issuer, subject);
+    const issuedAt = nowSeconds();
     const payload = JSON.stringify({
       hex_identity: identityToHex(identity),
       sub: subject,
       iss: this.#options.issuer,
       aud: ['spacetimedb'],
-      iat: nowSeconds(),
-      exp: null,
+      iat: issuedAt,
+      exp: this.#endOf(issuedAt) ?? null,
     });
     const token = await this.#sign(payload);
     return { identity, token, payload, tokenId: digestOf(token) };
@@ -96,13 +106,13 @@ export class HostTokens {
 
   /**
    * A token with limits, for an identity of its own, so that modules and the audit log can tell who
-   * uses it from who made it. It expires after `seconds`, if given.
+   * uses it from who made it. It expires after `seconds`, if given, but no later than others do.
    */
   async issueLimited(capability: Capability, seconds: number | undefined): Promise<LimitedToken> {
     const subject = randomUUID();
     const identity = deriveIdentity(this.#options.issuer, subject);
     const issuedAt = nowSeconds();
-    const expiresAt = seconds === undefined ? undefined : issuedAt + seconds;
+    const expiresAt = this.#endOf(issuedAt, seconds);
     const tokenId = randomUUID();
     const payload = JSON.stringify({
       hex_identity: identityToHex(identity),
@@ -150,6 +160,12 @@ export class HostTokens {
     return verified.claims;
   }
 
+  /** When a token that is issued now expires; `undefined`: never. */
+  #endOf(issuedAt: number, seconds = Number.POSITIVE_INFINITY): number | undefined {
+    const life = Math.min(seconds, this.#options.lifeSeconds ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(life) ? issuedAt + life : undefined;
+  }
+
   async #sign(payload: string): Promise<string> {
     return new CompactSign(utf8.encode(payload))
       .setProtectedHeader({ typ: 'JWT', alg: 'ES256' })
@@ -157,7 +173,7 @@ export class HostTokens {
   }
 
   /**
-   * The host key is tried first, whoever the token names as issuer: a foreign token that this host
+   * The host's keys are tried first, whoever the token names as issuer: a foreign token that this host
    * signed again is its own. Only when that fails does the issuer decide.
    */
   async #check(token: string): Promise<Verified> {
@@ -177,17 +193,22 @@ export class HostTokens {
   }
 
   /**
-   * Why the host key does not accept the token; `undefined` when it does. It is an EC key: no other
-   * algorithm is ever tried with it.
+   * Why the host's keys do not accept the token; `undefined` when one does. They are EC keys: no
+   * other algorithm is ever tried with them.
    */
   async #hostFault(token: string, { alg, hasCritical }: TokenHeader) {
     if (alg !== 'ES256' || hasCritical) return new TokenError('Invalid token: InvalidAlgorithm');
-    try {
-      await compactVerify(token, this.#keys.publicKey, { algorithms: ['ES256'] });
-      return undefined;
-    } catch (cause) {
-      return new TokenError('Invalid token: InvalidSignature', { cause });
+    const { publicKey, oldKeys } = this.#keys;
+    let fault: TokenError | undefined;
+    for (const key of [publicKey, ...oldKeys.map((old) => old.key)]) {
+      try {
+        await compactVerify(token, key, { algorithms: ['ES256'] });
+        return undefined;
+      } catch (cause) {
+        fault = new TokenError('Invalid token: InvalidSignature', { cause });
+      }
     }
+    return fault;
   }
 
   #remember(token: string, verified: Verified): void {

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { Allowance } from './allowance.ts';
 
 /** What one identity or one address may ask for; `Infinity`: as much as it likes. */
 export interface RateLimits {
@@ -14,20 +15,14 @@ export const noRateLimits: RateLimits = {
   addressConnections: Number.POSITIVE_INFINITY,
 };
 
-interface Bucket {
-  tokens: number;
-  filledMillis: number;
-}
-
 /**
- * Token buckets, one for each key: a key may do `perSecond` things a second, and as many at once
- * after it was quiet. Buckets that are full again are forgotten, the oldest first, when there are
- * many.
+ * An allowance for each key: a key may do `perSecond` things a second, and as many at once after it
+ * was quiet. When there are many keys, the one that was quiet longest is forgotten.
  */
 export class RateLimiter {
   readonly #perSecond: number;
   readonly #nowMillis: () => number;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #allowances = new Map<string, Allowance>();
 
   constructor(perSecond: number, nowMillis: () => number = () => performance.now()) {
     this.#perSecond = perSecond;
@@ -37,26 +32,21 @@ export class RateLimiter {
   /** Takes one; 0 when there was one, else the seconds, rounded up, after which there will be. */
   take(key: string): number {
     if (this.#perSecond === Number.POSITIVE_INFINITY) return 0;
-    const bucket = this.#bucket(key);
-    if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#perSecond);
-    bucket.tokens -= 1;
-    return 0;
+    const now = this.#nowMillis();
+    return Math.ceil(this.#allowance(key, now).take(now));
   }
 
-  /** Filled up to now, and moved to the end of the line. */
-  #bucket(key: string): Bucket {
-    const now = this.#nowMillis();
-    const bucket = this.#buckets.get(key) ?? { tokens: this.#perSecond, filledMillis: now };
-    const gained = ((now - bucket.filledMillis) / 1000) * this.#perSecond;
-    bucket.tokens = Math.min(this.#perSecond, bucket.tokens + gained);
-    bucket.filledMillis = now;
-    this.#buckets.delete(key);
-    this.#buckets.set(key, bucket);
-    if (this.#buckets.size > limits.rateBucketsMax) {
-      const [oldest] = this.#buckets.keys();
-      if (oldest !== undefined) this.#buckets.delete(oldest);
+  /** Moved to the end of the line. */
+  #allowance(key: string, now: number): Allowance {
+    const bounds = { perSecond: this.#perSecond, atOnce: this.#perSecond };
+    const allowance = this.#allowances.get(key) ?? new Allowance(bounds, now);
+    this.#allowances.delete(key);
+    this.#allowances.set(key, allowance);
+    if (this.#allowances.size > limits.rateBucketsMax) {
+      const [oldest] = this.#allowances.keys();
+      if (oldest !== undefined) this.#allowances.delete(oldest);
     }
-    return bucket;
+    return allowance;
   }
 }
 

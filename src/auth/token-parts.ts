@@ -19,11 +19,11 @@ export interface TokenHeader {
 export function tokenParts(token: string): TokenParts {
   const parts = token.split('.');
   if (parts.length !== 3) throw new TokenError('Invalid token: InvalidToken');
-  const [header = '', payload = ''] = parts.map(decodePart);
-  return { header: readHeader(parseObject(header)), payload };
+  const [header, payload] = parts.map(bytesOf);
+  return { header: readHeader(parseObject(textOf(header))), payload: textOf(payload) };
 }
 
-function decodePart(part: string): string {
+function bytesOf(part: string): Uint8Array {
   if (!/^[A-Za-z0-9_-]*$/.test(part) || part.length % 4 === 1) {
     throw new TokenError('Invalid token: Base64 error: not base64url without padding');
   }
@@ -31,8 +31,19 @@ function decodePart(part: string): string {
   if (bytes.toString('base64url') !== part) {
     throw new TokenError('Invalid token: Base64 error: the last character is not canonical');
   }
-  return bytes.toString('utf8');
+  return bytes;
 }
+
+/** The text that has these bytes and no others. */
+function textOf(bytes: Uint8Array | undefined): string {
+  try {
+    return utf8.decode(bytes);
+  } catch (cause) {
+    throw new TokenError('Invalid token: JSON error: not UTF-8', { cause });
+  }
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function readHeader({ alg, kid, crit }: Record<string, unknown>): TokenHeader {
   if (typeof alg !== 'string') {
