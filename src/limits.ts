@@ -125,6 +125,14 @@ export const limits = {
   sqlHeldBytesMax: 256 * mebibyte,
   /** One line of a module log. */
   logLineBytesMax: 64 * kibibyte,
+  /** Lines that one module logs in the long run; more are counted and dropped. */
+  moduleLogLinesPerSecondMax: 5_000,
+  /** After it was quiet, it may log as much at once as in this time. */
+  moduleLogBurstSeconds: 10,
+  /** The log of one module and day. */
+  moduleLogFileBytesMax: 128 * mebibyte,
+  /** Days, today among them, whose logs are kept. */
+  moduleLogDaysMax: 14,
   /** Log lines of one call; further ones are counted and dropped. */
   logLinesPerCallMax: 10_000,
   /** Lines of a module log sent before a follower starts to follow. */
@@ -146,6 +154,10 @@ export const limits = {
   identityRequestsPerSecondMax: 1_000,
   /** Requests from one address. */
   addressRequestsPerSecondMax: 2_000,
+  /** HTTP requests that are being answered, those that follow a log among them. */
+  requestsMax: 5_000,
+  /** Bytes of their bodies, all together. */
+  bodiesBytesMax: 512 * mebibyte,
   /** Open connections from one address. */
   addressConnectionsMax: 1_000,
   /** Identities, or addresses, whose rate is known. */
@@ -162,6 +174,8 @@ export const limits = {
   databaseGrantsMax: 1_024,
   /** Limited tokens of one database that are neither expired nor revoked. */
   databaseTokensMax: 1_024,
+  /** Revoked tokens that are remembered before bearers can give up no more of theirs. */
+  revokedTokensMax: 10_000,
   /** Tables, or reducers, that one token may name. */
   capabilityNamesMax: 256,
   /** Foreign issuers whose keys are kept. */
@@ -176,6 +190,10 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Headers of one request, its first line included. */
+  headerBytesMax: 16 * kibibyte,
+  /** How often it is looked for requests that take too long to arrive. */
+  slowRequestLookMillis: 1_000,
   /** Time for a request's headers to arrive. */
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */
@@ -229,6 +247,14 @@ assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in mu
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
   'what our client packs must be let in',
+);
+assert(
+  limits.moduleLogLinesPerSecondMax * limits.moduleLogBurstSeconds >= 2 * limits.logLinesPerCallMax,
+  'a call that logs as much as it may must find room',
+);
+assert(
+  limits.bodiesBytesMax >= 4 * limits.programBytesMax,
+  'publishers must not wait for each other',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
 assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');

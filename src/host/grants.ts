@@ -137,6 +137,10 @@ export class Grants {
   giveUpToken(caller: HostCaller, id: string, expiresAt: number | undefined): Promise<void> {
     const { registry } = this.#options;
     return registry.exclusively(async () => {
+      // Everybody may have as many tokens as they like: without a bound they could fill the disk.
+      if (registry.revokedTokenCount >= limits.revokedTokensMax) {
+        throw tooMany('Too many tokens were given up on this host; ask its operator');
+      }
       const issued = registry.issuedToken(id);
       await this.#revoke(id, issued?.untilMicros ?? micros(expiresAt), caller.identity);
       await this.#note({ action: 'give up token', caller, detail: { token_id: id } });

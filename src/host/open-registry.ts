@@ -15,8 +15,13 @@ import { SupervisedDatabase } from './supervised-database.ts';
 /** Time for an older registry to take its new tables in. */
 const registryMillisMax = 60_000;
 
+export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report'>;
+
 /** Opens the registry's database, or makes it; it runs in this thread. Rejects when it cannot. */
-export async function openRegistry(options: HostOptions, files: DatabaseFiles): Promise<Registry> {
+export async function openRegistry(
+  options: RegistryOptions,
+  files: DatabaseFiles,
+): Promise<Registry> {
   const program = { kind: 'js', bytes: registryProgram() } as const;
   const database = registryDatabase(options, files, program);
   // A registry of an earlier version lacks tables; the same program does nothing.
@@ -26,7 +31,7 @@ export async function openRegistry(options: HostOptions, files: DatabaseFiles): 
 
 /** The database alone; `program` is what it is made with when there is none. */
 export function registryDatabase(
-  { clock, entropy, report }: HostOptions,
+  { clock, entropy, report }: RegistryOptions,
   files: DatabaseFiles,
   program: ProgramSource,
 ): SupervisedDatabase {

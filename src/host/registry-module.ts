@@ -21,7 +21,7 @@ import type { Value } from '../values/value.ts';
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
  * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
  * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
- * | `revoked_token` | a token that counts no more, until it would have expired (0: for ever) |
+ * | `revoked_token` | a token that counts no more, until it has expired for sure (0: for ever) |
  */
 export const registryTables = {
   database: product(
@@ -114,8 +114,10 @@ export const registryReducers = {
     ['revoked_by', { kind: 'u256' }],
     ['revoked_micros', { kind: 'i64' }],
   ),
-  /** Forgets what would have expired by now anyway. */
+  /** Forgets what has expired for sure. */
   forget_expired_tokens: product(['now_micros', { kind: 'i64' }]),
+  /** Its names become those of the new owner, too. */
+  change_owner: product(['database', { kind: 'u256' }], ['owner', { kind: 'u256' }]),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
@@ -234,6 +236,9 @@ export class RegistryRunner implements ModuleRunner {
       case 'forget_expired_tokens':
         forgetExpired(tables, values);
         break;
+      case 'change_owner':
+        changeOwner(tables, values);
+        break;
     }
     return { kind: 'returned' };
   }
@@ -255,9 +260,12 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
   }
 }
 
+/** A token that has expired is accepted a little longer: a revoked one must not be. */
+const graceMicros = 120_000_000n;
+
 function forgetExpired(tables: RegistryTables, [nowMicros]: readonly Value[]): void {
   const isOver = (until: Value | undefined) =>
-    until !== 0n && (until as bigint) < (nowMicros as bigint);
+    until !== 0n && (until as bigint) + graceMicros < (nowMicros as bigint);
   for (const row of tables.rows('revoked_token')) {
     if (isOver(row[1])) tables.remove('revoked_token', row[0]);
   }
@@ -273,6 +281,15 @@ function replaceNames(tables: RegistryTables, [database, owner, names]: readonly
   for (const name of names as readonly string[]) {
     tables.remove('name', name);
     tables.put('name', [name, owner ?? 0n, database ?? 0n]);
+  }
+}
+
+function changeOwner(tables: RegistryTables, [database, owner]: readonly Value[]): void {
+  const [row] = tables.rows('database').filter(([identity]) => identity === database);
+  if (row === undefined) return;
+  tables.put('database', row.with(1, owner ?? 0n).slice(0, -1));
+  for (const [name, , of] of tables.rows('name')) {
+    if (of === database) tables.put('name', [name ?? '', owner ?? 0n, of ?? 0n]);
   }
 }
 

@@ -55,18 +55,41 @@ it('keeps roles and revoked tokens; roles end with their database', async () => 
   const revoked = { untilMicros: 0n, revokedBy: 1n, revokedMicros: 100n };
   await registry.revokeToken({ ...revoked, id: 'for ever' });
   await registry.revokeToken({ ...revoked, id: 'for a while', untilMicros: 150n });
+  await registry.revokeToken({ ...revoked, id: 'in the leeway', revokedMicros: 60_000_150n });
   await registry.close();
 
   const again = await openRegistry(options(), await files());
   expect(again.roleOf(5n, 7n)).toBe('admin');
   expect(again.grantsOf(5n)).toEqual([{ ...grant, role: 'admin' }]);
   expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, true]);
-  await again.revokeToken({ ...revoked, id: 'later', revokedMicros: 200n });
+  await again.revokeToken({ ...revoked, id: 'later', revokedMicros: 120_000_151n });
   expect([again.isRevoked('for ever'), again.isRevoked('for a while')]).toEqual([true, false]);
   await again.removeDatabase(5n);
   expect([again.roleOf(5n, 7n), again.roleOf(6n, 7n)]).toEqual([undefined, 'reader']);
   await again.removeGrant(6n, 7n);
   expect(again.grantsOf(6n)).toEqual([]);
+  await again.close();
+});
+
+it('changes owners of databases with their names, and of nothing else', async () => {
+  const registry = await openRegistry(options(), await files());
+  const made = { owner: 1n, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
+  for (const identity of [5n, 6n]) {
+    await registry.putDatabase({ ...made, identity, isLocked: true, generation: 3 });
+    await registry.putName(`of-${identity}`, 1n, identity);
+  }
+  await registry.putName('released', 1n, 0n);
+  await registry.changeOwner(5n, 9n);
+  await registry.changeOwner(7n, 9n);
+  await registry.close();
+
+  const again = await openRegistry(options(), await files());
+  expect([...again.databases]).toEqual([
+    { ...made, identity: 5n, owner: 9n, isLocked: true, generation: 3 },
+    { ...made, identity: 6n, owner: 1n, isLocked: true, generation: 3 },
+  ]);
+  const owners = ['of-5', 'of-6', 'released'].map((name) => again.name(name)?.owner);
+  expect(owners).toEqual([9n, 1n, 1n]);
   await again.close();
 });
 

@@ -124,6 +124,10 @@ export class Registry {
     return this.#revokedTokens.has(tokenId);
   }
 
+  get revokedTokenCount(): number {
+    return this.#revokedTokens.size;
+  }
+
   /** Adds the database, or replaces what was known of it. */
   putDatabase(database: RegisteredDatabase): Promise<void> {
     const { identity, owner, hostType, initialProgram } = database;
@@ -137,6 +141,11 @@ export class Registry {
       isLocked,
       generation,
     ]);
+  }
+
+  /** Of the database and its names. */
+  changeOwner(database: bigint, owner: bigint): Promise<void> {
+    return this.#call('change_owner', [database, owner]);
   }
 
   removeDatabase(identity: bigint): Promise<void> {
