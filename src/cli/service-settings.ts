@@ -55,6 +55,7 @@ export function serviceSettings(session: Session, command: Command): ServiceSett
   );
   return {
     settings: effective.settings,
+    warnings: effective.warnings,
     configuration: {
       // Keys live with the user's configuration, or with the data when its folder was named.
       keyDirectory: named === undefined ? places.keyDirectory : path.join(dataDirectory, 'keys'),

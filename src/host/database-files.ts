@@ -3,7 +3,7 @@ import path from 'node:path';
 import { limits } from '../limits.ts';
 import { makeDirectoryDurably } from '../node/atomic-file.ts';
 import { syncDirectory } from '../node/disk.ts';
-import { LogFile, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
+import { LogFile, type LogFileBounds, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
 import { type LineStore, MemoryLines, SyncedLines } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
 
@@ -85,10 +85,10 @@ export class DatabaseFiles {
     await this.#remove(this.#folder(identity));
   }
 
-  openModuleLog(identity: bigint): ModuleLog {
+  openModuleLog(identity: bigint, bounds: LogFileBounds): ModuleLog {
     const folder = this.#folder(identity);
     if (folder === undefined) return new MemoryModuleLog();
-    return new LogFile(path.join(folder, 'module-logs'));
+    return new LogFile(path.join(folder, 'module-logs'), bounds);
   }
 
   #folder(identity: bigint): string | undefined {

@@ -1,6 +1,7 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import type { Creators } from './host-types.ts';
+import type { LogBounds } from './module-log.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
@@ -15,6 +16,8 @@ export interface HostOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
+  /** How much modules log; what is left out comes from `limits.ts`. */
+  readonly moduleLogs?: Partial<LogBounds>;
   /** For the operator: one sentence each, no secrets and no row contents. */
   readonly report: (line: ReportLine) => void;
 }

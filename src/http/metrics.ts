@@ -68,9 +68,9 @@ const figures: readonly Figure[] = [
 
 /** The metrics, and where they are, for who scrapes them; nothing when nobody may. */
 export function metricsRoutes(context: HttpContext): Route[] {
-  if (context.metricsFor === 'nobody') return [];
+  if (context.metricsFor === 'off') return [];
   const get = (run: (exchange: Exchange) => Reply | Promise<Reply>): Route['methods'] => {
-    if (context.metricsFor === 'everybody') return { GET: { token: 'none', run } };
+    if (context.metricsFor === 'anyone') return { GET: { token: 'none', run } };
     const guarded = (exchange: Exchange) => {
       requireOperator(exchange, context);
       return run(exchange);

@@ -1,8 +1,10 @@
 import path from 'node:path';
 import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
+import type { KeyFiles } from '../auth/keys.ts';
 import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
+import type { LogBounds } from '../host/module-log.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
@@ -14,6 +16,8 @@ export interface ServiceConfiguration {
   readonly dataDirectory: string | undefined;
   /** Folder of the key pair that signs tokens. */
   readonly keyDirectory: string;
+  /** The two files of the pair, when they do not stand in that folder. */
+  readonly keyFiles: KeyFiles | undefined;
   /** `iss` of the tokens that this host issues. Identities depend on it: never change it. */
   readonly issuer: string;
   /** Whose tokens are accepted beside the host's own. */
@@ -26,6 +30,10 @@ export interface ServiceConfiguration {
   readonly trustedProxies: readonly string[];
   /** What one identity or one address may ask for. */
   readonly rates: RateLimits;
+  /** How much the service takes in at once, and for how long it waits for a request. */
+  readonly bounds: ServiceBounds;
+  /** How much modules log; the rest comes from `limits.ts`. */
+  readonly moduleLogs: Partial<LogBounds>;
   /** Identities that may on every database what its owner may. */
   readonly operators: readonly bigint[];
   /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
@@ -38,15 +46,29 @@ export interface ServiceConfiguration {
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
   readonly logLevel: (typeof logLevels)[number];
-  /** Who reads `/v1/metrics`; for `nobody` there is no such path. */
+  /** Who reads `/v1/metrics`; `off`: there is no such path. */
   readonly metricsFor: (typeof metricsReaders)[number];
 }
 
 /** What a service is started with: what is left out has a default. */
-export type GivenConfiguration = Partial<Omit<ServiceConfiguration, 'issuers' | 'rates'>> & {
-  readonly issuers?: Partial<IssuerRules>;
-  readonly rates?: Partial<RateLimits>;
+export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>> & {
+  readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
 };
+
+type PartlyGiven = 'issuers' | 'rates' | 'bounds';
+
+export interface ServiceBounds {
+  /** Open connections, WebSockets among them. */
+  readonly connectionsMax: number;
+  /** HTTP requests that are being answered. */
+  readonly requestsMax: number;
+  readonly programBytesMax: number;
+  /** For a request's headers to arrive, and for the whole of it. */
+  readonly headerMillisMax: number;
+  readonly requestMillisMax: number;
+}
+
+const defaultBounds: ServiceBounds = limits;
 
 /** Paths of PEM files. */
 export interface TlsFiles {
@@ -54,7 +76,7 @@ export interface TlsFiles {
   readonly keyFile: string;
 }
 
-export const metricsReaders = ['everybody', 'operators', 'nobody'] as const;
+export const metricsReaders = ['anyone', 'operators', 'off'] as const;
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 
@@ -79,6 +101,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     listen,
     dataDirectory,
     keyDirectory: given.keyDirectory ?? path.join(dataDirectory ?? process.cwd(), 'keys'),
+    keyFiles: given.keyFiles,
     issuer: given.issuer ?? 'localhost',
     issuers: { ...publicIssuers, allowsLoopback: isLoopback(listen.host), ...given.issuers },
     publishPolicy: given.publishPolicy,
@@ -92,11 +115,13 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     logLevel: given.logLevel ?? 'info',
-    metricsFor: given.metricsFor ?? 'everybody',
+    metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
+    bounds: { ...defaultBounds, ...given.bounds },
+    moduleLogs: given.moduleLogs ?? {},
   };
   refuseOpenPublishing(configuration);
   refuseLatePings(configuration);
-  refuseHalfTls(configuration);
+  refuseHalves(configuration);
   return configuration;
 }
 
@@ -125,7 +150,7 @@ export function parsePublishPolicy(text: string): Creators {
   const identities = parts.map((part) => {
     const identity = identityFromHex(part);
     if (identity !== undefined) return identity;
-    throw new ConfigurationError(`--publish-policy: \`${text}\` is none.\n${policies}`);
+    throw new ConfigurationError(`\`${text}\` is none of these:\n${policies}`);
   });
   return { identities };
 }
@@ -159,9 +184,15 @@ function refuseLatePings({ websocket }: ServiceConfiguration): void {
   );
 }
 
-function refuseHalfTls({ tls }: ServiceConfiguration): void {
-  if (tls === undefined || (tls.certificateFile !== '' && tls.keyFile !== '')) return;
-  throw new ConfigurationError('--tls-cert and --tls-key belong together: give both, or none');
+/** Of two files that make a pair, one was left out. */
+function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
+  const isHalf = (pair: object | undefined) => Object.values(pair ?? {}).includes('');
+  const halves = [
+    ...(isHalf(tls) ? ['--tls-cert and --tls-key'] : []),
+    ...(isHalf(keyFiles) ? ['--jwt-priv-key-path and --jwt-pub-key-path'] : []),
+  ];
+  if (halves.length === 0) return;
+  throw new ConfigurationError(`${halves[0]} belong together: give both, or none`);
 }
 
 /** On loopback it is this machine's user who asks; anywhere else nobody gets all there is. */

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { nearestNames } from '../schema/nearest-names.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
+import { peerKeys } from './peer-keys.ts';
 import { applySetting, type Draft, type Setting, variableOf } from './setting.ts';
 import { settings } from './settings.ts';
 import { parseToml } from './toml.ts';
@@ -28,6 +29,8 @@ export interface EffectiveSetting {
 export interface EffectiveSettings {
   readonly settings: readonly EffectiveSetting[];
   readonly configuration: GivenConfiguration;
+  /** What was written down and has no effect, a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /** The configuration file of a data folder. */
@@ -42,10 +45,10 @@ export function configurationFile(dataDirectory: string): string {
 export function effectiveSettings(sources: SettingSources): EffectiveSettings {
   const { dataDirectory, folder } = sources;
   const file = dataDirectory === undefined ? undefined : configurationFile(dataDirectory);
-  const inFile = file === undefined ? new Map<string, unknown>() : readFile(file);
+  const inFile = file === undefined ? noValues : readFile(file);
   const draft: Draft = {};
   const effective = settings.map((setting) => {
-    const found = findValue(setting, sources, inFile);
+    const found = findValue(setting, sources, inFile.values);
     if (found.given !== undefined) {
       const isOfFile = found.origin === 'config.toml';
       const place = isOfFile ? `${file}: ${setting.key}` : found.origin;
@@ -54,7 +57,8 @@ export function effectiveSettings(sources: SettingSources): EffectiveSettings {
     }
     return { setting, ...found };
   });
-  return { settings: effective, configuration: draft };
+  const warnings = [...inFile.warnings, ...uselessVariables(sources.environment)];
+  return { settings: effective, configuration: draft, warnings };
 }
 
 function findValue(
@@ -74,9 +78,17 @@ function findValue(
   return { given: undefined, origin: 'default' };
 }
 
-/** The file's values by their whole keys; no file: no values. */
-function readFile(file: string): ReadonlyMap<string, unknown> {
-  if (!existsSync(file)) return new Map();
+interface FileContent {
+  /** By their whole keys. */
+  readonly values: ReadonlyMap<string, unknown>;
+  readonly warnings: readonly string[];
+}
+
+const noValues: FileContent = { values: new Map(), warnings: [] };
+
+/** No file: no values. */
+function readFile(file: string): FileContent {
+  if (!existsSync(file)) return noValues;
   let table: Record<string, unknown>;
   try {
     table = parseToml(readFileSync(file, 'utf8'));
@@ -86,13 +98,17 @@ function readFile(file: string): ReadonlyMap<string, unknown> {
   }
   const values = new Map(flattened(table, ''));
   const known = settings.map(({ key }) => key);
+  const warnings: string[] = [];
   for (const key of values.keys()) {
     if (known.includes(key)) continue;
-    const [nearest] = nearestNames(key, known);
-    const hint = nearest === undefined ? '' : ` Did you mean \`${nearest}\`?`;
-    throw new ConfigurationError(`${file}: \`${key}\` is not a setting.${hint}`);
+    if (!peerKeys.has(key)) {
+      throw new ConfigurationError(`${file}: \`${key}\` is not a setting.${hint(key, known)}`);
+    }
+    const ours = peerKeys.get(key);
+    const instead = ours === undefined ? '' : `; use \`${ours}\``;
+    warnings.push(`${file}: \`${key}\` has no effect here${instead}.`);
   }
-  return values;
+  return { values, warnings };
 }
 
 function* flattened(
@@ -100,8 +116,28 @@ function* flattened(
   before: string,
 ): Generator<readonly [string, unknown]> {
   for (const [key, value] of Object.entries(table)) {
-    const isTable = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (isTable) yield* flattened(value as Record<string, unknown>, `${before}${key}.`);
+    if (isTable(value)) yield* flattened(value, `${before}${key}.`);
     else yield [`${before}${key}`, value];
   }
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  const isObject = typeof value === 'object' && value !== null;
+  return isObject && !Array.isArray(value) && !(value instanceof Date);
+}
+
+/** Variables that look like settings and are none: a container may have others of this beginning. */
+function uselessVariables(environment: SettingSources['environment']): string[] {
+  const known = ['REDUCERDB_DATA_DIR', ...settings.map(variableOf)];
+  return Object.keys(environment)
+    .filter((name) => name.startsWith('REDUCERDB_') && !known.includes(name))
+    .map((name) => `The variable ${name} is not a setting.${hint(name, known)}`);
+}
+
+/** A key is often right but for its table, such as `level` for `logs.level`. */
+function hint(given: string, known: readonly string[]): string {
+  const [nearest] = nearestNames(given, known);
+  const last = given.split('.').at(-1)?.replaceAll('_', '-');
+  const meant = nearest ?? known.find((key) => key.split('.').at(-1) === last);
+  return meant === undefined ? '' : ` Did you mean \`${meant}\`?`;
 }

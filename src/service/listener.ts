@@ -24,9 +24,7 @@ export function listen(options: ListenerOptions): Promise<Server> {
   const { configuration, addresses } = options;
   const { host, port } = configuration.listen;
   const server = makeServer(options);
-  server.requestTimeout = limits.requestMillisMax;
-  server.headersTimeout = limits.headerMillisMax;
-  server.maxConnections = limits.connectionsMax;
+  server.maxConnections = configuration.bounds.connectionsMax;
   boundConnections(server, addresses, configuration.rates.addressConnections);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
@@ -37,15 +35,28 @@ export function listen(options: ListenerOptions): Promise<Server> {
 function makeServer({ configuration, handler, report }: ListenerOptions): Server {
   const { tls } = configuration;
   const adaptor = { fetch: handler, overrideGlobalObjects: false };
-  if (tls === undefined) return createAdaptorServer(adaptor) as Server;
-  const serverOptions = readTls(tls);
+  const bounds = requestBounds(configuration);
+  if (tls === undefined) {
+    return createAdaptorServer({ ...adaptor, serverOptions: bounds }) as Server;
+  }
   const server = createAdaptorServer({
     ...adaptor,
     createServer: createTlsServer,
-    serverOptions,
+    serverOptions: { ...bounds, ...readTls(tls) },
   }) as unknown as TlsServer;
   followTls(server, tls, report);
   return server as unknown as Server;
+}
+
+/** Slow requests are looked for often: what is open for nothing takes the place of others. */
+function requestBounds({ bounds }: ServiceConfiguration) {
+  const { headerMillisMax, requestMillisMax } = bounds;
+  return {
+    headersTimeout: Math.min(headerMillisMax, requestMillisMax),
+    requestTimeout: requestMillisMax,
+    connectionsCheckingInterval: limits.slowRequestLookMillis,
+    maxHeaderSize: limits.headerBytesMax,
+  };
 }
 
 function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
-import { KeyError, keyFilesIn, loadKeys } from '../auth/keys.ts';
+import { KeyError, type KeyFiles, keyFilesIn, loadKeys } from '../auth/keys.ts';
 import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
@@ -86,7 +86,7 @@ async function assemble(
     const lock = lockDirectory(dataDirectory);
     releases.push(() => lock.release());
   }
-  const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
+  const keys = await loadKeys(keyFilesOf(configuration), writeFileAtomically);
   const tokens = new HostTokens(keys, {
     issuer: configuration.issuer,
     issuers: new Issuers(configuration.issuers),
@@ -110,6 +110,7 @@ async function assemble(
     clock: new MachineClock(),
     entropy: new MachineEntropy(),
     budget: configuration.budget,
+    moduleLogs: configuration.moduleLogs,
     report: (line) => log.report(line),
   });
   releases.push(() => host.close());
@@ -182,6 +183,10 @@ interface Gate {
   readonly rates: RequestRates;
 }
 
+function keyFilesOf({ keyFiles, keyDirectory }: ServiceConfiguration): KeyFiles {
+  return keyFiles ?? keyFilesIn(keyDirectory);
+}
+
 function proxiesOf({ trustedProxies }: ServiceConfiguration): ClientAddresses {
   try {
     return new ClientAddresses(trustedProxies);
@@ -216,7 +221,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     stopping,
     packageName: productName,
     version: productVersion,
-    programBytesMax: limits.programBytesMax,
+    programBytesMax: configuration.bounds.programBytesMax,
     nowMicros: () => clock.nowMicros(),
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
