@@ -17,12 +17,14 @@ export type AuditAction =
   | 'revoke role'
   | 'create token'
   | 'revoke token'
-  | 'give up token';
+  | 'give up token'
+  | 'recover owner';
 
 export interface AuditNote {
   /** An `AuditAction`; of what was refused, the words of the refusal. */
   readonly action: string;
-  readonly caller: Pick<HostCaller, 'identity' | 'address' | 'capability'>;
+  /** Absent: whoever has the data folder. */
+  readonly caller?: Pick<HostCaller, 'identity' | 'address' | 'capability'>;
   readonly database?: bigint;
   readonly outcome: 'done' | 'refused';
   /** Names, roles, ids: never a token, never a row. */
@@ -87,11 +89,15 @@ function lineOf({ action, caller, database, outcome, detail }: AuditNote, micros
     time: new Date(Number(micros / 1000n)).toISOString(),
     action,
     outcome,
-    by: identityToHex(caller.identity),
+    by: hexOf(caller?.identity),
     // Of a limited token: who made it.
-    for: caller.capability === undefined ? undefined : identityToHex(caller.capability.by),
-    from: caller.address,
-    database: database === undefined ? undefined : identityToHex(database),
+    for: hexOf(caller?.capability?.by),
+    from: caller === undefined ? 'data folder' : caller.address,
+    database: hexOf(database),
     ...detail,
   });
+}
+
+function hexOf(identity: bigint | undefined): string | undefined {
+  return identity === undefined ? undefined : identityToHex(identity);
 }

@@ -1,4 +1,3 @@
-import { unreachable } from '../assert.ts';
 import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { Access } from './access.ts';
@@ -23,6 +22,7 @@ import { nameFault, parseTarget } from './names.ts';
 import { openRegistry } from './open-registry.ts';
 import { Publisher } from './publish.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
+import { resolveTarget } from './resolve-target.ts';
 import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
 import { workerPlacement } from './worker-placement.ts';
 
@@ -101,20 +101,7 @@ export class Host {
 
   /** The identity behind a target, whether or not there is a database. */
   resolve(target: string): bigint {
-    const parsed = parseTarget(target);
-    switch (parsed.kind) {
-      case 'identity':
-        return parsed.identity;
-      case 'name': {
-        const identity = this.#registry.name(parsed.name)?.database;
-        if (identity === undefined) throw refusal('name.unknown', `\`${target}\` not found`);
-        return identity;
-      }
-      case 'invalid':
-        throw refusal('name.invalid', `Invalid URL: ${parsed.fault}`);
-      default:
-        return unreachable(parsed);
-    }
+    return resolveTarget(this.#registry, target);
   }
 
   /** The database behind a target. */
