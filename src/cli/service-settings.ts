@@ -1,11 +1,15 @@
 import path from 'node:path';
 import { type Command, Option } from 'commander';
+import type { KeyFiles } from '../auth/keys.ts';
 import {
   ConfigurationError,
+  completeConfiguration,
   type GivenConfiguration,
   parseListenAddress,
 } from '../service/configuration.ts';
 import { type EffectiveSettings, effectiveSettings } from '../service/effective-settings.ts';
+import { keyFilesOf } from '../service/key-folder.ts';
+import type { Setting } from '../service/setting.ts';
 import { settings } from '../service/settings.ts';
 import { CliError } from './io.ts';
 import type { Session } from './session.ts';
@@ -15,15 +19,25 @@ export function withServiceSettings(command: Command): Command {
   command
     .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .option('--in-memory', 'keep databases in memory only');
-  for (const { flag, kind, value, help, otherwise } of settings) {
-    const short = flag === 'listen-addr' ? '-l, ' : '';
-    const shown = kind === 'switch' ? '[true|false]' : (value ?? '<value>');
-    const option = new Option(`${short}--${flag} ${shown}`, `${help} (default: ${otherwise})`);
-    if (kind === 'list') option.argParser(collect);
-    if (kind === 'switch') option.preset('true');
-    command.addOption(option);
+  for (const setting of settings) command.addOption(optionOf(setting));
+  return command;
+}
+
+/** Adds the flags that say where the keys of a service are. */
+export function withKeySettings(command: Command): Command {
+  command.option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)');
+  for (const setting of settings) {
+    if (setting.flag.startsWith('jwt-')) command.addOption(optionOf(setting));
   }
   return command;
+}
+
+function optionOf({ flag, kind, value, help, otherwise }: Setting): Option {
+  const short = flag === 'listen-addr' ? '-l, ' : '';
+  const shown = kind === 'switch' ? '[true|false]' : (value ?? '<value>');
+  const option = new Option(`${short}--${flag} ${shown}`, `${help} (default: ${otherwise})`);
+  if (kind === 'list') option.argParser(collect);
+  return option;
 }
 
 /** A flag that may be given several times. */
@@ -42,7 +56,7 @@ export function serviceSettings(session: Session, command: Command): ServiceSett
   const { io, places, config } = session;
   const flags = command.opts<{ dataDir?: string; inMemory?: boolean }>();
   const named = flags.dataDir ?? io.environment.REDUCERDB_DATA_DIR;
-  const dataDirectory = named === undefined ? places.dataDirectory : path.resolve(io.cwd, named);
+  const dataDirectory = dataFolder(session, flags.dataDir);
   const effective = usable(() =>
     effectiveSettings({
       flags: Object.fromEntries(
@@ -67,6 +81,18 @@ export function serviceSettings(session: Session, command: Command): ServiceSett
     },
     dataDirectory,
   };
+}
+
+/** The key files of a service that is started with the same flags. Throws `ConfigurationError`. */
+export function keyFilesOfService(session: Session, command: Command): KeyFiles {
+  const { configuration } = serviceSettings(session, command);
+  return keyFilesOf(completeConfiguration(configuration));
+}
+
+/** Where the data of a service is, that of the variable or of the user when no flag says so. */
+export function dataFolder({ io, places }: Session, flag: string | undefined): string {
+  const named = flag ?? io.environment.REDUCERDB_DATA_DIR;
+  return named === undefined ? places.dataDirectory : path.resolve(io.cwd, named);
 }
 
 /** A flag with a value that does not fit is wrong usage of the command. */

@@ -20,6 +20,8 @@ export interface ServiceConfiguration {
   readonly keyFiles: KeyFiles | undefined;
   /** `iss` of the tokens that this host issues. Identities depend on it: never change it. */
   readonly issuer: string;
+  /** What this host issues expires after so many seconds; `undefined`: never. */
+  readonly tokenSeconds: number | undefined;
   /** Whose tokens are accepted beside the host's own. */
   readonly issuers: IssuerRules;
   /** Who may create databases; must be chosen when others than this machine can connect. */
@@ -103,6 +105,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     keyDirectory: given.keyDirectory ?? path.join(dataDirectory ?? process.cwd(), 'keys'),
     keyFiles: given.keyFiles,
     issuer: given.issuer ?? 'localhost',
+    tokenSeconds: given.tokenSeconds,
     issuers: { ...publicIssuers, allowsLoopback: isLoopback(listen.host), ...given.issuers },
     publishPolicy: given.publishPolicy,
     tls: given.tls,

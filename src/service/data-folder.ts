@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
-import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
+import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { linesIn } from '../node/synced-lines.ts';
 import { ConfigurationError } from './configuration.ts';
 
@@ -56,7 +56,8 @@ export function auditLines(folder: string, count: number): readonly string[] {
   return count === 0 ? [] : all.slice(-count);
 }
 
-function takeLock(folder: string) {
+/** Takes a folder while no service uses it. Throws `ConfigurationError` when one does. */
+export function takeLock(folder: string): DirectoryLock {
   try {
     return lockDirectory(folder);
   } catch (error) {

@@ -44,6 +44,11 @@ export function setting<Kind extends SettingKind>(one: Setting<Kind>): Setting {
   return one as unknown as Setting;
 }
 
+/** As people write it: `15 s`, or `250 ms`. */
+export function durationText(millis: number): string {
+  return millis % 1000 === 0 ? `${millis / 1000} s` : `${millis} ms`;
+}
+
 /** The environment variable of a setting. */
 export function variableOf({ flag }: Pick<Setting, 'flag'>): string {
   return `REDUCERDB_${flag.replaceAll('-', '_').toUpperCase()}`;

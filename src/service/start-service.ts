@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
-import { KeyError, type KeyFiles, keyFilesIn, loadKeys } from '../auth/keys.ts';
+import { KeyError, loadKeys } from '../auth/keys.ts';
 import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
@@ -26,6 +26,7 @@ import {
   type ServiceConfiguration,
   type TlsFiles,
 } from './configuration.ts';
+import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
@@ -41,6 +42,11 @@ export interface Service {
   /** The databases, for code in the same process. */
   readonly host: Host;
   readonly tokens: HostTokens;
+  /**
+   * Reads the key files again, after a rotation. Rejects, and goes on with the old keys, when they
+   * cannot be used. Connections that are open stay open.
+   */
+  reloadKeys(): Promise<void>;
   /** Takes no new requests, lets accepted ones finish, makes all of it durable. Can be repeated. */
   stop(): Promise<void>;
 }
@@ -86,9 +92,10 @@ async function assemble(
     const lock = lockDirectory(dataDirectory);
     releases.push(() => lock.release());
   }
-  const keys = await loadKeys(keyFilesOf(configuration), writeFileAtomically);
-  const tokens = new HostTokens(keys, {
+  const readKeys = () => loadKeys(keyFilesOf(configuration), writeFileAtomically);
+  const tokens = new HostTokens(await readKeys(), {
     issuer: configuration.issuer,
+    lifeSeconds: configuration.tokenSeconds,
     issuers: new Issuers(configuration.issuers),
     // No request comes through before the host is open.
     isRevoked: (id) => host.grants.isRevoked(id),
@@ -141,6 +148,7 @@ async function assemble(
     address,
     host,
     tokens,
+    reloadKeys: async () => tokens.useKeys(await readKeys()),
     stop: once(stop),
   };
 }
@@ -181,10 +189,6 @@ interface Gate {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
-}
-
-function keyFilesOf({ keyFiles, keyDirectory }: ServiceConfiguration): KeyFiles {
-  return keyFiles ?? keyFilesIn(keyDirectory);
 }
 
 function proxiesOf({ trustedProxies }: ServiceConfiguration): ClientAddresses {

@@ -14,7 +14,9 @@ export function addStart(program: Command, io: Io): void {
   withServiceSettings(start)
     .option('--non-interactive', 'never ask anything (it does not)')
     .action(async (_flags, command: Command) => {
-      await serveUntilSignal(io, serviceSettings(new Session(io, command), command).configuration);
+      const { configuration, warnings } = serviceSettings(new Session(io, command), command);
+      for (const line of warnings) io.err(`WARNING: ${line}`);
+      await serveUntilSignal(io, configuration);
     });
 }
 
@@ -36,7 +38,19 @@ async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Prom
   const { startService } = await import('../../service/start-service.ts');
   const service = await startService(configuration);
   io.out(`listening on ${service.url}`);
+  reloadOnHangup(service, io);
   await untilSignal(service, io);
+}
+
+/** SIGHUP takes up rotated keys; in a terminal it says, as ever, that the terminal is gone. */
+function reloadOnHangup(service: Service, io: Io): void {
+  if (process.stdin.isTTY) return;
+  process.on('SIGHUP', () => {
+    service.reloadKeys().then(
+      () => io.out('the keys that sign and verify tokens were read again'),
+      (error: Error) => io.err(`the keys stay as they were: ${error.message}`),
+    );
+  });
 }
 
 /** The first SIGINT or SIGTERM stops in order; a second one ends the process at once. */

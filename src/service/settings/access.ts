@@ -78,6 +78,18 @@ function authSettings(): Setting[] {
       },
     }),
     setting({
+      key: 'auth.token-expiry',
+      flag: 'token-expiry',
+      kind: 'duration',
+      value: '<duration>',
+      help: 'after which tokens of this host expire; their identities end with them',
+      otherwise: 'they do not expire',
+      example: '90d',
+      apply: (value, draft) => {
+        draft.tokenSeconds = Math.ceil(value / 1000);
+      },
+    }),
+    setting({
       key: 'auth.issuers',
       flag: 'accept-issuer',
       kind: 'list',

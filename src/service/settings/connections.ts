@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 import { ConfigurationError, metricsReaders } from '../configuration.ts';
-import { type Setting, setting } from '../setting.ts';
+import { durationText, type Setting, setting } from '../setting.ts';
 
 /** How clients reach the service: TLS, HTTP, WebSockets. */
 export function connectionSettings(): Setting[] {
@@ -95,9 +95,9 @@ function websocketSettings(): Setting[] {
       key: 'websocket.ping-interval',
       flag: 'ping-interval',
       kind: 'duration',
-      value: '<ms>',
+      value: '<time>',
       help: 'between two pings of a WebSocket',
-      otherwise: `${limits.socketPingMillis} ms`,
+      otherwise: durationText(limits.socketPingMillis),
       example: '15s',
       apply: (value, draft) => {
         draft.websocket = { ...draft.websocket, pingMillis: value };
@@ -107,9 +107,9 @@ function websocketSettings(): Setting[] {
       key: 'websocket.idle-timeout',
       flag: 'idle-timeout',
       kind: 'duration',
-      value: '<ms>',
+      value: '<time>',
       help: 'silence after which a WebSocket is dropped',
-      otherwise: `${limits.socketIdleMillis} ms`,
+      otherwise: durationText(limits.socketIdleMillis),
       example: '30s',
       apply: (value, draft) => {
         draft.websocket = { ...draft.websocket, idleMillis: value };
@@ -119,9 +119,9 @@ function websocketSettings(): Setting[] {
       key: 'websocket.close-handshake-timeout',
       flag: 'close-handshake-timeout',
       kind: 'duration',
-      value: '<ms>',
+      value: '<time>',
       help: 'wait for the answer to a close',
-      otherwise: `${limits.socketCloseMillis} ms`,
+      otherwise: durationText(limits.socketCloseMillis),
       example: '250ms',
       apply: (value, draft) => {
         draft.websocket = { ...draft.websocket, closeMillis: value };

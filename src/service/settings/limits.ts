@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import { logLevels } from '../configuration.ts';
 import type { Draft } from '../setting.ts';
-import { type Setting, setting } from '../setting.ts';
+import { durationText, type Setting, setting } from '../setting.ts';
 import { oneOf } from './connections.ts';
 
 /** How much one client, or all of them, may take; and the logs. */
@@ -78,9 +78,9 @@ function sizeSettings(): Setting[] {
       key: 'limits.header-timeout',
       flag: 'header-timeout',
       kind: 'duration',
-      value: '<ms>',
+      value: '<time>',
       help: "for a request's headers to arrive; slower ones get 408",
-      otherwise: `${limits.headerMillisMax} ms`,
+      otherwise: durationText(limits.headerMillisMax),
       example: '15s',
       apply: bound('headerMillisMax'),
     }),
@@ -88,9 +88,9 @@ function sizeSettings(): Setting[] {
       key: 'limits.request-timeout',
       flag: 'request-timeout',
       kind: 'duration',
-      value: '<ms>',
+      value: '<time>',
       help: 'for a request to arrive, body included; slower ones get 408',
-      otherwise: `${limits.requestMillisMax} ms`,
+      otherwise: durationText(limits.requestMillisMax),
       example: '5min',
       apply: bound('requestMillisMax'),
     }),
@@ -99,8 +99,8 @@ function sizeSettings(): Setting[] {
       flag: 'program-size',
       kind: 'count',
       value: '<MiB>',
-      help: 'program that is published; larger ones get 413',
-      otherwise: `nearly ${Math.ceil(limits.programBytesMax / mebibyte)}, which is the most`,
+      help: 'of a program that is published; larger ones get 413',
+      otherwise: `nearly ${Math.ceil(limits.programBytesMax / mebibyte)} MiB, which is the most`,
       example: 32,
       apply: (value, draft) => {
         const programBytesMax = Math.min(value * mebibyte, limits.programBytesMax);
@@ -122,9 +122,9 @@ function moduleSettings(): Setting[] {
       key: 'limits.call-timeout',
       flag: 'call-timeout',
       kind: 'duration',
-      value: '<ms>',
+      value: '<time>',
       help: 'wall-clock limit of one reducer call',
-      otherwise: `${limits.callMillisMax} ms`,
+      otherwise: durationText(limits.callMillisMax),
       example: '10s',
       apply: (value, draft) => {
         draft.budget = { ...draft.budget, callMillisMax: value };
@@ -136,7 +136,7 @@ function moduleSettings(): Setting[] {
       kind: 'count',
       value: '<MiB>',
       help: 'JavaScript heap of one database',
-      otherwise: String(limits.workerHeapMebibytesMax),
+      otherwise: `${limits.workerHeapMebibytesMax} MiB`,
       example: limits.workerHeapMebibytesMax,
       apply: (value, draft) => {
         draft.budget = { ...draft.budget, workerHeapMebibytesMax: value };
@@ -177,7 +177,7 @@ function logSettings(): Setting[] {
       kind: 'count',
       value: '<MiB>',
       help: 'log of one module and day; lines beyond it are counted and dropped',
-      otherwise: String(limits.moduleLogFileBytesMax / mebibyte),
+      otherwise: `${limits.moduleLogFileBytesMax / mebibyte} MiB`,
       example: limits.moduleLogFileBytesMax / mebibyte,
       apply: (value, draft) => {
         draft.moduleLogs = { ...draft.moduleLogs, fileBytesMax: value * mebibyte };
