@@ -9,12 +9,14 @@ import { addDescribe } from './commands/describe.ts';
 import { addGenerate } from './commands/generate.ts';
 import { addGrant } from './commands/grant.ts';
 import { addInit } from './commands/init.ts';
+import { addKeys } from './commands/keys.ts';
 import { addList } from './commands/list.ts';
 import { addLock } from './commands/lock.ts';
 import { addLogin } from './commands/login.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPublish } from './commands/publish.ts';
+import { addRecoverOwner } from './commands/recover-owner.ts';
 import { addRename } from './commands/rename.ts';
 import { addServer } from './commands/server.ts';
 import { addSql } from './commands/sql.ts';
@@ -67,6 +69,8 @@ export function makeProgram(io: Io): Command {
     addServer,
     addVerify,
     addAudit,
+    addKeys,
+    addRecoverOwner,
     addConfig,
   ];
   for (const add of adders) add(program, io);
