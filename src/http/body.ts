@@ -63,7 +63,7 @@ export async function jsonObject(exchange: Exchange): Promise<Record<string, unk
   const body = await textBody(exchange);
   if (body.trim() === '') return {};
   requireJsonType(exchange);
-  // The strict parser bounds the depth. What it lets pass is made of plain values, which are handier.
+  // The strict parser bounds the depth; what it lets pass is handier as plain values.
   if (parseBody(body) instanceof JsonObject) return JSON.parse(body);
   throw wrongShape('expected an object');
 }

@@ -55,6 +55,7 @@ async function answer(context: Context<Env>, route: Route, options: RouterOption
       : await attempt(() => serve(exchange, route, options), exchange, context, options);
   const caller = exchange.showsCaller ? exchange.caller : undefined;
   const complete = withHeaders(reply, cors.headers, caller);
+  if (reply.body instanceof ReadableStream) exchange.discardBody();
   return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
 }
 
@@ -201,6 +202,14 @@ class HonoExchange implements Exchange {
 
   body(bytesMax: number): Promise<Uint8Array> {
     return readBody(this.#incoming, bytesMax);
+  }
+
+  /**
+   * Reads on past a body that nobody wants while an answer goes on: a connection that is not read
+   * from does not tell that its client has gone.
+   */
+  discardBody(): void {
+    this.#incoming.resume();
   }
 
   /** Lets an uploading client finish, so that it sees why it was refused. */
