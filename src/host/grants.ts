@@ -82,7 +82,7 @@ export class Grants {
       if (role === undefined) return;
       await registry.removeGrant(database.identity, identity);
       this.#changed();
-      const detail = { from: identityToHex(identity), role };
+      const detail = { of: identityToHex(identity), role };
       await this.#note({ action: 'revoke role', caller, database: database.identity, detail });
     });
   }
