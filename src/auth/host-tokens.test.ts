@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signToken, tokenPart } from '../../test/support/sign-token.ts';
 import { identityToHex } from '../values/identity.ts';
 import { settleCaller } from './caller.ts';
 import { HostTokens } from './host-tokens.ts';
@@ -24,15 +25,10 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const now = () => Math.floor(Date.now() / 1000);
-const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** A token signed with the host key, whatever it claims. */
-function signed(claims: object, header: object = { typ: 'JWT', alg: 'ES256' }): string {
-  const body = `${part(header)}.${part(claims)}`;
-  const signature = createSign('SHA256')
-    .update(body)
-    .sign({ key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${body}.${signature.toString('base64url')}`;
+function signed(claims: object, header?: object): string {
+  return signToken(keys.privateKey, claims, header);
 }
 
 const claims = (more: object = {}) => ({ iss: 'localhost', sub: 'someone', iat: now(), ...more });
@@ -129,7 +125,7 @@ describe('bad tokens', () => {
     expect(await refusal('e30.e30.A')).toMatch(/^Invalid token: Base64 error: /);
     expect(await refusal('AAAA.e30.AAAA')).toMatch(/^Invalid token: JSON error: /);
     expect(await refusal('gICA.e30.AAAA')).toBe('Invalid token: JSON error: not UTF-8');
-    expect(await refusal(`${part([])}.e30.AAAA`)).toMatch(/^Invalid token: JSON error: /);
+    expect(await refusal(`${tokenPart([])}.e30.AAAA`)).toMatch(/^Invalid token: JSON error: /);
   });
 
   it('[auth §4.3] whose signature is wrong', async () => {
@@ -138,17 +134,17 @@ describe('bad tokens', () => {
 
   it('[auth §4.3] of an issuer that this host does not know', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const body = `${part({ alg: 'RS256' })}.${part(claims({ iss: 'https://other' }))}`;
+    const body = `${tokenPart({ alg: 'RS256' })}.${tokenPart(claims({ iss: 'https://other' }))}`;
     const signature = createSign('SHA256').update(body).sign(privateKey).toString('base64url');
     const text = await refusal(`${body}.${signature}`);
     expect(text).toBe('Error fetching public key for issuer https://other');
   });
 
   it('[auth §4.2] that use the public key as a shared secret', async () => {
-    const body = `${part({ alg: 'HS256' })}.${part(claims())}`;
+    const body = `${tokenPart({ alg: 'HS256' })}.${tokenPart(claims())}`;
     const signature = createHmac('sha256', keys.publicPem).update(body).digest('base64url');
     expect(await refusal(`${body}.${signature}`)).toBe('Invalid token: InvalidAlgorithm');
-    expect(await refusal(`${part({ alg: 'none' })}.${part(claims())}.`)).toMatch(
+    expect(await refusal(`${tokenPart({ alg: 'none' })}.${tokenPart(claims())}.`)).toMatch(
       /^Invalid token: JSON error: unknown variant/,
     );
   });

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildModule } from '../../src/bundle/build-module.ts';
@@ -59,6 +60,11 @@ export class Running {
   async stop(): Promise<void> {
     await this.pause();
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** The key that signs the tokens of this service. */
+  privateKey(): KeyObject {
+    return createPrivateKey(readFileSync(path.join(this.folder, 'keys/id_ecdsa')));
   }
 
   async ask(method: string, where: string, { as, body, headers = {} }: Ask = {}): Promise<Answer> {
