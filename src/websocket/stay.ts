@@ -11,8 +11,8 @@ export interface Guest {
 }
 
 /**
- * Whether a client may stay: its rights are those of the moment at which it was let in, so it has to
- * go when it has lost some of them since, and may come again with what is left.
+ * Whether a client may stay: its rights are those of the moment at which it was let in, so it has
+ * to go when it has lost some of them since, and may come again with what is left.
  */
 export class Stay {
   readonly #host: Host;
