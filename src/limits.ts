@@ -149,7 +149,7 @@ export const limits = {
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
   /** How often it is looked whether the TLS certificate was renewed. */
-  certificateLookMillis: 5_000,
+  certificateLookMillis: 2_000,
   /** Requests of one identity; more are refused with 429, but on loopback. */
   identityRequestsPerSecondMax: 1_000,
   /** Requests from one address. */

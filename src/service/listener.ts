@@ -1,11 +1,11 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { ClientAddresses } from '../auth/client-address.ts';
 import { limits } from '../limits.ts';
-import { ConfigurationError, type ServiceConfiguration, type TlsFiles } from './configuration.ts';
+import { ConfigurationError, type ServiceConfiguration } from './configuration.ts';
+import { answerPlainHttp, followTls, readTls } from './tls.ts';
 
 export type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
 
@@ -20,7 +20,7 @@ export interface ListenerOptions {
 /**
  * Takes the port. Rejects with `ConfigurationError` when it is in use or the TLS files are no good.
  */
-export function listen(options: ListenerOptions): Promise<Server> {
+export async function listen(options: ListenerOptions): Promise<Server> {
   const { configuration, addresses } = options;
   const { host, port } = configuration.listen;
   const server = makeServer(options);
@@ -45,6 +45,7 @@ function makeServer({ configuration, handler, report }: ListenerOptions): Server
     serverOptions: { ...bounds, ...readTls(tls) },
   }) as unknown as TlsServer;
   followTls(server, tls, report);
+  answerPlainHttp(server);
   return server as unknown as Server;
 }
 
@@ -57,34 +58,6 @@ function requestBounds({ bounds }: ServiceConfiguration) {
     connectionsCheckingInterval: limits.slowRequestLookMillis,
     maxHeaderSize: limits.headerBytesMax,
   };
-}
-
-function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {
-  try {
-    return { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
-  } catch (cause) {
-    const text = `The TLS files cannot be read: ${(cause as Error).message}`;
-    throw new ConfigurationError(text, { cause });
-  }
-}
-
-/** Certificates are renewed in place: new connections get the new one. */
-function followTls(server: TlsServer, files: TlsFiles, report: (message: string) => void): void {
-  const renew = () => {
-    try {
-      server.setSecureContext(readTls(files));
-    } catch (error) {
-      report(
-        `the new certificate cannot be used, the old one goes on: ${(error as Error).message}`,
-      );
-    }
-  };
-  const watched = [files.certificateFile, files.keyFile];
-  const options = { interval: limits.certificateLookMillis, persistent: false };
-  for (const file of watched) watchFile(file, options, renew);
-  server.once('close', () => {
-    for (const file of watched) unwatchFile(file, renew);
-  });
 }
 
 /** Those of a proxy are many clients': it is left to the proxy to bound them. */
