@@ -35,7 +35,7 @@ export class Issuers {
   readonly #known = new Map<string, KnownIssuer>();
   #fetchCount = 0;
 
-  constructor(rules: IssuerRules, nowMillis: () => number = Date.now) {
+  constructor(rules: IssuerRules, nowMillis = () => Date.now()) {
     this.#rules = rules;
     this.#nowMillis = nowMillis;
   }
