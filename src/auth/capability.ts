@@ -30,8 +30,12 @@ export const capabilityClaim = 'reducerdb';
 export interface HostClaim {
   /** By which the token is revoked. */
   readonly id: string;
+  readonly isStandIn: boolean;
   readonly capability?: Capability;
 }
+
+/** What a token that stands for another one has in its claim, beside the limits of that one. */
+export const standInField = 'instead_of';
 
 /**
  * Reads the host's own claim of a host-signed token, if it has one. Throws `TokenError`. A limited
@@ -41,12 +45,12 @@ export function readHostClaim(payload: string): HostClaim | undefined {
   const { [capabilityClaim]: claim, jti } = parseObject(payload);
   if (claim === undefined) return undefined;
   if (typeof claim !== 'object' || claim === null) throw malformed('is not an object');
-  if ('instead_of' in claim) {
-    if (typeof claim.instead_of !== 'string') throw malformed('has no id as `instead_of`');
-    return { id: claim.instead_of };
-  }
-  if (typeof jti !== 'string' || jti === '') throw malformed('comes without `jti`');
-  return { id: jti, capability: capabilityOf(claim as Record<string, unknown>) };
+  const { [standInField]: first, ...limits } = claim as Record<string, unknown>;
+  const isStandIn = first !== undefined;
+  const id = isStandIn ? first : jti;
+  if (typeof id !== 'string' || id === '') throw malformed('comes without an id');
+  const isLimited = !isStandIn || Object.keys(limits).length > 0;
+  return isLimited ? { id, isStandIn, capability: capabilityOf(limits) } : { id, isStandIn };
 }
 
 function capabilityOf(claim: Record<string, unknown>): Capability {

@@ -24,8 +24,8 @@ export interface TokenClaims extends Claims {
    * whole token. Those that were signed again from one share its id.
    */
   readonly tokenId: string;
-  /** When the last token with that id expires, as far as is known. */
-  readonly idExpiresAt: number | undefined;
+  /** True for one that was signed again from another, whose id it has. */
+  readonly isStandIn: boolean;
   /** Of a token that this host signed for fewer things than its bearer may do. */
   readonly capability?: Capability;
 }
@@ -55,7 +55,7 @@ export function readClaims(payload: string, nowSeconds: number): Claims {
   return { identity, issuer, subject, audiences, issuedAt, expiresAt, payload };
 }
 
-/** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed. */
+/** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed for sure. */
 export function refuseExpired(expiresAt: number | undefined, nowSeconds: number): void {
   if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
     throw new TokenError('Invalid token: ExpiredSignature');

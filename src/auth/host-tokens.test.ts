@@ -67,7 +67,7 @@ describe('host tokens', () => {
     expect(again.tokenId).toBe(first.tokenId);
   });
 
-  it('[auth §2.2] end no later than the token that they stand for, and are revoked with it', async () => {
+  it('[auth §2.2] end with the token that they stand for, and are revoked with it', async () => {
     const exp = now() + 20;
     const first = await tokens.verify(signed(claims({ exp })));
     const second = await tokens.verify((await tokens.reissue(first, 60)).token);

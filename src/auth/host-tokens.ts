@@ -7,6 +7,7 @@ import {
   capabilityClaim,
   capabilityToClaim,
   readHostClaim,
+  standInField,
 } from './capability.ts';
 import {
   type Claims,
@@ -135,10 +136,11 @@ export class HostTokens {
     const { identity, tokenId } = claims;
     const issuedAt = nowSeconds();
     // Nobody else's claim may turn into one of this host by being signed again.
-    const { [capabilityClaim]: claim, ...others } = parseObject(claims.payload);
+    const { [capabilityClaim]: _, ...others } = parseObject(claims.payload);
+    const limits = claims.capability === undefined ? {} : capabilityToClaim(claims.capability);
     const payload = JSON.stringify({
       ...others,
-      [capabilityClaim]: claims.capability === undefined ? { instead_of: tokenId } : claim,
+      [capabilityClaim]: { ...limits, [standInField]: tokenId },
       hex_identity: identityToHex(identity),
       iat: issuedAt,
       exp: Math.min(issuedAt + seconds, claims.expiresAt ?? Number.POSITIVE_INFINITY),
@@ -150,12 +152,11 @@ export class HostTokens {
   async verify(token: string): Promise<TokenClaims> {
     const known = this.#verified.get(token);
     if (known !== undefined && nowSeconds() < known.untilSeconds) {
-      refuseExpired(known.claims.expiresAt, nowSeconds());
-      this.#refuseRevoked(known.claims);
+      this.#refuseEnded(known.claims);
       return known.claims;
     }
     const verified = await this.#check(token);
-    this.#refuseRevoked(verified.claims);
+    this.#refuseEnded(verified.claims);
     this.#remember(token, verified);
     return verified.claims;
   }
@@ -188,7 +189,13 @@ export class HostTokens {
     return { claims: plainClaims(token, claims), untilSeconds: nowSeconds() + foreignSeconds };
   }
 
-  #refuseRevoked({ tokenId }: TokenClaims): void {
+  #refuseEnded({ tokenId, expiresAt, capability }: TokenClaims): void {
+    refuseExpired(expiresAt, nowSeconds());
+    // The end of a limited token was set by this host's own clock: it is taken at its word.
+    const isOver = expiresAt !== undefined && expiresAt <= nowSeconds();
+    if (isOver && capability !== undefined) {
+      throw new TokenError('Invalid token: ExpiredSignature');
+    }
     if (this.#options.isRevoked(tokenId)) throw new TokenError('Invalid token: Revoked');
   }
 
@@ -230,13 +237,12 @@ function nowSeconds(): number {
 function ownClaims(token: string, claims: Claims): TokenClaims {
   const own = readHostClaim(claims.payload);
   if (own === undefined) return plainClaims(token, claims);
-  const { id: tokenId, capability } = own;
-  const known = { ...claims, tokenId, idExpiresAt: undefined };
-  return capability === undefined ? known : { ...known, capability };
+  const { id: tokenId, ...others } = own;
+  return { ...claims, ...others, tokenId };
 }
 
 function plainClaims(token: string, claims: Claims): TokenClaims {
-  return { ...claims, tokenId: digestOf(token), idExpiresAt: claims.expiresAt };
+  return { ...claims, tokenId: digestOf(token), isStandIn: false };
 }
 
 /** Not a `jti`: whoever signs tokens could take that of another one, and have it revoked. */

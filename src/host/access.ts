@@ -69,6 +69,14 @@ export class Access {
     throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
   }
 
+  /** Throws `Refusal` `notOperator` unless the caller is one. `action` is for the audit log. */
+  requireOperator(caller: HostCaller, action: string): void {
+    if (this.isOperator(caller)) return;
+    void this.#options.audit.note({ action, caller, outcome: 'refused' });
+    const message = `${identityToHex(caller.identity)} is not an operator of this host`;
+    throw new Refusal({ code: 'notOperator', message });
+  }
+
   /** Throws `Refusal` `creation.forbidden` unless the operator lets the caller create databases. */
   requireCreator(caller: HostCaller): void {
     const fault = this.#creatorFault(caller);

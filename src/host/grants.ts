@@ -27,17 +27,22 @@ export interface TokenToIssue {
   readonly expiresAt: number | undefined;
 }
 
+/** Whom a change concerns that takes something away. */
+export type Loss =
+  | { readonly kind: 'token'; readonly id: string }
+  | { readonly kind: 'role'; readonly database: bigint; readonly identity: bigint };
+
 /** What the owner of a database gives to others: roles, and tokens with limits. */
 export class Grants {
   readonly #options: GrantsOptions;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(loss: Loss) => void>();
 
   constructor(options: GrantsOptions) {
     this.#options = options;
   }
 
   /** `listener` is called after each change by which somebody may do less than before. */
-  onChange(listener: () => void): void {
+  onLoss(listener: (loss: Loss) => void): void {
     this.#listeners.add(listener);
   }
 
@@ -66,7 +71,7 @@ export class Grants {
         grantedBy: caller.identity,
         grantedMicros: clock.nowMicros(),
       });
-      this.#changed();
+      this.#lost({ kind: 'role', database: database.identity, identity });
       const detail = { to: identityToHex(identity), role };
       await this.#note({ action: 'grant role', caller, database: database.identity, detail });
     });
@@ -81,7 +86,7 @@ export class Grants {
       if (!isOwn) access.require(caller, database, role === 'admin' ? 'grantAdmin' : 'grant');
       if (role === undefined) return;
       await registry.removeGrant(database.identity, identity);
-      this.#changed();
+      this.#lost({ kind: 'role', database: database.identity, identity });
       const detail = { of: identityToHex(identity), role };
       await this.#note({ action: 'revoke role', caller, database: database.identity, detail });
     });
@@ -141,8 +146,7 @@ export class Grants {
       if (registry.revokedTokenCount >= limits.revokedTokensMax) {
         throw tooMany('Too many tokens were given up on this host; ask its operator');
       }
-      const issued = registry.issuedToken(id);
-      await this.#revoke(id, issued?.untilMicros ?? micros(expiresAt), caller.identity);
+      await this.#revoke(id, micros(expiresAt), caller.identity);
       await this.#note({ action: 'give up token', caller, detail: { token_id: id } });
     });
   }
@@ -157,8 +161,8 @@ export class Grants {
     return until === 0n ? undefined : until;
   }
 
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
+  #lost(loss: Loss): void {
+    for (const listener of this.#listeners) listener(loss);
   }
 
   #note(note: Omit<AuditNote, 'outcome'> & { action: AuditAction }): Promise<void> {
@@ -169,7 +173,7 @@ export class Grants {
     const { registry, clock } = this.#options;
     const revokedMicros = clock.nowMicros();
     await registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros });
-    this.#changed();
+    this.#lost({ kind: 'token', id });
   }
 }
 

@@ -20,6 +20,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'creation.forbidden':
       return 401;
     case 'notOwner':
+    case 'notOperator':
     case 'token.limited':
     case 'database.locked':
       return 403;

@@ -4,8 +4,7 @@ import type { HostTokens } from '../auth/host-tokens.ts';
 import type { Caller } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
-import { identityToHex } from '../values/identity.ts';
-import { type Exchange, HttpError, text } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 
 /** What the endpoints need of the service. */
 export interface HttpContext {
@@ -35,14 +34,6 @@ export interface ServiceFigure {
 /** The caller of an endpoint whose token rule guarantees one. */
 export function callerOf(exchange: Exchange): RequestCaller {
   return present(exchange.caller, 'the caller of an endpoint that settles one');
-}
-
-/** Throws the 403 of what is for operators alone. */
-export function requireOperator(exchange: Exchange, { host }: HttpContext): void {
-  const caller = callerOf(exchange);
-  if (host.access.isOperator(caller)) return;
-  const who = identityToHex(caller.identity);
-  throw new HttpError(text(403, `${who} is not an operator of this host`));
 }
 
 /** The name or identity in the path. */

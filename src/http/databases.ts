@@ -1,13 +1,12 @@
 import { Refusal } from '../database/outcome.ts';
 import { identityToHex } from '../values/identity.ts';
 import { jsonBody, parseBody, textBody, wrongShape } from './body.ts';
-import { callerOf, type HttpContext, requireOperator, targetOf } from './context.ts';
+import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
 
 /** `GET /v1/databases`: all of this host, for operators. */
-export function listDatabases(exchange: Exchange, context: HttpContext): Reply {
-  requireOperator(exchange, context);
-  const { host } = context;
+export function listDatabases(exchange: Exchange, { host }: HttpContext): Reply {
+  host.access.requireOperator(callerOf(exchange), 'list databases');
   const databases = host.databases.map(({ identity, owner, isLocked }) => ({
     identity: identityToHex(identity),
     names: host.namesOf(identity),

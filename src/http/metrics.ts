@@ -1,7 +1,7 @@
 import { Gauge, Registry } from 'prom-client';
 import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
-import { type HttpContext, requireOperator } from './context.ts';
+import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
 import type { Route } from './route.ts';
 
@@ -72,7 +72,7 @@ export function metricsRoutes(context: HttpContext): Route[] {
   const get = (run: (exchange: Exchange) => Reply | Promise<Reply>): Route['methods'] => {
     if (context.metricsFor === 'anyone') return { GET: { token: 'none', run } };
     const guarded = (exchange: Exchange) => {
-      requireOperator(exchange, context);
+      context.host.access.requireOperator(callerOf(exchange), 'read metrics');
       return run(exchange);
     };
     return { GET: { token: 'required', run: guarded } };

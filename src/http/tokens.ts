@@ -60,8 +60,10 @@ export async function revokeToken(exchange: Exchange, { host }: HttpContext): Pr
 /** `POST /v1/identity/revoke`: the token that was presented is refused from now on. */
 export async function giveUpToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const caller = callerOf(exchange);
-  const { tokenId, idExpiresAt } = await context.tokens.verify(caller.token);
-  await context.host.grants.giveUpToken(caller, tokenId, idExpiresAt);
+  const { tokenId, isStandIn, expiresAt } = await context.tokens.verify(caller.token);
+  // It may have been seen in an address, and is not to end the one that it was made from.
+  if (isStandIn) throw new HttpError(text(400, 'This token stands for another; give up that one'));
+  await context.host.grants.giveUpToken(caller, tokenId, expiresAt);
   return empty(200);
 }
 

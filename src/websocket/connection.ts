@@ -1,4 +1,5 @@
 import { unreachable } from '../assert.ts';
+import type { Loss } from '../host/grants.ts';
 import type { LiveConnection, LiveEnd, LiveEvent, LiveSink } from '../host/live-connection.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { Backlog } from './backlog.ts';
@@ -150,9 +151,10 @@ export class Connection implements LiveSink, SocketEvents {
     this.#drop();
   }
 
-  /** Roles or tokens have changed: whoever may do less than before has to go. */
-  examine(): void {
-    const { fault } = this.#parts.stay;
+  /** Somebody has lost a role or a token, or may have: a client that it concerns has to go. */
+  examine(loss?: Loss): void {
+    const { stay } = this.#parts;
+    const fault = loss === undefined || stay.concerns(loss) ? stay.fault : undefined;
     if (fault !== undefined) this.#closeWith(1008, fault);
   }
 

@@ -68,8 +68,8 @@ export class WebSocketDoor {
 
   constructor(options: WebSocketDoorOptions) {
     this.#options = options;
-    options.host.grants.onChange(() => {
-      for (const connection of [...this.#connections]) connection.examine();
+    options.host.grants.onLoss((loss) => {
+      for (const connection of [...this.#connections]) connection.examine(loss);
     });
     this.#limits = completeSocketLimits(options.limits);
     this.#owner = {
@@ -132,13 +132,13 @@ export class WebSocketDoor {
       remoteAddress: socket.remoteAddress ?? '',
       forwardedFor: firstHeader(headers['x-forwarded-for']),
     });
-    const seconds = this.#options.rates.byAddress.take(address);
-    if (seconds > 0) {
-      const headers = { 'retry-after': String(seconds) };
-      return refuse(stream, { status: 429, text: 'Too many requests', headers });
-    }
+    const { rates } = this.#options;
+    const seconds = rates.byAddress.take(address);
+    if (seconds > 0) return refuse(stream, tooOften(seconds));
     const outcome = await admit({ url, headers, address }, this.#options);
-    if (outcome.kind === 'refused') refuse(stream, outcome);
+    if (outcome.kind === 'refused') return refuse(stream, outcome);
+    const wait = rates.byIdentity.take(outcome.caller.identity.toString(16));
+    if (wait > 0) refuse(stream, tooOften(wait));
     else if (this.#isClosing) refuse(stream, stopping);
     else this.#connect(outcome, request, stream, head);
   }
@@ -247,6 +247,14 @@ const stopping: RefusedUpgrade = {
   status: 503,
   text: 'The service is stopping; try again when it runs.',
 };
+function tooOften(seconds: number): RefusedUpgrade {
+  return {
+    status: 429,
+    text: 'Too many requests',
+    headers: { 'retry-after': String(seconds) },
+  };
+}
+
 const full: RefusedUpgrade = {
   status: 503,
   text: `The service has ${limits.socketsMax} connections and takes no more for now.`,

@@ -1,5 +1,6 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Rights } from '../database/outcome.ts';
+import type { Loss } from '../host/grants.ts';
 import type { Host } from '../host/host.ts';
 import type { DatabaseRecord } from '../host/host-types.ts';
 
@@ -30,6 +31,14 @@ export class Stay {
 
   get isOver(): boolean {
     return Date.now() >= this.#untilMillis;
+  }
+
+  /** Whether a loss is one of this client, or of whoever made its limited token. */
+  concerns(loss: Loss): boolean {
+    const { caller, database } = this.#guest;
+    if (loss.kind === 'token') return loss.id === caller.tokenId;
+    const holder = caller.capability?.by ?? caller.identity;
+    return loss.identity === holder && loss.database === database.identity;
   }
 
   /** The reason for which the connection is to be closed, if there is one. */

@@ -85,6 +85,21 @@ describe('roles in a database', () => {
     await running.sql('notes', 'DELETE FROM secret WHERE id = 9', owner);
   });
 
+  it('names that an admin gives belong to the owner of the database', async () => {
+    const where = '/v1/database/others/names';
+    await running.grant('others', 'admin', friend, owner);
+    expect((await running.ask('POST', where, { as: friend, body: 'more' })).status).toBe(200);
+    const names = { body: '["other-names"]', headers: json };
+    expect((await running.ask('PUT', where, { as: friend, ...names })).status).toBe(200);
+    await running.revoke('others', friend, owner);
+    const back = { body: '["others"]', headers: json };
+    const again = await running.ask('PUT', '/v1/database/more/names', { as: friend, ...back });
+    expect(again.status).toBe(404);
+    const mine = '/v1/database/other-names/names';
+    expect((await running.ask('PUT', mine, { as: owner, ...back })).status).toBe(200);
+    expect((await running.upload('more', program, friend)).status).toBe(401);
+  });
+
   it('are listed to admins, survive a restart, and everybody may lay down their own', async () => {
     const list = (as: Person) => running.ask('GET', '/v1/database/notes/grants', { as });
     expect((await list(stranger)).status).toBe(403);

@@ -166,7 +166,13 @@ describe('a connection ends', () => {
 
   it('with 1008 when whoever has the token gives it up', async () => {
     const person = await running.person();
-    const guests = [await connect(person), await connect(await shortLived(person))];
+    const short = await shortLived(person);
+    const guests = [await connect(person), await connect(short)];
+    const standIn = await running.ask('POST', '/v1/identity/revoke', { as: short });
+    expect([standIn.status, standIn.text]).toEqual([
+      400,
+      'This token stands for another; give up that one',
+    ]);
     expect((await running.ask('POST', '/v1/identity/revoke', { as: person })).status).toBe(200);
     for (const guest of guests) {
       expect(await ended(guest)).toEqual({ code: 1008, reason: 'token revoked' });
@@ -195,9 +201,11 @@ describe('a connection ends', () => {
   });
 
   it('with 1008 when its limited token expires', async () => {
-    const agent = await limited({ tables: ['secret'], expires_seconds: 2 });
+    const agent = await limited({ tables: ['secret'], expires_seconds: 4 });
     const guest = await connect(await shortLived(agent));
     expect(await ended(guest)).toEqual({ code: 1008, reason: 'token expired' });
+    const late = await running.sql('notes', 'SELECT * FROM secret', agent);
+    expect([late.status, late.text]).toEqual([401, 'Invalid token: ExpiredSignature']);
   });
 });
 

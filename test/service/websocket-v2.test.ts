@@ -344,7 +344,7 @@ describe('what closes a connection', () => {
         tokenId: 'none',
         issuedAt: 0,
         expiresAt: undefined,
-        idExpiresAt: undefined,
+        isStandIn: false,
         payload: JSON.stringify(claims),
       },
       60,
