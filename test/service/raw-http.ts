@@ -196,7 +196,9 @@ export interface RawRequest {
 /** The one answer to a request that no ordinary client would write that way. */
 export async function askRaw(port: number, request: RawRequest): Promise<RawAnswer> {
   const { method = 'GET', target, headers = [], body } = request;
-  const all = [['Host', 'localhost'], ['Connection', 'close'], ...headers];
+  const isKept = headers.some(([name]) => name === 'Connection');
+  const usual = isKept ? [] : [['Connection', 'close']];
+  const all = [['Host', 'localhost'], ...usual, ...headers];
   if (body !== undefined) all.push(['Content-Length', String(Buffer.byteLength(body))]);
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const bytes = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n${body ?? ''}`);
