@@ -50,7 +50,7 @@ interface Verified {
 }
 
 /** How long a checked signature of another issuer counts. */
-const foreignSeconds = 300;
+const foreignSeconds = 60;
 
 /** A token that a capability limits. */
 export interface LimitedToken extends IssuedToken {

@@ -67,6 +67,16 @@ describe('tokens of other issuers', () => {
     await expect.poll(() => outcome(issuers, token)).toBe('Specified key ID not found in JWKs');
   });
 
+  it('[auth 6] keys that nobody needed for a while are read anew before they are used', async () => {
+    const sign = await issuer.addKey('ES256', 'one');
+    const issuers = issuersWith();
+    const token = await sign();
+    expect(await outcome(issuers, token)).toBe('accepted');
+    issuer.keys = [];
+    nowMillis += 600_000;
+    expect(await outcome(issuers, token)).toBe('Specified key ID not found in JWKs');
+  });
+
   it('[auth 6] a refresh that fails keeps the old keys', async () => {
     const sign = await issuer.addKey('ES256', 'one');
     const issuers = issuersWith();

@@ -8,6 +8,8 @@ import type { TokenParts } from './token-parts.ts';
 
 /** Keys are asked for again when they are this old, in the background. */
 const refreshMillis = 300_000;
+/** Keys as old as this were not needed for a while: whoever needs them waits for newer ones. */
+const staleMillis = 2 * refreshMillis;
 /** Nobody needed the issuer for this long: its keys are dropped. */
 const unusedMillis = 2 * 3_600_000;
 /** A `kid` that is not in the set makes it be read anew, but not more often than this. */
@@ -79,6 +81,8 @@ export class Issuers {
       if (known.fault === undefined || age >= failureMillis) await this.#refresh(issuer, known);
     } else if (kid !== undefined && !known.keys.some((key) => key.kid === kid)) {
       if (age >= unknownKeyMillis) await this.#refresh(issuer, known);
+    } else if (age >= staleMillis) {
+      await this.#refresh(issuer, known);
     } else if (age >= refreshMillis) {
       void this.#refresh(issuer, known);
     }
