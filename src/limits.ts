@@ -154,7 +154,7 @@ export const limits = {
   identityRequestsPerSecondMax: 1_000,
   /** Requests from one address. */
   addressRequestsPerSecondMax: 2_000,
-  /** HTTP requests that are being answered, those that follow a log among them. */
+  /** HTTP requests whose answer has not begun. */
   requestsMax: 5_000,
   /** Bytes of their bodies, all together. */
   bodiesBytesMax: 512 * mebibyte,

@@ -10,7 +10,7 @@ export interface Passage {
 /**
  * Who is at the far end of a request: the other end of its connection, or, behind trusted proxies,
  * the last address of `x-forwarded-for` that is none of theirs. What stands before it is not looked
- * at: anybody may write anything.
+ * at, nor what is no address: anybody may write anything.
  */
 export class ClientAddresses {
   readonly #proxies = new BlockList();
@@ -26,11 +26,13 @@ export class ClientAddresses {
   }
 
   of({ remoteAddress, forwardedFor }: Passage): string {
-    const way = [...(forwardedFor?.split(',').map((part) => part.trim()) ?? []), remoteAddress];
-    for (let at = way.length - 1; at > 0; at -= 1) {
-      if (!this.isProxy(way[at] ?? '')) return plainAddress(way[at] ?? '');
+    let farthest = remoteAddress;
+    for (const part of forwardedFor?.split(',').reverse() ?? []) {
+      const address = addressIn(part.trim());
+      if (!this.isProxy(farthest) || address === undefined) break;
+      farthest = address;
     }
-    return plainAddress(way[0] ?? '');
+    return plainAddress(farthest);
   }
 
   #add(proxy: string): void {
@@ -42,6 +44,29 @@ export class ClientAddresses {
     if (bits === undefined) this.#proxies.addAddress(address, familyOf(address));
     else this.#proxies.addSubnet(address, Number(bits), familyOf(address));
   }
+}
+
+/**
+ * What requests are counted by: an address, or, as IPv6 gives every household more addresses than
+ * anybody could count, the network that it is in.
+ */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [before = [], after] = address.split('::', 2).map(groupsOf);
+  const missing = 8 - before.length - (after?.length ?? 0);
+  const groups = [...before, ...Array.from({ length: missing }, () => '0'), ...(after ?? [])];
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(':')}::/64`;
+}
+
+function groupsOf(half: string): string[] {
+  return half === '' ? [] : half.split(':');
+}
+
+/** Some proxies write the port, too. */
+function addressIn(part: string): string | undefined {
+  const address = /^\[(.*)\](?::\d+)?$/.exec(part)?.[1] ?? part.replace(/^([\d.]+):\d+$/, '$1');
+  return isIP(address) === 0 ? undefined : address;
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

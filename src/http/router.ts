@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
-import type { ClientAddresses } from '../auth/client-address.ts';
+import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
 import { decodePathPart, splitTarget } from '../host/request-target.ts';
@@ -10,6 +10,7 @@ import { limits } from '../limits.ts';
 import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
+import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
 import { drainBody, readBody } from './read-body.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
@@ -21,6 +22,7 @@ export interface RouterOptions {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
+  readonly bounds: LoadBounds;
   /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -34,8 +36,18 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   const getPath = (_: Request, { env }: { env?: HttpBindings } = {}) =>
     splitTarget(env?.incoming.url).path;
   const app = new Hono<Env>({ getPath });
+  const load = new Load(options.bounds);
   for (const route of options.routes) {
-    app.all(route.path, async (context) => respond(await answer(context, route, options)));
+    app.all(route.path, async (context) => {
+      const share = load.begin();
+      if (share === undefined) return respond(tooMuch);
+      const exchange = new HonoExchange(context, share);
+      try {
+        return respond(await answer(context, exchange, { options, route }));
+      } finally {
+        share.end();
+      }
+    });
   }
   app.notFound(() => respond(empty(404)));
   app.onError((error, context) => {
@@ -45,8 +57,16 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   return app;
 }
 
-async function answer(context: Context<Env>, route: Route, options: RouterOptions): Promise<Reply> {
-  const exchange = new HonoExchange(context);
+interface Answering {
+  readonly options: RouterOptions;
+  readonly route: Route;
+}
+
+async function answer(
+  context: Context<Env>,
+  exchange: HonoExchange,
+  { options, route }: Answering,
+): Promise<Reply> {
   const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openHeaders };
   if (cors.kind === 'refused') return cors.reply;
   const reply =
@@ -74,7 +94,7 @@ const preflight: Reply = empty(200, {
 async function serve(exchange: HonoExchange, route: Route, options: RouterOptions): Promise<Reply> {
   const verb = exchange.method === 'HEAD' ? 'GET' : exchange.method;
   const method = route.everyMethod ?? route.methods[verb];
-  requireRate(options.rates.byAddress, exchange.clientAddress(options.addresses));
+  requireRate(options.rates.byAddress, networkOf(exchange.clientAddress(options.addresses)));
   const rule = method ?? ruleOfOthers(route);
   if (rule !== undefined) await settle(exchange, rule, options);
   if (exchange.badParameter !== undefined) {
@@ -167,11 +187,13 @@ class HonoExchange implements Exchange {
   /** Name of a parameter whose bytes are not UTF-8. */
   readonly badParameter: string | undefined;
   readonly #incoming: IncomingMessage;
+  readonly #load: LoadShare;
   caller: RequestCaller | undefined;
   /** The identity headers belong to the endpoints that make anonymous identities. */
   showsCaller = false;
 
-  constructor(context: Context<Env>) {
+  constructor(context: Context<Env>, load: LoadShare) {
+    this.#load = load;
     this.#incoming = context.env.incoming;
     this.method = context.req.method;
     const { path, search } = splitTarget(this.#incoming.url);
@@ -201,7 +223,7 @@ class HonoExchange implements Exchange {
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
-    return readBody(this.#incoming, bytesMax);
+    return readBody(this.#incoming, bytesMax, this.#load);
   }
 
   /**

@@ -64,6 +64,8 @@ export interface ServiceBounds {
   readonly connectionsMax: number;
   /** HTTP requests that are being answered. */
   readonly requestsMax: number;
+  /** Bytes of their bodies, all together. */
+  readonly bodiesBytesMax: number;
   readonly programBytesMax: number;
   /** For a request's headers to arrive, and for the whole of it. */
   readonly headerMillisMax: number;

@@ -2,7 +2,7 @@ import type { Server } from 'node:http';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
-import type { ClientAddresses } from '../auth/client-address.ts';
+import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import { limits } from '../limits.ts';
 import { ConfigurationError, type ServiceConfiguration } from './configuration.ts';
 import { answerPlainHttp, followTls, readTls } from './tls.ts';
@@ -67,7 +67,7 @@ function boundConnections(server: Server, addresses: ClientAddresses, countMax: 
   server.on('connection', (socket: Socket) => {
     const remoteAddress = socket.remoteAddress ?? '';
     if (addresses.isProxy(remoteAddress)) return;
-    const address = addresses.of({ remoteAddress, forwardedFor: undefined });
+    const address = networkOf(addresses.of({ remoteAddress, forwardedFor: undefined }));
     const count = (open.get(address) ?? 0) + 1;
     if (count > countMax) {
       socket.destroy();

@@ -235,7 +235,8 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
   });
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);
-  return makeRouter({ routes, ...gate, onError }).fetch as Handler;
+  const { bounds } = configuration;
+  return makeRouter({ routes, ...gate, bounds, onError }).fetch as Handler;
 }
 
 function addressOf(server: Server): ListenAddress {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { unreachable } from '../assert.ts';
-import type { ClientAddresses } from '../auth/client-address.ts';
+import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
@@ -133,12 +133,15 @@ export class WebSocketDoor {
       forwardedFor: firstHeader(headers['x-forwarded-for']),
     });
     const { rates } = this.#options;
-    const seconds = rates.byAddress.take(address);
+    const seconds = rates.byAddress.take(networkOf(address));
     if (seconds > 0) return refuse(stream, tooOften(seconds));
     const outcome = await admit({ url, headers, address }, this.#options);
-    if (outcome.kind === 'refused') return refuse(stream, outcome);
-    const wait = rates.byIdentity.take(outcome.caller.identity.toString(16));
+    const { caller } = outcome;
+    // Whoever comes without a token is counted by the address alone.
+    const isKnown = caller !== undefined && !caller.isAnonymous;
+    const wait = isKnown ? rates.byIdentity.take(caller.identity.toString(16)) : 0;
     if (wait > 0) refuse(stream, tooOften(wait));
+    else if (outcome.kind === 'refused') refuse(stream, outcome);
     else if (this.#isClosing) refuse(stream, stopping);
     else this.#connect(outcome, request, stream, head);
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildModule } from '../../src/bundle/build-module.ts';
-import type { ServiceConfiguration } from '../../src/service/configuration.ts';
+import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { type Service, startService } from '../../src/service/start-service.ts';
 import { root } from './harness.ts';
 import type { Program } from './written-module.ts';
@@ -41,7 +41,7 @@ export class Running {
     this.folder = folder;
   }
 
-  static async start(given: Partial<ServiceConfiguration> = {}): Promise<Running> {
+  static async start(given: GivenConfiguration = {}): Promise<Running> {
     const folder = given.dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'reducerdb-running-'));
     const service = await startService({
       listen: { host: '127.0.0.1', port: 0 },
