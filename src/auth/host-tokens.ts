@@ -174,8 +174,8 @@ export class HostTokens {
   }
 
   /**
-   * The host's keys are tried first, whoever the token names as issuer: a foreign token that this host
-   * signed again is its own. Only when that fails does the issuer decide.
+   * The host's keys are tried first, whoever the token names as issuer: a foreign token that this
+   * host signed again is its own. Only when that fails does the issuer decide.
    */
   async #check(token: string): Promise<Verified> {
     const parts = tokenParts(token);

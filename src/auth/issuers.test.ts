@@ -67,7 +67,7 @@ describe('tokens of other issuers', () => {
     await expect.poll(() => outcome(issuers, token)).toBe('Specified key ID not found in JWKs');
   });
 
-  it('[auth 6] keys that nobody needed for a while are read anew before they are used', async () => {
+  it('[auth 6] keys that nobody needed for a while are read anew before their use', async () => {
     const sign = await issuer.addKey('ES256', 'one');
     const issuers = issuersWith();
     const token = await sign();

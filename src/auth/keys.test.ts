@@ -96,7 +96,7 @@ describe('the key files', () => {
 });
 
 describe('a rotation', () => {
-  it('[auth §3, ours] signs with the new key and still takes what the old ones signed', async () => {
+  it('[auth §3, ours] signs with the new key and takes what the old ones signed', async () => {
     const first = await tokensNow();
     const { token: one } = await first.issue();
     await rotateKeys(files, write);

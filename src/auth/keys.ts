@@ -73,9 +73,9 @@ export async function loadKeys(files: KeyFiles, writeFile: WriteFile): Promise<H
  * Makes a new pair that signs from the next start on. The old public key is kept, so that tokens
  * which the old pair signed still count.
  *
- * Each step leaves files that `loadKeys` takes: an old key too many; then a private key whose public
- * file still has the key that is among the old ones, which tells it from two files that do not
- * belong together.
+ * Each step leaves files that `loadKeys` takes: an old key too many; then a private key whose
+ * public file still has the key that is among the old ones, which tells it from two files that do
+ * not belong together.
  */
 export async function rotateKeys(files: KeyFiles, writeFile: WriteFile): Promise<HostKeys> {
   const { publicKey, publicPem, oldKeys } = await loadKeys(files, writeFile);
