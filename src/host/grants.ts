@@ -94,11 +94,8 @@ export class Grants {
 
   /** Limited tokens that still count, in the order of issuing. */
   tokens(caller: HostCaller, database: DatabaseRecord): readonly IssuedToken[] {
-    const { access, registry, clock } = this.#options;
-    access.require(caller, database, 'createToken');
-    const now = clock.nowMicros();
-    const issued = registry.issuedTokensOf(database.identity);
-    return issued.filter(({ untilMicros }) => untilMicros === 0n || untilMicros > now);
+    this.#options.access.require(caller, database, 'createToken');
+    return this.#tokensOf(database);
   }
 
   /** Notes a token before it is handed out, so that it can be listed and revoked. */
@@ -107,7 +104,7 @@ export class Grants {
     const { id, capability, expiresAt } = token;
     return registry.exclusively(async () => {
       access.require(caller, database, 'createToken');
-      if (registry.issuedTokensOf(database.identity).length >= limits.databaseTokensMax) {
+      if (this.#tokensOf(database).length >= limits.databaseTokensMax) {
         throw tooMany(`A database has at most ${limits.databaseTokensMax} tokens; revoke some`);
       }
       await registry.putIssuedToken({
@@ -159,6 +156,13 @@ export class Grants {
   expiryOf(tokenId: string): bigint | undefined {
     const until = this.#options.registry.issuedToken(tokenId)?.untilMicros ?? 0n;
     return until === 0n ? undefined : until;
+  }
+
+  #tokensOf({ identity }: DatabaseRecord): readonly IssuedToken[] {
+    const { registry, clock } = this.#options;
+    const now = clock.nowMicros();
+    const issued = registry.issuedTokensOf(identity);
+    return issued.filter(({ untilMicros }) => untilMicros === 0n || untilMicros > now);
   }
 
   #lost(loss: Loss): void {
