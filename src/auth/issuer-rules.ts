@@ -10,7 +10,10 @@ export interface AcceptedIssuer {
 
 /** Whose tokens are accepted beside the host's own. */
 export interface IssuerRules extends FetchRules {
-  /** Absent: every issuer whose address may be asked for its keys. */
+  /**
+   * These and no others, wherever they are. Absent: every issuer whose address may be asked for its
+   * keys.
+   */
   readonly accepted?: readonly AcceptedIssuer[];
 }
 

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalIssuer } from '../../test/support/local-issuer.ts';
 import { addressKind } from './address-rules.ts';
 import { readClaims } from './claims.ts';
+import { keysAddressIn } from './discovery.ts';
 import type { IssuerRules } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
 import { tokenParts } from './token-parts.ts';
@@ -9,14 +10,17 @@ import { tokenParts } from './token-parts.ts';
 const loopbackToo: IssuerRules = { allowsLoopback: true, allowsPrivate: false };
 let issuer: LocalIssuer;
 let nowMillis = 0;
+let reported: string[] = [];
 
 beforeEach(async () => {
   issuer = await LocalIssuer.start();
   nowMillis = 1_000_000;
+  reported = [];
 });
 afterEach(() => issuer.stop());
 
-const issuersWith = (rules: IssuerRules = loopbackToo) => new Issuers(rules, () => nowMillis);
+const issuersWith = (rules: IssuerRules = loopbackToo) =>
+  new Issuers(rules, { nowMillis: () => nowMillis, report: (line) => reported.push(line) });
 
 async function outcome(issuers: Issuers, token: string): Promise<string> {
   const parts = tokenParts(token);
@@ -195,6 +199,40 @@ describe('addresses that a sender of tokens chooses', () => {
       );
     }
     expect(issuer.asked).toEqual([]);
+  });
+
+  it('[auth 6] an issuer on the list may be anywhere, and its faults are reported', async () => {
+    const sign = await issuer.addKey('ES256', 'one');
+    const listed = issuersWith({
+      allowsLoopback: false,
+      allowsPrivate: false,
+      accepted: [{ issuer: issuer.url }],
+    });
+    issuer.faults = { keys: { status: 503 } };
+    const failed = `Error fetching public key for issuer ${issuer.url}`;
+    expect(await outcome(listed, await sign())).toBe(failed);
+    const cause = `the keys of ${issuer.url} cannot be read: ${issuer.url}/keys answered 503`;
+    expect(reported).toEqual([cause]);
+    issuer.faults = {};
+    nowMillis += 5_000;
+    expect(await outcome(listed, await sign())).toBe('accepted');
+    const other = issuersWith();
+    issuer.faults = { keys: { status: 503 } };
+    expect(await outcome(other, await sign())).toBe(failed);
+    expect(reported).toEqual([cause]);
+  });
+
+  it.each([
+    ['https://a.example', { jwks_uri: 'https://b.example/keys' }, 'https://b.example/keys'],
+    ['http://127.0.0.1', { jwks_uri: 'https://b.example/keys' }, 'https://b.example/keys'],
+    ['https://a.example', { jwks_uri: 'http://a.example/keys' }, /asked by https/],
+    ['https://a.example', { jwks_uri: 'keys' }, /Invalid URL/],
+    ['https://a.example', { issuer: 'https://b.example' }, /^Issuer mismatch: got "https:\/\/b/],
+    ['https://a.example', null, /names no `jwks_uri`/],
+  ])('[auth 6] the document of %s, %j, says where keys are', (name, document, expected) => {
+    const find = () => keysAddressIn(document, name);
+    if (typeof expected === 'string') expect(find()).toBe(expected);
+    else expect(find).toThrow(expected);
   });
 
   it.each([

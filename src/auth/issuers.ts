@@ -1,7 +1,8 @@
 import { compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { type Claims, TokenError } from './claims.ts';
-import { fetchJson } from './guarded-fetch.ts';
+import { discoveryAddress, keysAddressIn } from './discovery.ts';
+import { type FetchRules, fetchJson } from './guarded-fetch.ts';
 import type { IssuerRules } from './issuer-rules.ts';
 import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
 import type { TokenParts } from './token-parts.ts';
@@ -26,20 +27,29 @@ interface KnownIssuer {
   fetching: Promise<void> | undefined;
 }
 
+export interface IssuersOptions {
+  readonly nowMillis: () => number;
+  /** Told when an issuer that the operator has named cannot be asked for its keys. */
+  readonly report: (message: string) => void;
+}
+
 /**
  * Checks the tokens of OpenID Connect issuers: finds an issuer's keys by its discovery document,
  * keeps them, and notices when they are rotated.
  */
 export class Issuers {
   readonly #rules: IssuerRules;
-  readonly #nowMillis: () => number;
+  readonly #options: IssuersOptions;
   /** In the order of use, the one that was not needed for longest first. */
   readonly #known = new Map<string, KnownIssuer>();
   #fetchCount = 0;
 
-  constructor(rules: IssuerRules, nowMillis = () => Date.now()) {
+  constructor(rules: IssuerRules, options: Partial<IssuersOptions> = {}) {
     this.#rules = rules;
-    this.#nowMillis = nowMillis;
+    this.#options = {
+      nowMillis: options.nowMillis ?? (() => Date.now()),
+      report: options.report ?? (() => undefined),
+    };
   }
 
   /** Accepts a token whose claims were read but not believed yet, or throws `TokenError`. */
@@ -64,6 +74,10 @@ export class Issuers {
     throw fault;
   }
 
+  #isListed(issuer: string): boolean {
+    return this.#rules.accepted?.some((one) => one.issuer === issuer) === true;
+  }
+
   #requireAccepted({ issuer, audiences }: Claims): void {
     const { accepted } = this.#rules;
     if (accepted === undefined) return;
@@ -76,7 +90,7 @@ export class Issuers {
 
   async #keysFor(issuer: string, kid: string | undefined): Promise<readonly IssuerKey[]> {
     const known = this.#use(issuer);
-    const age = this.#nowMillis() - known.triedMillis;
+    const age = this.#options.nowMillis() - known.triedMillis;
     if (known.keys === undefined) {
       if (known.fault === undefined || age >= failureMillis) await this.#refresh(issuer, known);
     } else if (kid !== undefined && !known.keys.some((key) => key.kid === kid)) {
@@ -92,7 +106,7 @@ export class Issuers {
 
   /** The entry of an issuer, moved to the end; makes room for a new one. */
   #use(issuer: string): KnownIssuer {
-    const now = this.#nowMillis();
+    const now = this.#options.nowMillis();
     const known = this.#known.get(issuer) ?? {
       keys: undefined,
       triedMillis: 0,
@@ -121,10 +135,13 @@ export class Issuers {
         // Old keys stay: an issuer that cannot be reached for a while locks nobody out.
         (fault: Error) => {
           known.fault = fault;
+          // Others may have any number of issuers that do not answer, by names of their choice.
+          if (!this.#isListed(issuer)) return;
+          this.#options.report(`the keys of ${issuer} cannot be read: ${fault.message}`);
         },
       )
       .finally(() => {
-        known.triedMillis = this.#nowMillis();
+        known.triedMillis = this.#options.nowMillis();
         known.fetching = undefined;
       });
     return known.fetching;
@@ -136,25 +153,19 @@ export class Issuers {
     }
     this.#fetchCount += 1;
     try {
-      const base = issuer.replace(/\/+$/, '');
-      const found = await fetchJson(`${base}/.well-known/openid-configuration`, this.#rules);
-      const { issuer: stated, jwks_uri: keysAddress } = (found ?? {}) as Record<string, unknown>;
-      if (typeof stated === 'string') requireSameIssuer(stated, issuer);
-      if (typeof keysAddress !== 'string') throw new Error('the issuer names no `jwks_uri`');
-      return readKeySet(await fetchJson(keysAddress, this.#rules));
+      // An issuer that the operator has named may be anywhere.
+      const rules = this.#isListed(issuer) ? everywhere : this.#rules;
+      const document = await fetchJson(discoveryAddress(issuer), rules);
+      return readKeySet(await fetchJson(keysAddressIn(document, issuer), rules));
     } finally {
       this.#fetchCount -= 1;
     }
   }
 }
 
-const algorithms = new Set(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA']);
+const everywhere: FetchRules = { allowsLoopback: true, allowsPrivate: true };
 
-/** One slash at the end makes no other issuer. */
-function requireSameIssuer(stated: string, expected: string): void {
-  if (stated.replace(/\/$/, '') === expected.replace(/\/$/, '')) return;
-  throw new TokenError(`Issuer mismatch: got "${stated}", expected "${expected}"`);
-}
+const algorithms = new Set(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA']);
 
 function failed(issuer: string, cause: unknown): TokenError {
   if (cause instanceof TokenError) return cause;

@@ -96,7 +96,9 @@ async function assemble(
   const tokens = new HostTokens(await readKeys(), {
     issuer: configuration.issuer,
     lifeSeconds: configuration.tokenSeconds,
-    issuers: new Issuers(configuration.issuers),
+    issuers: new Issuers(configuration.issuers, {
+      report: (message) => log.report({ level: 'warn', message }),
+    }),
     // No request comes through before the host is open.
     isRevoked: (id) => host.grants.isRevoked(id),
   });
@@ -137,11 +139,13 @@ async function assemble(
   const address = addressOf(server);
   log.report({ level: 'info', message: `listening on ${urlOf(address, configuration.tls)}` });
   const stop = async () => {
+    log.report({ level: 'info', message: 'stopping' });
     stopping.abort();
     const isServed = sockets.close(limits.shutdownMillisMax);
     await end.close(limits.shutdownMillisMax);
     await isServed;
     for (const release of releases.reverse()) await release();
+    log.report({ level: 'info', message: 'stopped' });
   };
   return {
     url: urlOf(address, configuration.tls),
