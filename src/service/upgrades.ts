@@ -1,5 +1,6 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { limits } from '../limits.ts';
 import { isSocketAddress } from '../websocket/admission.ts';
 import type { WebSocketDoor } from '../websocket/door.ts';
 
@@ -61,7 +62,8 @@ function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex
   const hasBody =
     headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
   if (hasBody) {
-    stream.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    stream.write('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    endSoon(stream);
     return;
   }
   const response = new ServerResponse(request);
@@ -69,7 +71,18 @@ function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex
   response.assignSocket(request.socket);
   response.on('finish', () => {
     response.detachSocket(request.socket);
-    stream.end();
+    endSoon(stream);
   });
   server.emit('request', request, response);
+}
+
+/**
+ * Ends a connection that nobody reads any more. What the client still sends is let in for a moment:
+ * unread, it would hide that the client has gone, or have the answer dropped.
+ */
+function endSoon(stream: Duplex): void {
+  stream.end();
+  stream.resume();
+  const timer = setTimeout(() => stream.destroy(), limits.lingerMillisMax);
+  stream.once('close', () => clearTimeout(timer));
 }

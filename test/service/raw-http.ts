@@ -26,6 +26,8 @@ export interface Conversation {
   readonly millis: number;
   /** Whether the service ended its side before, or soon after, this one did. */
   readonly hasEnded: boolean;
+  /** Whether it was the first to end; what it answered may be lost then, if more was sent. */
+  readonly wasCut: boolean;
 }
 
 /** How long is waited for more once something came: some answers have no end. */
@@ -43,11 +45,12 @@ export async function converse(port: number, sent: Sent): Promise<Conversation> 
   const inbox = new Inbox(socket);
   await write(socket, sent, inbox);
   await inbox.quiet(sent.answersMin, sent.quietMillis);
+  const wasCut = inbox.hasEnded;
   if (!socket.destroyed) socket.end();
   const hasEnded = await inbox.closed(endMillisMax);
   socket.destroy();
   const { answers, rest } = parseAnswers(inbox.bytes);
-  return { answers, rest, hasEnded, millis: performance.now() - start };
+  return { answers, rest, hasEnded, wasCut, millis: performance.now() - start };
 }
 
 async function write(socket: Socket, { pieces, pauseMillis = 0 }: Sent, inbox: Inbox) {

@@ -1,7 +1,7 @@
 import { readdirSync, readlinkSync } from 'node:fs';
 import { Random } from '../../../src/testing/random.ts';
 import { type RunningService, Sandbox } from '../harness.ts';
-import { type Conversation, converse, type Sent } from '../raw-http.ts';
+import { type Conversation, converse } from '../raw-http.ts';
 import { type Person, program } from '../running.ts';
 import { Inspector } from '../soak/inspector.ts';
 import { framings, inOrder, smuggling } from './http-framing.ts';
@@ -130,15 +130,14 @@ class Fuzz {
     const random = new Random(seed * 1_000_000 + number);
     const draft = mutated(this.#stage.scene, random);
     const framing = random.chance(0.5) ? inOrder : random.pick(framings);
-    const sent = framing.frame(draft, random);
-    const conversation = await converse(this.#stage.port, sent);
+    const conversation = await converse(this.#stage.port, framing.frame(draft, random));
     const { method, target } = draft;
     const what = `${number}: ${framing.name}, ${method} ${target.slice(0, 100)}`;
-    this.#look(what, framing.name, { sent, conversation });
+    this.#look(what, framing.name, conversation);
   }
 
-  #look(what: string, framing: string, exchange: { sent: Sent; conversation: Conversation }): void {
-    const { answers, hasEnded, rest } = exchange.conversation;
+  #look(what: string, framing: string, conversation: Conversation): void {
+    const { answers, hasEnded, rest, wasCut } = conversation;
     for (const { status, body } of answers) {
       this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
       const words = body.toString();
@@ -147,9 +146,8 @@ class Fuzz {
     if (!hasEnded) this.#unended.push(what);
     if (framing === smuggling && answers.length > 1) this.#smuggled.push(what);
     const isWhole = framing === 'whole' || framing === 'in pieces';
-    const isAnswered = answers.length > 0 || rest.length > 0;
-    // Nobody is connected through: such a connection ends without a word.
-    if (isWhole && !isAnswered && !what.includes('CONNECT')) this.#unanswered.push(what);
+    const isAnswered = answers.length > 0 || rest.length > 0 || wasCut;
+    if (isWhole && !isAnswered) this.#unanswered.push(what);
   }
 
   #sockets(): number {
