@@ -263,9 +263,13 @@ function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): v
 /** A token that has expired is accepted a little longer: a revoked one must not be. */
 const graceMicros = 120_000_000n;
 
+/** True when it is of no use any more to remember a token that expires at `untilMicros`. */
+export function isPast(untilMicros: bigint, nowMicros: bigint): boolean {
+  return untilMicros !== 0n && untilMicros + graceMicros < nowMicros;
+}
+
 function forgetExpired(tables: RegistryTables, [nowMicros]: readonly Value[]): void {
-  const isOver = (until: Value | undefined) =>
-    until !== 0n && (until as bigint) + graceMicros < (nowMicros as bigint);
+  const isOver = (until: Value | undefined) => isPast(until as bigint, nowMicros as bigint);
   for (const row of tables.rows('revoked_token')) {
     if (isOver(row[1])) tables.remove('revoked_token', row[0]);
   }

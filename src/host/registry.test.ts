@@ -2,16 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ownerRights } from '../database/rights.ts';
+import { ownerRights, roles } from '../database/rights.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
+import { Random } from '../testing/random.ts';
 import { encodeValue } from '../values/encode.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { HostOptions } from './host-options.ts';
 import { openRegistry, registryDatabase } from './open-registry.ts';
-import { registryIdentity } from './registry.ts';
+import { type Registry, registryIdentity } from './registry.ts';
 import { registryProgram, registryReducers } from './registry-module.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
@@ -69,6 +70,42 @@ it('keeps roles and revoked tokens; roles end with their database', async () => 
   await again.removeGrant(6n, 7n);
   expect(again.grantsOf(6n)).toEqual([]);
   await again.close();
+});
+
+it.each([1, 2, 3])('knows what a restart reads, in the same order (seed %i)', async (seed) => {
+  const random = new Random(seed);
+  let registry = await openRegistry(options(), await files());
+  const ids = ['a', 'b', 'c', 'd', 'e', 'f'];
+  const known = (one: Registry) => ({
+    grants: [5n, 6n].map((database) => one.grantsOf(database)),
+    tokens: [5n, 6n].map((database) => one.issuedTokensOf(database)),
+    revoked: ids.map((id) => one.isRevoked(id)),
+    count: one.revokedTokenCount,
+  });
+  for (let now = 1n; now < 40n; now += 1n) {
+    // Steps are minutes, so that tokens expire and are forgotten.
+    const nowMicros = now * 60_000_000n;
+    const database = random.pick([5n, 6n]);
+    const identity = random.pick([1n, 2n, 3n]);
+    const id = random.pick(ids);
+    const untilMicros = random.pick([0n, nowMicros + 90_000_000n]);
+    const steps = [
+      () => registry.putGrant({ ...grant, database, identity, role: random.pick(roles) }),
+      () => registry.removeGrant(database, identity),
+      () => {
+        const times = { issuedMicros: nowMicros, untilMicros };
+        return registry.putIssuedToken({ id, database, issuedBy: 1n, capability: '{}', ...times });
+      },
+      () => registry.revokeToken({ id, untilMicros, revokedBy: 1n, revokedMicros: nowMicros }),
+      () => (random.chance(0.2) ? registry.removeDatabase(database) : Promise.resolve()),
+    ];
+    await random.pick(steps)();
+  }
+  const before = known(registry);
+  await registry.close();
+  registry = await openRegistry(options(), await files());
+  expect(before).toEqual(known(registry));
+  await registry.close();
 });
 
 it('changes owners of databases with their names, and of nothing else', async () => {

@@ -7,7 +7,12 @@ import { encodeValue } from '../values/encode.ts';
 import type { Value } from '../values/value.ts';
 import type { DatabaseHandle } from './database-handle.ts';
 import type { DatabaseRecord } from './host-types.ts';
-import { type RegistryReducer, registryReducers, registryTables } from './registry-module.ts';
+import {
+  isPast,
+  type RegistryReducer,
+  registryReducers,
+  registryTables,
+} from './registry-module.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
 /** What the registry knows of a database. */
@@ -60,16 +65,16 @@ export interface RevokedToken {
 export const registryIdentity = 1n;
 
 /**
- * The host's databases and names, kept in a database of their own. Look-ups are answered from a
- * copy in memory, which is read anew after each change. A change is durable before it is seen.
+ * The host's databases, names, roles and tokens, kept in a database of their own. Look-ups are
+ * answered from a copy in memory, which follows each change. A change is durable before it is seen.
  */
 export class Registry {
   readonly #handle: DatabaseHandle;
   #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
-  #grants: ReadonlyMap<string, Grant> = new Map();
-  #issuedTokens: ReadonlyMap<string, IssuedToken> = new Map();
-  #revokedTokens: ReadonlyMap<string, RevokedToken> = new Map();
+  #grants = new Map<string, Grant>();
+  #issuedTokens = new Map<string, IssuedToken>();
+  #revokedTokens = new Map<string, RevokedToken>();
   /** The end of the changes that were asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -79,7 +84,8 @@ export class Registry {
 
   static async open(handle: DatabaseHandle): Promise<Registry> {
     const registry = new Registry(handle);
-    await registry.#read();
+    await registry.#readDatabases();
+    await registry.#readGrants();
     return registry;
   }
 
@@ -129,10 +135,10 @@ export class Registry {
   }
 
   /** Adds the database, or replaces what was known of it. */
-  putDatabase(database: RegisteredDatabase): Promise<void> {
+  async putDatabase(database: RegisteredDatabase): Promise<void> {
     const { identity, owner, hostType, initialProgram } = database;
     const { createdMicros, isLocked, generation } = database;
-    return this.#call('put_database', [
+    await this.#call('put_database', [
       identity,
       owner,
       hostType,
@@ -141,47 +147,62 @@ export class Registry {
       isLocked,
       generation,
     ]);
+    await this.#readDatabases();
   }
 
   /** Of the database and its names. */
-  changeOwner(database: bigint, owner: bigint): Promise<void> {
-    return this.#call('change_owner', [database, owner]);
+  async changeOwner(database: bigint, owner: bigint): Promise<void> {
+    await this.#call('change_owner', [database, owner]);
+    await this.#readDatabases();
   }
 
-  removeDatabase(identity: bigint): Promise<void> {
-    return this.#call('remove_database', [identity]);
+  /** With it go roles in it, and tokens for it. */
+  async removeDatabase(identity: bigint): Promise<void> {
+    await this.#call('remove_database', [identity]);
+    await this.#readDatabases();
+    await this.#readGrants();
   }
 
-  putName(name: string, owner: bigint, database: bigint): Promise<void> {
-    return this.#call('put_name', [name, owner, database]);
+  async putName(name: string, owner: bigint, database: bigint): Promise<void> {
+    await this.#call('put_name', [name, owner, database]);
+    await this.#readDatabases();
   }
 
-  replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
-    return this.#call('replace_names', [database, owner, names]);
+  async replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
+    await this.#call('replace_names', [database, owner, names]);
+    await this.#readDatabases();
   }
 
   /** Grants a role, instead of the one that the identity had. */
-  putGrant({ database, identity, role, grantedBy, grantedMicros }: Grant): Promise<void> {
+  async putGrant(grant: Grant): Promise<void> {
+    const { database, identity, role, grantedBy, grantedMicros } = grant;
     const key = grantKey(database, identity);
-    return this.#call('put_grant', [key, database, identity, role, grantedBy, grantedMicros]);
+    await this.#call('put_grant', [key, database, identity, role, grantedBy, grantedMicros]);
+    this.#grants.set(key, grant);
   }
 
-  removeGrant(database: bigint, identity: bigint): Promise<void> {
-    return this.#call('remove_grant', [grantKey(database, identity)]);
+  async removeGrant(database: bigint, identity: bigint): Promise<void> {
+    const key = grantKey(database, identity);
+    await this.#call('remove_grant', [key]);
+    this.#grants.delete(key);
   }
 
   /** Forgets, too, what has expired since. */
   async putIssuedToken(token: IssuedToken): Promise<void> {
     const { id, database, issuedBy, capability, issuedMicros, untilMicros } = token;
-    await this.#call('forget_expired_tokens', [issuedMicros]);
+    await this.#forgetExpired(issuedMicros);
     const values = [id, database, issuedBy, capability, issuedMicros, untilMicros];
     await this.#call('put_issued_token', values);
+    this.#issuedTokens.set(id, token);
   }
 
   /** Forgets, too, what has expired since. */
-  async revokeToken({ id, untilMicros, revokedBy, revokedMicros }: RevokedToken): Promise<void> {
-    await this.#call('forget_expired_tokens', [revokedMicros]);
+  async revokeToken(token: RevokedToken): Promise<void> {
+    const { id, untilMicros, revokedBy, revokedMicros } = token;
+    await this.#forgetExpired(revokedMicros);
     await this.#call('put_revoked_token', [id, untilMicros, revokedBy, revokedMicros]);
+    this.#issuedTokens.delete(id);
+    this.#revokedTokens.set(id, token);
   }
 
   /** Runs `work`, which checks and changes, while nobody else's `work` runs. */
@@ -193,6 +214,15 @@ export class Registry {
 
   close(): Promise<void> {
     return this.#handle.close();
+  }
+
+  async #forgetExpired(nowMicros: bigint): Promise<void> {
+    const isOver = ({ untilMicros }: IssuedToken | RevokedToken) => isPast(untilMicros, nowMicros);
+    const kinds = [this.#issuedTokens, this.#revokedTokens];
+    const over = kinds.map((tokens) => [...tokens.values()].filter(isOver));
+    if (over.every((tokens) => tokens.length === 0)) return;
+    await this.#call('forget_expired_tokens', [nowMicros]);
+    for (const [at, tokens] of over.entries()) for (const { id } of tokens) kinds[at]?.delete(id);
   }
 
   async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
@@ -209,17 +239,19 @@ export class Registry {
       const message = `the registry could not be changed: ${outcome.error.code}`;
       throw new Refusal({ code: 'database.broken', message });
     }
-    await this.#read();
   }
 
-  async #read(): Promise<void> {
+  async #readDatabases(): Promise<void> {
     const databases = await this.#rows('database');
     const names = await this.#rows('name');
+    this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
+    this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
+  }
+
+  async #readGrants(): Promise<void> {
     const grants = await this.#rows('grant');
     const issued = await this.#rows('issued_token');
     const revoked = await this.#rows('revoked_token');
-    this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
-    this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
     this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
     this.#issuedTokens = new Map(issued.map((row) => [row[0] as string, issuedTokenOf(row)]));
     this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
