@@ -2,6 +2,7 @@ import type { Clock } from '../database/clock.ts';
 import { limits } from '../limits.ts';
 import type { LineStore } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
+import type { ReportLine } from './host-options.ts';
 import type { HostCaller } from './host-types.ts';
 
 /** What changes a database, or who may do what with it. */
@@ -34,8 +35,8 @@ export interface AuditNote {
 export interface AuditOptions {
   readonly lines: LineStore;
   readonly clock: Clock;
-  /** Told when a line cannot be kept. */
-  readonly report: (message: string) => void;
+  /** Told of every note, without its detail, and when a line cannot be kept. */
+  readonly report: (line: ReportLine) => void;
 }
 
 /**
@@ -57,10 +58,12 @@ export class AuditLog {
     const { lines, clock, report } = this.#options;
     const micros = clock.nowMicros();
     if (note.outcome === 'refused' && this.#isFlood(Number(micros / 60_000_000n))) return;
+    const level = note.outcome === 'refused' ? 'warn' : 'info';
+    report({ level, message: `${note.outcome}: ${note.action}`, about: aboutOf(note) });
     try {
       await lines.append(lineOf(note, micros), Number(micros));
     } catch (error) {
-      report(`the audit log cannot be written: ${String(error)}`);
+      report({ level: 'error', message: `the audit log cannot be written: ${String(error)}` });
     }
   }
 
@@ -84,18 +87,20 @@ export class AuditLog {
   }
 }
 
-function lineOf({ action, caller, database, outcome, detail }: AuditNote, micros: bigint): string {
-  return JSON.stringify({
-    time: new Date(Number(micros / 1000n)).toISOString(),
-    action,
-    outcome,
+function lineOf(note: AuditNote, micros: bigint): string {
+  const { action, outcome, detail } = note;
+  const time = new Date(Number(micros / 1000n)).toISOString();
+  return JSON.stringify({ time, action, outcome, ...aboutOf(note), ...detail });
+}
+
+function aboutOf({ caller, database }: AuditNote) {
+  return {
     by: hexOf(caller?.identity),
     // Of a limited token: who made it.
     for: hexOf(caller?.capability?.by),
     from: caller === undefined ? 'data folder' : caller.address,
     database: hexOf(database),
-    ...detail,
-  });
+  };
 }
 
 function hexOf(identity: bigint | undefined): string | undefined {

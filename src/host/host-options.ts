@@ -25,6 +25,8 @@ export interface HostOptions {
 export interface ReportLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
+  /** Who and what it is about, by names that programs look for: identities, addresses. */
+  readonly about?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What one database's module may use; what is left out comes from `limits.ts`. */

@@ -81,8 +81,7 @@ export class Host {
     const placed = { ...options, budget: completeBudget(options.budget) };
     const placement =
       options.placement === 'local' ? localPlacement(placed) : workerPlacement(placed);
-    const report = (message: string) => options.report({ level: 'error', message });
-    const audit = new AuditLog({ ...options, lines: await files.openAuditLines(), report });
+    const audit = new AuditLog({ ...options, lines: await files.openAuditLines() });
     const access = new Access({ ...options, registry, audit });
     const running = new RunningDatabases({ ...options, files, placement });
     const publisher = new Publisher({ ...options, access, audit, registry, running });

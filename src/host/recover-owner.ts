@@ -29,8 +29,7 @@ export async function recoverOwner(options: RecoverOptions): Promise<RecoverOutc
   const files = new DatabaseFiles(directory);
   const registry = await openRegistry(options, files);
   const lines = await files.openAuditLines();
-  const onFault = (message: string) => report({ level: 'error', message });
-  const audit = new AuditLog({ lines, clock, report: onFault });
+  const audit = new AuditLog({ lines, clock, report });
   try {
     return await change(registry, audit, options);
   } catch (error) {
