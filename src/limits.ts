@@ -178,6 +178,8 @@ export const limits = {
   revokedTokensMax: 10_000,
   /** Tables, or reducers, that one token may name. */
   capabilityNamesMax: 256,
+  /** Earlier keys of a host that still verify: each is tried with every token that fails. */
+  oldKeysMax: 16,
   /** Foreign issuers whose keys are kept. */
   issuersMax: 256,
   /** Issuers that are asked for their keys at once: whoever sends a token chooses whom to ask. */

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { limits } from '../limits.ts';
 import { HostTokens } from './host-tokens.ts';
 import {
   fingerprintOf,
@@ -121,6 +122,15 @@ describe('a rotation', () => {
     rmSync(path.join(folder, 'id_ecdsa.1.pub'));
     tokens.useKeys(await load());
     await expect(tokens.verify(token)).rejects.toThrow('Invalid token: InvalidSignature');
+  });
+
+  it('[auth 3, ours] is refused while there are too many old keys to try', async () => {
+    await load();
+    for (let count = 0; count < limits.oldKeysMax; count += 1) await rotateKeys(files, write);
+    await expect(rotateKeys(files, write)).rejects.toThrow('There are 16 old keys');
+    rmSync(path.join(folder, 'id_ecdsa.3.pub'));
+    const { oldKeys } = await rotateKeys(files, write);
+    expect(oldKeys.map(({ number }) => number).slice(-2)).toEqual([16, 17]);
   });
 
   it.each([0, 1, 2, 3])(

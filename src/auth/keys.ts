@@ -7,6 +7,7 @@ import {
 } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { limits } from '../limits.ts';
 
 /**
  * The host's key pair, EC P-256. Kept as two PEM files: the private key in PKCS#8 readable by the
@@ -79,6 +80,11 @@ export async function loadKeys(files: KeyFiles, writeFile: WriteFile): Promise<H
  */
 export async function rotateKeys(files: KeyFiles, writeFile: WriteFile): Promise<HostKeys> {
   const { publicKey, publicPem, oldKeys } = await loadKeys(files, writeFile);
+  if (oldKeys.length >= limits.oldKeysMax) {
+    throw new KeyError(
+      `There are ${oldKeys.length} old keys, each to be tried: retire some first.`,
+    );
+  }
   const kept = oldKeys.find(({ key }) => key.equals(publicKey));
   const number = kept?.number ?? Math.max(0, ...oldKeys.map((old) => old.number)) + 1;
   const file = oldKeyFile(files, number);

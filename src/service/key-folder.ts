@@ -43,9 +43,7 @@ export async function listKeys(files: KeyFiles): Promise<KeyEntry[]> {
 /** Makes a new pair for the next start, and keeps the old public key to verify with. */
 export async function rotateKeysIn(files: KeyFiles): Promise<KeyEntry[]> {
   await loadExisting(files);
-  await underLock(files, async () => {
-    await rotateKeys(files, writeFileAtomically);
-  });
+  await underLock(files, () => mendable(() => rotateKeys(files, writeFileAtomically)));
   return listKeys(files);
 }
 
@@ -68,8 +66,13 @@ async function loadExisting(files: KeyFiles): Promise<HostKeys> {
       `There are no keys in ${directory}; the first start of a service makes them.`,
     );
   }
+  return mendable(() => loadKeys(files, writeFileAtomically));
+}
+
+/** What is wrong with keys is for the operator to mend. */
+async function mendable<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
-    return await loadKeys(files, writeFileAtomically);
+    return await work();
   } catch (error) {
     if (!(error instanceof KeyError)) throw error;
     throw new ConfigurationError(error.message, { cause: error });
@@ -77,7 +80,7 @@ async function loadExisting(files: KeyFiles): Promise<HostKeys> {
 }
 
 /** Two rotations at once would leave two halves. A service only reads the files when it starts. */
-async function underLock(files: KeyFiles, work: () => Promise<void>): Promise<void> {
+async function underLock(files: KeyFiles, work: () => Promise<unknown>): Promise<void> {
   const lock = takeLock(path.dirname(files.privateKeyFile));
   try {
     await work();
