@@ -1,3 +1,5 @@
+import { mkdirSync, readdirSync, renameSync, rmdirSync } from 'node:fs';
+import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openInn } from './inn.ts';
 import type { Person, Running } from './running.ts';
@@ -132,5 +134,21 @@ describe('logs', () => {
     await expect.poll(() => text.split('\n').slice(0, -1)).toEqual(expected);
     leaving.abort();
     await reading;
+  });
+
+  it('[http 11] that cannot be read are a 503, until they can', async () => {
+    const folder = path.join(running.folder, 'databases', identity, 'module-logs');
+    const kept = readdirSync(folder).map((name) => path.join(folder, name));
+    for (const file of kept) {
+      renameSync(file, `${file}.away`);
+      mkdirSync(file);
+    }
+    const answer = await running.ask('GET', '/v1/database/inn/logs?num_lines=1', { as: owner });
+    for (const file of kept) {
+      rmdirSync(file);
+      renameSync(`${file}.away`, file);
+    }
+    expect(answer).toMatchObject({ status: 503, text: 'Logs are temporarily not available' });
+    expect(await lines('?num_lines=1')).toHaveLength(1);
   });
 });

@@ -186,6 +186,26 @@ describe('publishing', () => {
     expect(bad.text).toMatch(/^Failed to deserialize query string: /);
   });
 
+  it('[http 6.1] [http 15] is told when it is done but not yet known to be durable', async () => {
+    await running.upload('hasty', await written({ tables: {} }), owner);
+    const answers: unknown[] = [];
+    // The disk is as a rule slower than no time at all.
+    for (let at = 0; at < 10 && !answers.includes(504); at += 1) {
+      const next = await written({ tables: {}, says: `try ${at}` });
+      const { status, text } = await running.upload(
+        'hasty',
+        next,
+        owner,
+        '&update_confirmation_timeout=0s',
+      );
+      answers.push(status);
+      if (status !== 504) continue;
+      expect(text).toBe('Database update failed: timeout waiting for transaction confirmation');
+      expect((await running.call('hasty', 'which', [])).text).toBe(`try ${at}`);
+    }
+    expect(answers).toContain(504);
+  });
+
   it('[http 6.1] takes a program as WebAssembly unless told otherwise, and says what it is not', async () => {
     const body = await written({ tables: {} });
     const answer = await running.ask('PUT', '/v1/database/wasm', { as: owner, body });

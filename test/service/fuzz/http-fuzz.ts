@@ -39,6 +39,18 @@ export interface FuzzReport {
   readonly millis: number;
 }
 
+/** What a report must say, whatever was sent. */
+export const nothingWrong = {
+  isUp: true,
+  unended: [],
+  unanswered: [],
+  unexplained: [],
+  smuggled: [],
+  failures: [],
+  restarts: 0,
+  socketsLeft: 0,
+} as const satisfies Partial<FuzzReport>;
+
 /**
  * Sends mutated requests over bare sockets to a service in a process of its own, and looks at what
  * comes back, at the log, and at the memory of the process.
