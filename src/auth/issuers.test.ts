@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { LocalIssuer } from '../../test/support/local-issuer.ts';
+import { limits } from '../limits.ts';
 import { addressKind } from './address-rules.ts';
 import { readClaims } from './claims.ts';
 import { keysAddressIn } from './discovery.ts';
@@ -105,6 +106,18 @@ describe('tokens of other issuers', () => {
     expect(issuer.asked).toHaveLength(1);
     nowMillis += 5_000;
     expect(await outcome(issuers, token)).toBe('accepted');
+  });
+
+  it('[auth 6] any number of made-up issuers drive out none that has keys', async () => {
+    const sign = await issuer.addKey('ES256', 'one');
+    const issuers = issuersWith();
+    expect(await outcome(issuers, await sign())).toBe('accepted');
+    for (let number = 0; number < limits.issuersMax + 10; number += 1) {
+      const iss = `https://10.0.0.1/${number}`;
+      expect(await outcome(issuers, await sign({ iss }))).toMatch(/^Error fetching public key/);
+    }
+    expect(await outcome(issuers, await sign())).toBe('accepted');
+    expect(issuer.asked).toHaveLength(2);
   });
 
   it('[auth 6] without kid, every key is tried', async () => {

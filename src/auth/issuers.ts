@@ -117,11 +117,19 @@ export class Issuers {
     known.usedMillis = now;
     this.#known.delete(issuer);
     for (const [name, { usedMillis }] of this.#known) {
-      if (this.#known.size < limits.issuersMax && now - usedMillis < unusedMillis) break;
+      if (now - usedMillis < unusedMillis) break;
       this.#known.delete(name);
     }
+    if (this.#known.size >= limits.issuersMax) this.#known.delete(this.#leastWorth);
     this.#known.set(issuer, known);
     return known;
+  }
+
+  /** One that gave no keys if there is one: whoever makes names up drives out no real issuer. */
+  get #leastWorth(): string {
+    const names = [...this.#known.keys()];
+    const keyless = names.find((name) => this.#known.get(name)?.keys === undefined);
+    return keyless ?? names[0] ?? '';
   }
 
   /** Everybody who needs the keys at this moment waits for one fetch. Never rejects. */
