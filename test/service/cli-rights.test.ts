@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writeModule } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
+import { notesModule } from './notes-module.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
@@ -24,7 +25,7 @@ beforeAll(async () => {
   [owner = '', friend = ''] = identities;
   await first.stop();
   service = await sandbox.start(['--operator', owner]);
-  writeModule(sandbox, 'notes', module);
+  writeModule(sandbox, 'notes', notesModule);
   await sandbox.ok(['publish', 'notes', ...fromFolder()]);
   await sandbox.ok(['sql', 'notes', "INSERT INTO secret (id, text) VALUES (1, 'a'), (2, 'b')"]);
 }, 60_000);
@@ -32,17 +33,6 @@ afterAll(async () => {
   await service.stop();
   sandbox.remove();
 });
-
-const module = `
-  import { schema, t, table } from 'reducerdb/server';
-  const note = table({ public: true }, { id: t.u32().primaryKey(), text: t.string() });
-  const secret = table({}, { id: t.u32().primaryKey(), text: t.string() });
-  const db = schema({ note, secret });
-  export default db;
-  export const addNote = db.reducer({ id: t.u32() }, (ctx, { id }) => {
-    ctx.db.note.insert({ id, text: '' });
-  });
-`;
 
 /** As the friend. */
 const asFriend = (...args: string[]) =>

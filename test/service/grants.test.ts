@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { notesModule } from './notes-module.ts';
 import { type Person, Running } from './running.ts';
 import { writtenFrom } from './written-module.ts';
 
@@ -8,25 +9,6 @@ let friend: Person;
 let stranger: Person;
 let program: Uint8Array<ArrayBuffer>;
 
-const module = `
-  import { schema, t, table } from 'reducerdb/server';
-  const note = table({ public: true }, { id: t.u32().primaryKey(), text: t.string() });
-  const secret = table({}, { id: t.u32().primaryKey(), text: t.string() });
-  const db = schema({ note, secret });
-  export default db;
-  export const addNote = db.reducer({ id: t.u32() }, (ctx, { id }) => {
-    ctx.db.note.insert({ id, text: ctx.sender.toHexString() });
-  });
-  export const init = db.init(() => undefined);
-  const hidden = { public: false } as unknown as { readonly public: true };
-  export const secretTexts = db.anonymousView(hidden, t.array(secret.rowType), (ctx) => {
-    return [...ctx.db.secret.iter()];
-  });
-  export const dropNote = db.reducer({ id: t.u32() }, (ctx, { id }) => {
-    ctx.db.note.id.delete(id);
-  });
-`;
-
 beforeAll(async () => {
   running = await Running.start();
   [owner, friend, stranger] = await Promise.all([
@@ -34,7 +16,7 @@ beforeAll(async () => {
     running.person(),
     running.person(),
   ]);
-  program = await writtenFrom(module);
+  program = await writtenFrom(notesModule);
   for (const name of ['notes', 'others']) await running.upload(name, program, owner);
   await running.sql(
     'notes',

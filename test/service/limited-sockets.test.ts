@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeClientMessage } from '../../src/protocol/v1/client-message.ts';
+import { notesModule } from './notes-module.ts';
 import { type Agent, type Person, Running } from './running.ts';
 import { expectV1, SocketClient } from './socket-client.ts';
 import { Guest } from './socket-guest.ts';
@@ -9,27 +10,10 @@ let running: Running;
 let owner: Person;
 let friend: Person;
 
-const module = `
-  import { schema, t, table } from 'reducerdb/server';
-  const note = table({ public: true }, { id: t.u32().primaryKey(), text: t.string() });
-  const secret = table({}, { id: t.u32().primaryKey(), text: t.string() });
-  const db = schema({ note, secret });
-  export default db;
-  export const add_note = db.reducer({ id: t.u32() }, (ctx, { id }) => {
-    ctx.db.note.insert({ id, text: '' });
-  });
-  export const drop_note = db.reducer({ id: t.u32() }, (ctx, { id }) => {
-    ctx.db.note.id.delete(id);
-  });
-  export const secretTexts = db.anonymousView({ public: true }, t.array(secret.rowType), (ctx) => {
-    return [...ctx.db.secret.iter()];
-  });
-`;
-
 beforeAll(async () => {
   running = await Running.start();
   [owner, friend] = await Promise.all([running.person(), running.person()]);
-  const program = await writtenFrom(module);
+  const program = await writtenFrom(notesModule);
   for (const name of ['notes', 'others']) await running.upload(name, program, owner);
   const rows = "(1, 'one'), (2, 'two'), (3, 'three')";
   await running.sql('notes', `INSERT INTO secret (id, text) VALUES ${rows}`, owner);
