@@ -107,6 +107,20 @@ describe('calling a reducer', () => {
     );
   });
 
+  it.each<[name: string, args: unknown[], status: number, hasRun: boolean]>([
+    ['count_visit', [], 200, true],
+    ['refuse', ['no'], 530, true],
+    ['crash', [], 530, true],
+    ['nothing', [], 404, false],
+    ['add_person', [], 400, false],
+    ['set_up', [], 400, false],
+  ])('[http 2.2] by %s(%j), a %i, says what it took: %s', async (name, args, status, hasRun) => {
+    const answer = await running.call('inn', name, args);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.has('spacetime-energy-used')).toBe(hasRun);
+    expect(answer.headers.has('spacetime-execution-duration-micros')).toBe(hasRun);
+  });
+
   it('[http 9.2] that takes too long is a 402, which says in a header why', async () => {
     const slow = await Running.start({ budget: { callMillisMax: 300 } });
     const as = await slow.person();

@@ -36,12 +36,15 @@ export interface FuzzReport {
   readonly socketsLeft: number;
   readonly grownBytes: { readonly resident: number; readonly gateway: number };
   readonly isUp: boolean;
+  /** Whether the database still answers. */
+  readonly isServing: boolean;
   readonly millis: number;
 }
 
 /** What a report must say, whatever was sent. */
 export const nothingWrong = {
   isUp: true,
+  isServing: true,
   unended: [],
   unanswered: [],
   unexplained: [],
@@ -119,6 +122,7 @@ class Fuzz {
         gateway: after.heldBytes - before.heldBytes,
       },
       isUp: service.child.exitCode === null,
+      isServing: await this.#isServing(),
       millis: Math.round(performance.now() - start),
     };
     log(JSON.stringify(report, undefined, 1));
@@ -180,6 +184,13 @@ class Fuzz {
     return Math.max(0, this.#sockets() - count);
   }
 
+  async #isServing(): Promise<boolean> {
+    const { service, scene } = this.#stage;
+    const where = `${service.url}/v1/database/${scene.database}/sql`;
+    const { status } = await fetch(where, { method: 'POST', body: 'SELECT id FROM person' });
+    return status === 200;
+  }
+
   async #restarts(): Promise<number> {
     const text = await (await fetch(`${this.#stage.service.url}/v1/metrics`)).text();
     const counts = [...text.matchAll(/^reducerdb_worker_restarts_total\{.*\} (\d+)$/gm)];
@@ -202,6 +213,8 @@ async function prepare(url: string): Promise<Scene> {
   const where = `${url}/v1/database/fuzz?host_type=Js`;
   const answer = await fetch(where, { method: 'PUT', headers, body: await program('inn') });
   if (!answer.ok) throw new Error(await answer.text());
+  // Its owner is among those who ask; a changed method would delete it.
+  await fetch(`${url}/v1/database/fuzz/lock`, { method: 'POST', headers });
   const identity = await (await fetch(`${url}/v1/database/fuzz/identity`)).text();
   return { database: 'fuzz', identity, owner, stranger };
 }
