@@ -22,8 +22,8 @@ export const defaultLogBounds: LogBounds = {
 /**
  * The log of one database's module: kept by `node/log-file.ts`, followed by any number of readers.
  * All of it happens in one thread and without waiting, so a follower that was given the last lines
- * gets exactly those that come after them. A module that logs too much loses lines; the log says how
- * many, once there is room for that.
+ * gets exactly those that come after them. A module that logs too much loses lines; the log says
+ * how many, once there is room for that.
  */
 export class FollowedLog {
   readonly #log: ModuleLog;

@@ -422,7 +422,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#tellIdle();
   }
 
-  /** What keeps a new database from being made is for its maker: it has the words of the program. */
+  /** Why a new database is not made is for its maker: it has the words of the program. */
   #reportEnd(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
     const { report } = this.#options;
     const isNew = mode.kind !== 'open' && !wasServing;

@@ -27,8 +27,8 @@ export interface LogFileBounds {
 
 /**
  * A module log in a directory of its own, one file per UTC day, `YYYY-MM-DD.log`. Files that are
- * too old are removed when a new one begins. Lines reach the operating system at once; they are not synced, so a power cut may take the
- * last.
+ * too old are removed when a new one begins. Lines reach the operating system at once; they are not
+ * synced, so a power cut may take the last.
  */
 export class LogFile implements ModuleLog {
   readonly #directory: string;

@@ -23,7 +23,7 @@ interface Given {
 
 function effective({ flags = {}, environment = {}, file }: Given) {
   if (file !== undefined) writeFileSync(path.join(data, 'config.toml'), file);
-  return effectiveSettings({ flags, environment, dataDirectory: data, folder: '/at/work' });
+  return effectiveSettings({ flags, environment, dataDirectory: data, folder: '/home/ada' });
 }
 
 const fault = (given: Given): string => {
@@ -95,8 +95,8 @@ describe('the settings of a service', () => {
     const flags = { 'tls-cert': 'cert.pem' };
     const environment = { REDUCERDB_TLS_KEY: 'key.pem' };
     expect(effective({ file, flags, environment }).configuration.tls).toEqual({
-      certificateFile: '/at/work/cert.pem',
-      keyFile: '/at/work/key.pem',
+      certificateFile: '/home/ada/cert.pem',
+      keyFile: '/home/ada/key.pem',
     });
   });
 

@@ -126,7 +126,7 @@ function isTable(value: unknown): value is Record<string, unknown> {
   return isObject && !Array.isArray(value) && !(value instanceof Date);
 }
 
-/** Variables that look like settings and are none: a container may have others of this beginning. */
+/** Variables that look like settings and are none; others may have named theirs in this way. */
 function uselessVariables(environment: SettingSources['environment']): string[] {
   const known = ['REDUCERDB_DATA_DIR', ...settings.map(variableOf)];
   return Object.keys(environment)

@@ -50,7 +50,8 @@ function wrapped(text: string): string[] {
   return lines.map((line) => `#${line}`);
 }
 
-const head = `# Settings of the service whose data is in this folder. Flags of \`reducerdb start\` and variables
-# of the environment win over this file; \`reducerdb config check\` shows what holds, and why.
+const head = `\
+# Settings of the service whose data is in this folder. Flags of reducerdb start and variables of
+# the environment win over this file; reducerdb config check shows what holds, and why.
 # A line that begins with # and a key is an example: take the # away to set it.
 `;

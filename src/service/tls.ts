@@ -6,7 +6,7 @@ import { createSecureContext } from 'node:tls';
 import { limits } from '../limits.ts';
 import { ConfigurationError, type TlsFiles } from './configuration.ts';
 
-/** The content of the files. Throws `ConfigurationError` when they are no certificate and its key. */
+/** The content of the files. Throws `ConfigurationError` when they do not make a pair. */
 export function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {
   try {
     const read = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
