@@ -54,10 +54,8 @@ export class Access {
 
   /** Throws `Refusal` `notOwner` unless the caller may. A limited token is for no such thing. */
   require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
-    const { text, allowed } = actions[action];
-    const isLimited = caller.capability !== undefined;
-    const standing = this.standing(caller.identity, database);
-    if (!isLimited && (allowed as readonly Standing[]).includes(standing)) return;
+    if (this.allows(caller, database, action)) return;
+    const { text } = actions[action];
     void this.#options.audit.note({
       action: text,
       caller,
@@ -67,6 +65,12 @@ export class Access {
     const who = identityToHex(caller.identity);
     const what = `perform action on database ${identityToHex(database.identity)}: ${text}`;
     throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
+  }
+
+  allows(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): boolean {
+    if (caller.capability !== undefined) return false;
+    const allowed: readonly Standing[] = actions[action].allowed;
+    return allowed.includes(this.standing(caller.identity, database));
   }
 
   /** Throws `Refusal` `notOperator` unless the caller is one. `action` is for the audit log. */

@@ -41,9 +41,13 @@ export class Grants {
     this.#options = options;
   }
 
-  /** `listener` is called after each change by which somebody may do less than before. */
-  onLoss(listener: (loss: Loss) => void): void {
+  /**
+   * `listener` is called after each change by which somebody may do less than before, until the
+   * function that is returned is called.
+   */
+  onLoss(listener: (loss: Loss) => void): () => void {
     this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** In the order of granting. */

@@ -56,6 +56,25 @@ describe('roles in a database', () => {
     expect((await grant('reader', stranger, friend)).status).toBe(403);
   });
 
+  it('a log is followed as long as the role lasts, and the token', async () => {
+    const follow = async (as: Person) => {
+      const where = `${running.service.url}/v1/database/notes/logs?follow=true`;
+      const answer = await fetch(where, { headers: { authorization: `Bearer ${as.token}` } });
+      expect(answer.status).toBe(200);
+      return answer;
+    };
+    const leaver = await running.person();
+    await grant('developer', friend, owner);
+    await grant('developer', leaver, owner);
+    const [first, second] = [await follow(friend), await follow(leaver)];
+    await running.call('notes', 'nonsense', [], owner);
+    await grant('reader', friend, owner);
+    expect(await first.text()).toContain('nonsense');
+    await running.ask('POST', '/v1/identity/revoke', { as: leaver });
+    expect(await second.text()).toContain('nonsense');
+    await revoke(leaver, owner);
+  });
+
   it('an admin writes and grants, but neither deletes nor makes admins', async () => {
     await grant('admin', friend, owner);
     const write = "INSERT INTO secret (id, text) VALUES (9, 'nine')";
