@@ -59,7 +59,7 @@ function httpSettings(): Setting[] {
       otherwise: 'loopback names',
       example: ['db.example.com'],
       apply: (values, draft) => {
-        draft.mcpHosts = values;
+        draft.mcpHosts = values.map((value) => value.toLowerCase());
       },
     }),
     setting({
@@ -71,7 +71,8 @@ function httpSettings(): Setting[] {
       otherwise: "the service's own, and loopback ones on loopback",
       example: ['https://app.example.com'],
       apply: (values, draft) => {
-        draft.mcpOrigins = values;
+        // A browser sends them so.
+        draft.mcpOrigins = values.map((value) => value.toLowerCase().replace(/\/$/, ''));
       },
     }),
     setting({
