@@ -130,6 +130,14 @@ export const limits = {
   sqlHeldBytesMax: 256 * mebibyte,
   /** One line of a module log. */
   logLineBytesMax: 64 * kibibyte,
+  /** Lines that one module logs in the long run; more are counted and dropped. */
+  moduleLogLinesPerSecondMax: 5_000,
+  /** After it was quiet, it may log as much at once as in this time. */
+  moduleLogBurstSeconds: 10,
+  /** The log of one module and day. */
+  moduleLogFileBytesMax: 128 * mebibyte,
+  /** Days, today among them, whose logs are kept. */
+  moduleLogDaysMax: 14,
   /** Log lines of one call; further ones are counted and dropped. */
   logLinesPerCallMax: 10_000,
   /** Lines of a module log sent before a follower starts to follow. */
@@ -145,12 +153,60 @@ export const limits = {
   tokenClaimBytesMax: 128,
   /** Tokens whose signature was checked, remembered so that it is not checked at every request. */
   verifiedTokensMax: 4_096,
+  /** How often it is looked whether the TLS certificate was renewed. */
+  certificateLookMillis: 2_000,
+  /** Requests of one identity; more are refused with 429, but on loopback. */
+  identityRequestsPerSecondMax: 1_000,
+  /** Requests from one address. */
+  addressRequestsPerSecondMax: 2_000,
+  /** HTTP requests whose answer has not begun. */
+  requestsMax: 5_000,
+  /** Bytes of their bodies, all together. */
+  bodiesBytesMax: 512 * mebibyte,
+  /** Open connections from one address. */
+  addressConnectionsMax: 1_000,
+  /** Identities, or addresses, whose rate is known. */
+  rateBucketsMax: 65_536,
+  /** Refused requests that are noted in the audit log. */
+  auditRefusalsPerMinuteMax: 600,
+  /** Identities whose balance of energy is remembered. */
+  energyBalancesMax: 4_096,
+  /** Lines of the audit log of a host that keeps everything in memory. */
+  auditMemoryLinesMax: 10_000,
+  /** Lines of the audit log in one answer. */
+  auditTailLinesMax: 10_000,
+  /** Roles that are granted in one database. */
+  databaseGrantsMax: 1_024,
+  /** Limited tokens of one database that are neither expired nor revoked. */
+  databaseTokensMax: 1_024,
+  /** Revoked tokens that are remembered before bearers can give up no more of theirs. */
+  revokedTokensMax: 10_000,
+  /** Tables, or reducers, that one token may name. */
+  capabilityNamesMax: 256,
+  /** Earlier keys of a host that still verify: each is tried with every token that fails. */
+  oldKeysMax: 16,
+  /** Foreign issuers whose keys are kept. */
+  issuersMax: 256,
+  /** Issuers that are asked for their keys at once: whoever sends a token chooses whom to ask. */
+  issuerFetchesMax: 16,
+  /** Time for one document of an issuer, redirects included. */
+  issuerMillisMax: 5_000,
+  /** One document of an issuer. */
+  issuerDocumentBytesMax: mebibyte,
+  /** Redirects to it. */
+  issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Headers of one request, its first line included. */
+  headerBytesMax: 16 * kibibyte,
+  /** How often it is looked for requests that take too long to arrive. */
+  slowRequestLookMillis: 1_000,
   /** Time for a request's headers to arrive. */
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */
   requestMillisMax: 300_000,
+  /** Time for what a client still sends once its last answer is written. */
+  lingerMillisMax: 1_000,
   /** One message of a client over a WebSocket, put together from its frames. */
   socketMessageBytesMax: 32 * mebibyte,
   /** Commas, colons and opening brackets in one message of a client that is JSON. */
@@ -200,6 +256,14 @@ assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in mu
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
   'what our client packs must be let in',
+);
+assert(
+  limits.moduleLogLinesPerSecondMax * limits.moduleLogBurstSeconds >= 2 * limits.logLinesPerCallMax,
+  'a call that logs as much as it may must find room',
+);
+assert(
+  limits.bodiesBytesMax >= 4 * limits.programBytesMax,
+  'publishers must not wait for each other',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
 assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');

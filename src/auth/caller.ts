@@ -1,4 +1,5 @@
 import { malformedText, presentedToken } from './bearer.ts';
+import type { Capability } from './capability.ts';
 import { TokenError } from './claims.ts';
 import type { HostTokens } from './host-tokens.ts';
 
@@ -9,8 +10,14 @@ export interface RequestCaller {
   readonly token: string;
   /** Payload of the token as JSON text. */
   readonly payload: string;
+  /** What the token is revoked by. */
+  readonly tokenId: string;
+  /** What the token is limited to. */
+  readonly capability?: Capability;
   /** True when no token was presented. */
   readonly isAnonymous: boolean;
+  /** Where the request came from. */
+  readonly address?: string;
 }
 
 export type CallerOutcome =
@@ -20,6 +27,8 @@ export type CallerOutcome =
 export interface CallerRequest {
   readonly authorization: string | undefined;
   readonly queryToken: string | undefined;
+  /** Where the request came from. */
+  readonly address?: string;
   /** What a request without a token gets: an identity of its own, or a refusal. */
   readonly withoutToken: 'anonymous' | 'refuse';
 }
@@ -36,21 +45,29 @@ export async function settleCaller(
     case 'none':
       return request.withoutToken === 'refuse'
         ? { kind: 'refused', status: 401, text: 'Authorization required' }
-        : { kind: 'accepted', caller: await anonymous(tokens) };
+        : accepted(await anonymous(tokens), request);
     case 'token':
-      return verified(tokens, presented.token);
+      return verified(tokens, presented.token, request);
   }
 }
 
-async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
-  const { identity, token, payload } = await tokens.issue();
-  return { identity, token, payload, isAnonymous: true };
+function accepted(caller: RequestCaller, { address }: CallerRequest): CallerOutcome {
+  return { kind: 'accepted', caller: address === undefined ? caller : { ...caller, address } };
 }
 
-async function verified(tokens: HostTokens, token: string): Promise<CallerOutcome> {
+async function anonymous(tokens: HostTokens): Promise<RequestCaller> {
+  return { ...(await tokens.issue()), isAnonymous: true };
+}
+
+async function verified(
+  tokens: HostTokens,
+  token: string,
+  request: CallerRequest,
+): Promise<CallerOutcome> {
   try {
-    const { identity, payload } = await tokens.verify(token);
-    return { kind: 'accepted', caller: { identity, token, payload, isAnonymous: false } };
+    const { identity, payload, tokenId, capability } = await tokens.verify(token);
+    const caller = { identity, token, payload, tokenId, isAnonymous: false };
+    return accepted(capability === undefined ? caller : { ...caller, capability }, request);
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
     return { kind: 'refused', status: 401, text: error.message };

@@ -1,17 +1,33 @@
 import { limits } from '../limits.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
+import type { Capability } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
 
-/** What an accepted token says of its bearer. */
-export interface TokenClaims {
+/** What a token says of its bearer. */
+export interface Claims {
   readonly identity: bigint;
   readonly issuer: string;
   readonly subject: string;
+  /** `aud` as a list. The host compares it only where the operator said so. */
+  readonly audiences: readonly string[];
   /** Seconds since the Unix epoch. */
   readonly issuedAt: number;
   readonly expiresAt: number | undefined;
   /** The token's middle part, decoded, byte for byte: what the module's auth context shows. */
   readonly payload: string;
+}
+
+/** The claims of an accepted token. */
+export interface TokenClaims extends Claims {
+  /**
+   * What it is revoked by: of a limited token its `jti`, of others `sha256:` and the digest of the
+   * whole token. Those that were signed again from one share its id.
+   */
+  readonly tokenId: string;
+  /** True for one that was signed again from another, whose id it has. */
+  readonly isStandIn: boolean;
+  /** Of a token that this host signed for fewer things than its bearer may do. */
+  readonly capability?: Capability;
 }
 
 /** The token is not accepted. The text is the body of the 401 answer. */
@@ -26,7 +42,7 @@ const leewaySeconds = 60;
  * Checks the claims that every token needs, whoever signed it: `iss`, `sub` and `iat`; `exp` when
  * it is there; `hex_identity` when it is there must be the identity that the others give.
  */
-export function readClaims(payload: string, nowSeconds: number): TokenClaims {
+export function readClaims(payload: string, nowSeconds: number): Claims {
   const claims = parseObject(payload);
   const expiresAt = readExpiry(claims);
   refuseExpired(expiresAt, nowSeconds);
@@ -35,10 +51,11 @@ export function readClaims(payload: string, nowSeconds: number): TokenClaims {
   const subject = readName(claims, 'sub', 'Subject');
   const identity = deriveIdentity(issuer, subject);
   checkStatedIdentity(claims, identity);
-  return { identity, issuer, subject, issuedAt, expiresAt, payload };
+  const audiences = readAudiences(claims.aud);
+  return { identity, issuer, subject, audiences, issuedAt, expiresAt, payload };
 }
 
-/** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed. */
+/** Throws `TokenError` once a token's end, in seconds since the Unix epoch, has passed for sure. */
 export function refuseExpired(expiresAt: number | undefined, nowSeconds: number): void {
   if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
     throw new TokenError('Invalid token: ExpiredSignature');
@@ -57,6 +74,11 @@ export function parseObject(text: string): Record<string, unknown> {
     throw new TokenError('Invalid token: JSON error: expected an object');
   }
   return parsed as Record<string, unknown>;
+}
+
+function readAudiences(aud: unknown): readonly string[] {
+  const given = Array.isArray(aud) ? aud : [aud];
+  return given.filter((one) => typeof one === 'string');
 }
 
 function readExpiry(claims: Record<string, unknown>): number | undefined {
@@ -79,6 +101,10 @@ function readName(claims: Record<string, unknown>, name: string, word: string): 
   const value = claims[name];
   if (typeof value !== 'string') {
     throw new TokenError(`Invalid token: Missing required claim: ${name}`);
+  }
+  // Half a surrogate pair has no bytes of its own: subjects that differ would be one identity.
+  if (/\p{Surrogate}/u.test(value)) {
+    throw new TokenError(`Invalid token: JSON error: \`${name}\` holds half a character`);
   }
   if (value === '') throw new TokenError(`${word} empty`);
   if (Buffer.byteLength(value) > limits.tokenClaimBytesMax) {

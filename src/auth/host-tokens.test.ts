@@ -1,13 +1,14 @@
 import { createHmac, createSign, generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signToken, tokenPart } from '../../test/support/sign-token.ts';
 import { identityToHex } from '../values/identity.ts';
 import { settleCaller } from './caller.ts';
 import { HostTokens } from './host-tokens.ts';
 import { deriveIdentity } from './identity.ts';
-import { type HostKeys, KeyError, keyFilesIn, loadKeys } from './keys.ts';
+import { type HostKeys, keyFilesIn, loadKeys } from './keys.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-auth-'));
 const files = keyFilesIn(path.join(folder, 'keys'));
@@ -24,15 +25,10 @@ beforeAll(async () => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const now = () => Math.floor(Date.now() / 1000);
-const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** A token signed with the host key, whatever it claims. */
-function signed(claims: object, header: object = { typ: 'JWT', alg: 'ES256' }): string {
-  const body = `${part(header)}.${part(claims)}`;
-  const signature = createSign('SHA256')
-    .update(body)
-    .sign({ key: keys.privateKey, dsaEncoding: 'ieee-p1363' });
-  return `${body}.${signature.toString('base64url')}`;
+function signed(claims: object, header?: object): string {
+  return signToken(keys.privateKey, claims, header);
 }
 
 const claims = (more: object = {}) => ({ iss: 'localhost', sub: 'someone', iat: now(), ...more });
@@ -68,6 +64,32 @@ describe('host tokens', () => {
     const again = await tokens.verify((await tokens.reissue(first, 60)).token);
     expect(again.identity).toBe(first.identity);
     expect(again.expiresAt).toBe(again.issuedAt + 60);
+    expect(again.tokenId).toBe(first.tokenId);
+  });
+
+  it('[auth §2.2] end with the token that they stand for, and are revoked with it', async () => {
+    const exp = now() + 20;
+    const first = await tokens.verify(signed(claims({ exp })));
+    const second = await tokens.verify((await tokens.reissue(first, 60)).token);
+    const third = await tokens.verify((await tokens.reissue(second, 60)).token);
+    for (const { expiresAt, tokenId } of [second, third]) {
+      expect([expiresAt, tokenId]).toEqual([exp, first.tokenId]);
+    }
+  });
+
+  it('[auth §2.1] expire where the operator wants that, limited ones no later', async () => {
+    const short = new HostTokens(keys, { lifeSeconds: 60 });
+    const { issuedAt, expiresAt } = await short.verify((await short.issue()).token);
+    expect(expiresAt).toBe(issuedAt + 60);
+    const capability = { database: 1n, by: 2n, readOnly: false, sqlWrites: false };
+    for (const [seconds, life] of [
+      [undefined, 60],
+      [3600, 60],
+      [30, 30],
+    ] as const) {
+      const limited = await short.verify((await short.issueLimited(capability, seconds)).token);
+      expect(limited.expiresAt).toBe(limited.issuedAt + life);
+    }
   });
 
   it('[auth §12] of another issuer are accepted when this host signed them', async () => {
@@ -102,7 +124,8 @@ describe('bad tokens', () => {
     expect(await refusal('é.b.c')).toMatch(/^Invalid token: Base64 error: /);
     expect(await refusal('e30.e30.A')).toMatch(/^Invalid token: Base64 error: /);
     expect(await refusal('AAAA.e30.AAAA')).toMatch(/^Invalid token: JSON error: /);
-    expect(await refusal(`${part([])}.e30.AAAA`)).toMatch(/^Invalid token: JSON error: /);
+    expect(await refusal('gICA.e30.AAAA')).toBe('Invalid token: JSON error: not UTF-8');
+    expect(await refusal(`${tokenPart([])}.e30.AAAA`)).toMatch(/^Invalid token: JSON error: /);
   });
 
   it('[auth §4.3] whose signature is wrong', async () => {
@@ -111,17 +134,17 @@ describe('bad tokens', () => {
 
   it('[auth §4.3] of an issuer that this host does not know', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-    const body = `${part({ alg: 'RS256' })}.${part(claims({ iss: 'https://other' }))}`;
+    const body = `${tokenPart({ alg: 'RS256' })}.${tokenPart(claims({ iss: 'https://other' }))}`;
     const signature = createSign('SHA256').update(body).sign(privateKey).toString('base64url');
     const text = await refusal(`${body}.${signature}`);
     expect(text).toBe('Error fetching public key for issuer https://other');
   });
 
   it('[auth §4.2] that use the public key as a shared secret', async () => {
-    const body = `${part({ alg: 'HS256' })}.${part(claims())}`;
+    const body = `${tokenPart({ alg: 'HS256' })}.${tokenPart(claims())}`;
     const signature = createHmac('sha256', keys.publicPem).update(body).digest('base64url');
     expect(await refusal(`${body}.${signature}`)).toBe('Invalid token: InvalidAlgorithm');
-    expect(await refusal(`${part({ alg: 'none' })}.${part(claims())}.`)).toMatch(
+    expect(await refusal(`${tokenPart({ alg: 'none' })}.${tokenPart(claims())}.`)).toMatch(
       /^Invalid token: JSON error: unknown variant/,
     );
   });
@@ -137,6 +160,7 @@ describe('bad tokens', () => {
     [{ iat: undefined }, 'Invalid token: JSON error: missing field `iat`'],
     [{ iss: '' }, 'Issuer empty'],
     [{ sub: '' }, 'Subject empty'],
+    [{ sub: 'half \ud800' }, 'Invalid token: JSON error: `sub` holds half a character'],
     [{ sub: 'x'.repeat(129) }, `Subject too long: "${'x'.repeat(129)}"`],
     [{ iss: 'é'.repeat(65) }, `Issuer too long: "${'é'.repeat(65)}"`],
   ])('[auth §4.1] with the claims %j', async (more, text) => {
@@ -146,33 +170,6 @@ describe('bad tokens', () => {
   it('[auth §4.1] whose stated identity is not the derived one', async () => {
     const text = await refusal(signed(claims({ hex_identity: '0'.repeat(64) })));
     expect(text).toMatch(/^Identity mismatch: token identity Identity\(0{64}\) does not match/);
-  });
-});
-
-describe('the key files', () => {
-  it('[auth §3] are made at the first start, the private one for the owner alone', () => {
-    expect(statSync(files.privateKeyFile).mode & 0o777).toBe(0o600);
-    expect(readFileSync(files.privateKeyFile, 'utf8')).toMatch(/^-----BEGIN PRIVATE KEY-----/);
-    expect(readFileSync(files.publicKeyFile, 'utf8')).toMatch(/^-----BEGIN PUBLIC KEY-----/);
-  });
-
-  it('[auth §3] are read again, so that tokens stay valid', async () => {
-    const { token } = await tokens.issue();
-    const later = new HostTokens(await loadKeys(files, write));
-    await expect(later.verify(token)).resolves.toBeDefined();
-  });
-
-  it('[auth §3] must both be there, and belong together', async () => {
-    const lone = keyFilesIn(path.join(folder, 'lone'));
-    await loadKeys(lone, write);
-    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    writeFileSync(lone.publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
-    await expect(loadKeys(lone, write)).rejects.toThrow(/is not the public key of/);
-    rmSync(lone.publicKeyFile);
-    await expect(loadKeys(lone, write)).rejects.toThrow(
-      /^Unable to read public key for JWT token verification/,
-    );
-    await expect(loadKeys(lone, write)).rejects.toBeInstanceOf(KeyError);
   });
 });
 

@@ -1,10 +1,27 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { CompactSign, compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
-import { parseObject, readClaims, refuseExpired, type TokenClaims, TokenError } from './claims.ts';
+import {
+  type Capability,
+  capabilityClaim,
+  capabilityToClaim,
+  readHostClaim,
+  standInField,
+} from './capability.ts';
+import {
+  type Claims,
+  parseObject,
+  readClaims,
+  refuseExpired,
+  type TokenClaims,
+  TokenError,
+} from './claims.ts';
 import { deriveIdentity } from './identity.ts';
+import { publicIssuers } from './issuer-rules.ts';
+import { Issuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
+import { type TokenHeader, tokenParts } from './token-parts.ts';
 
 /** A fresh identity with the token that proves it. */
 export interface IssuedToken {
@@ -12,65 +29,142 @@ export interface IssuedToken {
   readonly token: string;
   /** The token's payload, as `TokenClaims.payload`. */
   readonly payload: string;
+  /** As `TokenClaims.tokenId`. */
+  readonly tokenId: string;
+}
+
+export interface HostTokensOptions {
+  /** `iss` of the tokens that this host issues. */
+  readonly issuer: string;
+  /** Tokens that this host issues expire after so many seconds; absent: never. */
+  readonly lifeSeconds: number | undefined;
+  readonly issuers: Issuers;
+  /** Asked at every use of a token. */
+  readonly isRevoked: (tokenId: string) => boolean;
+}
+
+interface Verified {
+  readonly claims: TokenClaims;
+  /** From then on its signature is checked again: an issuer may have withdrawn the key. */
+  readonly untilSeconds: number;
+}
+
+/** How long a checked signature of another issuer counts. */
+const foreignSeconds = 60;
+
+/** A token that a capability limits. */
+export interface LimitedToken extends IssuedToken {
+  /** Seconds since the Unix epoch. */
+  readonly expiresAt: number | undefined;
 }
 
 /**
- * Issues and checks the host's own tokens: compact JWS, ES256, signed with the host's key pair.
- * A token of another issuer is refused until issuers can be configured.
+ * Issues the host's own tokens (compact JWS, ES256, signed with the host's key pair) and checks
+ * every token that comes in: the host's own, and those of other issuers by their published keys.
  */
 export class HostTokens {
-  readonly #keys: HostKeys;
-  readonly #issuer: string;
+  #keys: HostKeys;
+  readonly #options: HostTokensOptions;
   /** Tokens that were verified, so that a caller's later requests cost a look-up. */
-  readonly #verified = new Map<string, TokenClaims>();
+  readonly #verified = new Map<string, Verified>();
 
-  constructor(keys: HostKeys, issuer = 'localhost') {
+  constructor(keys: HostKeys, options: Partial<HostTokensOptions> = {}) {
     this.#keys = keys;
-    this.#issuer = issuer;
+    this.#options = {
+      issuer: options.issuer ?? 'localhost',
+      lifeSeconds: options.lifeSeconds,
+      issuers: options.issuers ?? new Issuers(publicIssuers),
+      isRevoked: options.isRevoked ?? (() => false),
+    };
   }
 
   get publicPem(): string {
     return this.#keys.publicPem;
   }
 
-  /** A new identity of this host, with a token that does not expire. */
+  /** From now on these keys sign and verify. */
+  useKeys(keys: HostKeys): void {
+    this.#keys = keys;
+    this.#verified.clear();
+  }
+
+  /** A new identity of this host, with a token. */
   async issue(): Promise<IssuedToken> {
     const subject = randomUUID();
-    const identity = deriveIdentity(this.#issuer, subject);
+    const identity = deriveIdentity(this.#options.issuer, subject);
+    const issuedAt = nowSeconds();
     const payload = JSON.stringify({
       hex_identity: identityToHex(identity),
       sub: subject,
-      iss: this.#issuer,
+      iss: this.#options.issuer,
       aud: ['spacetimedb'],
-      iat: nowSeconds(),
-      exp: null,
+      iat: issuedAt,
+      exp: this.#endOf(issuedAt) ?? null,
     });
-    return { identity, token: await this.#sign(payload), payload };
+    const token = await this.#sign(payload);
+    return { identity, token, payload, tokenId: digestOf(token) };
   }
 
-  /** The same claims, whoever signed them first, as a host token that expires after `seconds`. */
-  async reissue(claims: TokenClaims, seconds: number): Promise<IssuedToken> {
+  /**
+   * A token with limits, for an identity of its own, so that modules and the audit log can tell who
+   * uses it from who made it. It expires after `seconds`, if given, but no later than others do.
+   */
+  async issueLimited(capability: Capability, seconds: number | undefined): Promise<LimitedToken> {
+    const subject = randomUUID();
+    const identity = deriveIdentity(this.#options.issuer, subject);
     const issuedAt = nowSeconds();
+    const expiresAt = this.#endOf(issuedAt, seconds);
+    const tokenId = randomUUID();
     const payload = JSON.stringify({
-      ...parseObject(claims.payload),
-      hex_identity: identityToHex(claims.identity),
+      hex_identity: identityToHex(identity),
+      sub: subject,
+      iss: this.#options.issuer,
+      aud: ['spacetimedb'],
       iat: issuedAt,
-      exp: issuedAt + seconds,
+      exp: expiresAt ?? null,
+      jti: tokenId,
+      [capabilityClaim]: capabilityToClaim(capability),
     });
-    return { identity: claims.identity, token: await this.#sign(payload), payload };
+    return { identity, token: await this.#sign(payload), payload, tokenId, expiresAt };
+  }
+
+  /**
+   * The same claims, whoever signed them first, as a host token that expires after `seconds`, or
+   * with the first one if that is sooner, and is revoked with it.
+   */
+  async reissue(claims: TokenClaims, seconds: number): Promise<IssuedToken> {
+    const { identity, tokenId } = claims;
+    const issuedAt = nowSeconds();
+    // Nobody else's claim may turn into one of this host by being signed again.
+    const { [capabilityClaim]: _, ...others } = parseObject(claims.payload);
+    const limits = claims.capability === undefined ? {} : capabilityToClaim(claims.capability);
+    const payload = JSON.stringify({
+      ...others,
+      [capabilityClaim]: { ...limits, [standInField]: tokenId },
+      hex_identity: identityToHex(identity),
+      iat: issuedAt,
+      exp: Math.min(issuedAt + seconds, claims.expiresAt ?? Number.POSITIVE_INFINITY),
+    });
+    return { identity, token: await this.#sign(payload), payload, tokenId };
   }
 
   /** Accepts a token or throws `TokenError`. */
   async verify(token: string): Promise<TokenClaims> {
     const known = this.#verified.get(token);
-    if (known !== undefined) {
-      refuseExpired(known.expiresAt, nowSeconds());
-      return known;
+    if (known !== undefined && nowSeconds() < known.untilSeconds) {
+      this.#refuseEnded(known.claims);
+      return known.claims;
     }
-    const payload = await this.#verifySignature(token);
-    const claims = readClaims(payload, nowSeconds());
-    this.#remember(token, claims);
-    return claims;
+    const verified = await this.#check(token);
+    this.#refuseEnded(verified.claims);
+    this.#remember(token, verified);
+    return verified.claims;
+  }
+
+  /** When a token that is issued now expires; `undefined`: never. */
+  #endOf(issuedAt: number, seconds = Number.POSITIVE_INFINITY): number | undefined {
+    const life = Math.min(seconds, this.#options.lifeSeconds ?? Number.POSITIVE_INFINITY);
+    return Number.isFinite(life) ? issuedAt + life : undefined;
   }
 
   async #sign(payload: string): Promise<string> {
@@ -80,41 +174,57 @@ export class HostTokens {
   }
 
   /**
-   * The host key is tried first, whoever the token names as issuer: a foreign token that this host
-   * signed again is its own. Only when that fails does the issuer decide which error the caller
-   * sees.
+   * The host's keys are tried first, whoever the token names as issuer: a foreign token that this
+   * host signed again is its own. Only when that fails does the issuer decide.
    */
-  async #verifySignature(token: string): Promise<string> {
-    const parts = token.split('.');
-    if (parts.length !== 3) throw new TokenError('Invalid token: InvalidToken');
-    const [header = '', payload = ''] = parts.map(decodePart);
-    const fault = await this.#hostFault(token, parseObject(header));
-    if (fault === undefined) return payload;
-    const { issuer } = readClaims(payload, nowSeconds());
-    if (issuer === this.#issuer) throw fault;
-    throw new TokenError(`Error fetching public key for issuer ${issuer}`, { cause: fault });
-  }
-
-  /** Why the host key does not accept the token; `undefined` when it does. */
-  async #hostFault(
-    token: string,
-    header: Record<string, unknown>,
-  ): Promise<TokenError | undefined> {
-    if (!isHostAlgorithm(header)) return new TokenError('Invalid token: InvalidAlgorithm');
-    try {
-      await compactVerify(token, this.#keys.publicKey, { algorithms: ['ES256'] });
-      return undefined;
-    } catch (cause) {
-      return new TokenError('Invalid token: InvalidSignature', { cause });
+  async #check(token: string): Promise<Verified> {
+    const parts = tokenParts(token);
+    const fault = await this.#hostFault(token, parts.header);
+    const claims = readClaims(parts.payload, nowSeconds());
+    if (fault === undefined) {
+      return { claims: ownClaims(token, claims), untilSeconds: Number.POSITIVE_INFINITY };
     }
+    if (claims.issuer === this.#options.issuer) throw fault;
+    await this.#options.issuers.verify(token, parts, claims);
+    return { claims: plainClaims(token, claims), untilSeconds: nowSeconds() + foreignSeconds };
   }
 
-  #remember(token: string, claims: TokenClaims): void {
+  #refuseEnded({ tokenId, expiresAt, capability }: TokenClaims): void {
+    refuseExpired(expiresAt, nowSeconds());
+    // The end of a limited token was set by this host's own clock: it is taken at its word.
+    const isOver = expiresAt !== undefined && expiresAt <= nowSeconds();
+    if (isOver && capability !== undefined) {
+      throw new TokenError('Invalid token: ExpiredSignature');
+    }
+    if (this.#options.isRevoked(tokenId)) throw new TokenError('Invalid token: Revoked');
+  }
+
+  /**
+   * Why the host's keys do not accept the token; `undefined` when one does. They are EC keys: no
+   * other algorithm is ever tried with them.
+   */
+  async #hostFault(token: string, { alg, hasCritical }: TokenHeader) {
+    if (alg !== 'ES256' || hasCritical) return new TokenError('Invalid token: InvalidAlgorithm');
+    const { publicKey, oldKeys } = this.#keys;
+    let fault: TokenError | undefined;
+    for (const key of [publicKey, ...oldKeys.map((old) => old.key)]) {
+      try {
+        await compactVerify(token, key, { algorithms: ['ES256'] });
+        return undefined;
+      } catch (cause) {
+        fault = new TokenError('Invalid token: InvalidSignature', { cause });
+      }
+    }
+    return fault;
+  }
+
+  #remember(token: string, verified: Verified): void {
     if (this.#verified.size >= limits.verifiedTokensMax) {
       const [oldest] = this.#verified.keys();
       if (oldest !== undefined) this.#verified.delete(oldest);
     }
-    this.#verified.set(token, claims);
+    this.#verified.delete(token);
+    this.#verified.set(token, verified);
   }
 }
 
@@ -124,24 +234,18 @@ function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);
 }
 
-function decodePart(part: string): string {
-  if (!/^[A-Za-z0-9_-]*$/.test(part) || part.length % 4 === 1) {
-    throw new TokenError('Invalid token: Base64 error: not base64url without padding');
-  }
-  const bytes = Buffer.from(part, 'base64url');
-  if (bytes.toString('base64url') !== part) {
-    throw new TokenError('Invalid token: Base64 error: the last character is not canonical');
-  }
-  return bytes.toString('utf8');
+function ownClaims(token: string, claims: Claims): TokenClaims {
+  const own = readHostClaim(claims.payload);
+  if (own === undefined) return plainClaims(token, claims);
+  const { id: tokenId, ...others } = own;
+  return { ...claims, ...others, tokenId };
 }
 
-/** The host's key is an EC key: no other algorithm is ever tried with it. */
-function isHostAlgorithm(header: Record<string, unknown>): boolean {
-  const { alg, crit } = header;
-  if (typeof alg !== 'string') {
-    throw new TokenError('Invalid token: JSON error: missing field `alg`');
-  }
-  const isKnown = /^(ES|RS|PS|HS)(256|384|512)$|^EdDSA$/.test(alg);
-  if (!isKnown) throw new TokenError(`Invalid token: JSON error: unknown variant \`${alg}\``);
-  return alg === 'ES256' && crit === undefined;
+function plainClaims(token: string, claims: Claims): TokenClaims {
+  return { ...claims, tokenId: digestOf(token), isStandIn: false };
+}
+
+/** Not a `jti`: whoever signs tokens could take that of another one, and have it revoked. */
+function digestOf(token: string): string {
+  return `sha256:${createHash('sha256').update(token).digest('base64url')}`;
 }

@@ -1,11 +1,13 @@
 import {
+  createHash,
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
   type KeyObject,
 } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { limits } from '../limits.ts';
 
 /**
  * The host's key pair, EC P-256. Kept as two PEM files: the private key in PKCS#8 readable by the
@@ -16,6 +18,16 @@ export interface HostKeys {
   readonly publicKey: KeyObject;
   /** The public key file as it is; clients keep it as the host's fingerprint. */
   readonly publicPem: string;
+  /** Of earlier pairs: they sign nothing any more, but what they signed counts. */
+  readonly oldKeys: readonly OldKey[];
+}
+
+/** The public key of an earlier pair, in a file of its own beside the current one. */
+export interface OldKey {
+  /** 1 is the first pair that the host had. */
+  readonly number: number;
+  readonly file: string;
+  readonly key: KeyObject;
 }
 
 export interface KeyFiles {
@@ -38,27 +50,114 @@ export function keyFilesIn(directory: string): KeyFiles {
   };
 }
 
-/** Reads the key pair, or makes it when neither file exists. Throws `KeyError`. */
+/**
+ * Reads the key pair and the public keys of earlier ones, or makes a pair when neither file exists.
+ * Finishes a rotation that was interrupted. Throws `KeyError`.
+ */
 export async function loadKeys(files: KeyFiles, writeFile: WriteFile): Promise<HostKeys> {
   if (!existsSync(files.privateKeyFile) && !existsSync(files.publicKeyFile)) {
     await createKeys(files, writeFile);
   }
   const publicPem = readKey(files.publicKeyFile, 'public key for JWT token verification');
+  refuseOpenFile(files.privateKeyFile);
   const privatePem = readKey(files.privateKeyFile, 'private key for JWT token signing');
-  return checkedPair(files, privatePem, publicPem);
+  const pair = parsePair(files, privatePem, publicPem);
+  const oldKeys = readOldKeys(files);
+  if (isPair(pair)) return { ...pair, oldKeys };
+  if (!oldKeys.some(({ key }) => key.equals(pair.publicKey))) throw unrelated(files);
+  const current = withPublicKeyOf(pair.privateKey);
+  await writeFile(files.publicKeyFile, current.publicPem, 0o644);
+  return { ...current, oldKeys };
+}
+
+/**
+ * Makes a new pair that signs from the next start on. The old public key is kept, so that tokens
+ * which the old pair signed still count.
+ *
+ * Each step leaves files that `loadKeys` takes: an old key too many; then a private key whose
+ * public file still has the key that is among the old ones, which tells it from two files that do
+ * not belong together.
+ */
+export async function rotateKeys(files: KeyFiles, writeFile: WriteFile): Promise<HostKeys> {
+  const { publicKey, publicPem, oldKeys } = await loadKeys(files, writeFile);
+  if (oldKeys.length >= limits.oldKeysMax) {
+    throw new KeyError(
+      `There are ${oldKeys.length} old keys, each to be tried: retire some first.`,
+    );
+  }
+  const kept = oldKeys.find(({ key }) => key.equals(publicKey));
+  const number = kept?.number ?? Math.max(0, ...oldKeys.map((old) => old.number)) + 1;
+  const file = oldKeyFile(files, number);
+  await writeFile(file, publicPem, 0o644);
+  const pair = generatePair();
+  await writeFile(files.privateKeyFile, pair.privateKey, 0o600);
+  await writeFile(files.publicKeyFile, pair.publicKey, 0o644);
+  return loadKeys(files, writeFile);
+}
+
+/** Short name of a public key, the same wherever it is kept. */
+export function fingerprintOf(key: KeyObject): string {
+  const bytes = key.export({ type: 'spki', format: 'der' });
+  return `SHA256:${createHash('sha256').update(bytes).digest('base64url')}`;
 }
 
 async function createKeys(files: KeyFiles, writeFile: WriteFile): Promise<void> {
-  const pair = generateKeyPairSync('ec', {
-    namedCurve: 'P-256',
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
+  const pair = generatePair();
   for (const file of [files.privateKeyFile, files.publicKeyFile]) {
     mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });
   }
   await writeFile(files.privateKeyFile, pair.privateKey, 0o600);
   await writeFile(files.publicKeyFile, pair.publicKey, 0o644);
+}
+
+function generatePair() {
+  return generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
+}
+
+/** `id_ecdsa.3.pub` beside `id_ecdsa.pub`. */
+function oldKeyFile({ publicKeyFile }: KeyFiles, number: number | string): string {
+  return `${publicKeyFile.replace(/\.pub$/, '')}.${number}.pub`;
+}
+
+function readOldKeys(files: KeyFiles): OldKey[] {
+  const [before = '', after = ''] = path.basename(oldKeyFile(files, '*')).split('*');
+  const directory = path.dirname(files.publicKeyFile);
+  const numbers = readdirSync(directory).flatMap((name) => {
+    if (!name.startsWith(before) || !name.endsWith(after)) return [];
+    const digits = name.slice(before.length, -after.length);
+    return /^[1-9]\d{0,8}$/.test(digits) ? [Number(digits)] : [];
+  });
+  return numbers.sort((one, other) => one - other).map((number) => readOldKey(files, number));
+}
+
+function readOldKey(files: KeyFiles, number: number): OldKey {
+  const file = oldKeyFile(files, number);
+  try {
+    const key = createPublicKey(readFileSync(file, 'utf8'));
+    if (isP256(key)) return { number, file, key };
+  } catch (cause) {
+    throw new KeyError(`${file} holds no readable public key`, { cause });
+  }
+  throw new KeyError(`${file} holds no EC P-256 key`);
+}
+
+/**
+ * Who reads the private key can be anybody. As PostgreSQL does with its key: a file of root may be
+ * read by a group, for programs that root starts for others. Windows has no such bits.
+ */
+function refuseOpenFile(file: string): void {
+  const { mode, uid } = statSync(file, { throwIfNoEntry: false }) ?? { mode: 0, uid: 0 };
+  const forbidden = uid === 0 ? 0o037 : 0o077;
+  if (process.platform === 'win32' || (mode & forbidden) === 0) return;
+  const octal = (mode & 0o777).toString(8).padStart(4, '0');
+  throw new KeyError(
+    `${file} can be read or written by others (mode ${octal}), who could then be anybody. ` +
+      `Mend it with: chmod 600 ${file}`,
+  );
 }
 
 function readKey(file: string, what: string): string {
@@ -73,25 +172,30 @@ function readKey(file: string, what: string): string {
   }
 }
 
-function checkedPair(files: KeyFiles, privatePem: string, publicPem: string): HostKeys {
-  const keys = parsePair(files, privatePem, publicPem);
-  const derived = createPublicKey(keys.privateKey).export({ type: 'spki', format: 'der' });
-  if (!derived.equals(keys.publicKey.export({ type: 'spki', format: 'der' }))) {
-    throw new KeyError(
-      `${files.publicKeyFile} is not the public key of ${files.privateKeyFile}. ` +
-        'Put the two files that belong together in place.',
-    );
-  }
-  return keys;
+type Pair = Omit<HostKeys, 'oldKeys'>;
+
+function isPair({ privateKey, publicKey }: Pair): boolean {
+  return createPublicKey(privateKey).equals(publicKey);
 }
 
-function parsePair(files: KeyFiles, privatePem: string, publicPem: string): HostKeys {
+function withPublicKeyOf(privateKey: KeyObject): Pair {
+  const publicKey = createPublicKey(privateKey);
+  const publicPem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  return { privateKey, publicKey, publicPem };
+}
+
+function unrelated({ privateKeyFile, publicKeyFile }: KeyFiles): KeyError {
+  return new KeyError(
+    `${publicKeyFile} is not the public key of ${privateKeyFile}. ` +
+      'Put the two files that belong together in place.',
+  );
+}
+
+function parsePair(files: KeyFiles, privatePem: string, publicPem: string): Pair {
   try {
     const privateKey = createPrivateKey(privatePem);
     const publicKey = createPublicKey(publicPem);
-    if (privateKey.asymmetricKeyDetails?.namedCurve !== 'prime256v1') {
-      throw new KeyError(`${files.privateKeyFile} holds no EC P-256 key`);
-    }
+    if (!isP256(privateKey)) throw new KeyError(`${files.privateKeyFile} holds no EC P-256 key`);
     return { privateKey, publicKey, publicPem };
   } catch (cause) {
     if (cause instanceof KeyError) throw cause;
@@ -99,4 +203,8 @@ function parsePair(files: KeyFiles, privatePem: string, publicPem: string): Host
       cause,
     });
   }
+}
+
+function isP256({ asymmetricKeyDetails }: KeyObject): boolean {
+  return asymmetricKeyDetails?.namedCurve === 'prime256v1';
 }

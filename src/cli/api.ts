@@ -101,3 +101,9 @@ function reason(error: unknown): string {
   const { cause } = error;
   return cause instanceof Error ? reason(cause) : error.message || error.name;
 }
+
+/** What a service says beside the text of an error, as further lines. */
+export function hintsOf({ headers }: Response): readonly string[] {
+  const hint = headers.get('reducerdb-error-hint');
+  return hint === null ? [] : [decodeURI(hint)];
+}

@@ -1,21 +1,27 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { productVersion } from '../service/version.ts';
+import { addAudit } from './commands/audit.ts';
 import { addBuild } from './commands/build.ts';
 import { addCall } from './commands/call.ts';
+import { addConfig } from './commands/config.ts';
 import { addDelete } from './commands/delete.ts';
 import { addDescribe } from './commands/describe.ts';
 import { addGenerate } from './commands/generate.ts';
+import { addGrant } from './commands/grant.ts';
 import { addInit } from './commands/init.ts';
+import { addKeys } from './commands/keys.ts';
 import { addList } from './commands/list.ts';
 import { addLock } from './commands/lock.ts';
 import { addLogin } from './commands/login.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPublish } from './commands/publish.ts';
+import { addRecoverOwner } from './commands/recover-owner.ts';
 import { addRename } from './commands/rename.ts';
 import { addServer } from './commands/server.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
+import { addToken } from './commands/token.ts';
 import { addVerify } from './commands/verify.ts';
 import type { Io } from './io.ts';
 import { yesKinds } from './session.ts';
@@ -57,9 +63,15 @@ export function makeProgram(io: Io): Command {
     addRename,
     addLock,
     addDelete,
+    addGrant,
+    addToken,
     addLogin,
     addServer,
     addVerify,
+    addAudit,
+    addKeys,
+    addRecoverOwner,
+    addConfig,
   ];
   for (const add of adders) add(program, io);
   program

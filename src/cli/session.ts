@@ -16,6 +16,7 @@ export const yesKinds = [
   'break-clients',
   'skip-login',
   'delete-data',
+  'give-up',
 ] as const;
 
 export type YesKind = (typeof yesKinds)[number];

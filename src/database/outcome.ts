@@ -242,6 +242,11 @@ export interface RefusalBody {
     | 'name.notYours'
     | 'database.unknown'
     | 'notOwner'
+    | 'notOperator'
+    /** The token counts in another database only. */
+    | 'token.limited'
+    | 'token.unknown'
+    | 'grants.tooMany'
     | 'database.locked'
     | 'program.invalid'
     | 'migration.refused'

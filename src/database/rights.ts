@@ -1,12 +1,15 @@
 import { ownerRights, type Rights, strangerRights } from '../sql/rights.ts';
 
-export { ownerRights, strangerRights };
+export { ownerRights, type Rights, strangerRights };
 
 /** What an owner, or an admin, granted to another identity. */
-export type Role = 'reader' | 'developer' | 'admin';
+export type Role = (typeof roles)[number];
+
+/** Each may do what those before it may. */
+export const roles = ['reader', 'developer', 'admin'] as const;
 
 /** Of an identity that reads what the owner reads, and changes nothing by SQL. */
-export const readerRights: Rights = {
+const readerRights: Rights = {
   key: 'reader',
   readsPrivateTables: true,
   writes: false,
@@ -15,37 +18,47 @@ export const readerRights: Rights = {
   callsPrivateReducers: false,
 };
 
-/** Limits that a token carries: what is absent is not limited. */
-export interface CapabilityLimits {
-  /** Canonical names. */
-  readonly reducers?: readonly string[];
+/** Limits that a token carries. */
+export interface RightsLimits {
+  /** Canonical names; absent: what a stranger reads. */
   readonly tables?: readonly string[];
+  /** Canonical names; absent: what a stranger may call. */
+  readonly reducers?: readonly string[];
   /** No reducer and no statement may change anything. */
   readonly readOnly: boolean;
+  /** INSERT, UPDATE and DELETE, in the listed tables. */
+  readonly sqlWrites: boolean;
   readonly rowsMax?: number;
 }
 
-export function rightsOfRole(role: Role | undefined): Rights {
+/** Of an identity that sees to the program, too. */
+const developerRights: Rights = { ...readerRights, key: 'developer', callsPrivateReducers: true };
+
+export function rightsOfRole(role: Role): Rights {
   switch (role) {
-    case undefined:
-      return strangerRights;
     case 'admin':
       return ownerRights;
-    case 'reader':
     case 'developer':
+      return developerRights;
+    case 'reader':
       return readerRights;
   }
 }
 
 /** The rights that are left of `rights` under the limits of a token. */
-export function narrowed(rights: Rights, limits: CapabilityLimits): Rights {
-  const { rowsMax, readOnly } = limits;
+export function narrowed(rights: Rights, limits: RightsLimits): Rights {
+  const { tables, readOnly, sqlWrites, rowsMax } = limits;
+  const reads = tables === undefined ? strangerRights : rights;
   const reducers = readOnly ? [] : limits.reducers;
-  const { tables } = limits;
+  const calls = reducers === undefined ? strangerRights : rights;
   return {
-    ...rights,
-    key: `${rights.key} ${JSON.stringify([reducers, tables, readOnly, rowsMax])}`,
-    writes: rights.writes && !readOnly,
+    key: `${rights.key} ${JSON.stringify([tables, reducers, readOnly, sqlWrites, rowsMax])}`,
+    readsPrivateTables: reads.readsPrivateTables,
+    // Who writes bypasses filters, so a table that is not listed is for reading only.
+    writes: rights.writes && sqlWrites && !readOnly && tables !== undefined,
+    exceedsRowLimit: reads.exceedsRowLimit,
+    bypassesFilters: reads.bypassesFilters,
+    callsPrivateReducers: calls.callsPrivateReducers,
     ...(tables === undefined ? {} : { tables: new Set(tables) }),
     ...(reducers === undefined ? {} : { reducers: new Set(reducers) }),
     ...(rowsMax === undefined ? {} : { rowsMax }),

@@ -153,6 +153,7 @@ describe('a worker of a database in memory', () => {
       directory: undefined,
       placement: 'worker',
       creators: 'anyone',
+      operators: [],
       issuer: 'test',
       clock,
       entropy: new MachineEntropy(),

@@ -1,14 +1,17 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { limits } from '../limits.ts';
 import { makeDirectoryDurably } from '../node/atomic-file.ts';
 import { syncDirectory } from '../node/disk.ts';
-import { LogFile, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
+import { LogFile, type LogFileBounds, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
+import { type LineStore, MemoryLines, SyncedLines } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
 
 /**
  * Where the files of a host are:
  *
  * ```
+ * <data>/audit/                                   who did what, one file a month
  * <data>/registry/                                the registry's log
  * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
  * <data>/databases/<identity>/module-logs/        its module's log
@@ -45,6 +48,12 @@ export class DatabaseFiles {
     return this.registry === undefined || readdirSync(this.registry).length === 0;
   }
 
+  /** The lines of the audit log. */
+  async openAuditLines(): Promise<LineStore> {
+    if (this.#root === undefined) return new MemoryLines(limits.auditMemoryLinesMax);
+    return SyncedLines.open(path.join(this.#root, 'audit'));
+  }
+
   logDirectory(identity: bigint, generation: number): string | undefined {
     const folder = this.#folder(identity);
     return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
@@ -76,10 +85,10 @@ export class DatabaseFiles {
     await this.#remove(this.#folder(identity));
   }
 
-  openModuleLog(identity: bigint): ModuleLog {
+  openModuleLog(identity: bigint, bounds: LogFileBounds): ModuleLog {
     const folder = this.#folder(identity);
     if (folder === undefined) return new MemoryModuleLog();
-    return new LogFile(path.join(folder, 'module-logs'));
+    return new LogFile(path.join(folder, 'module-logs'), bounds);
   }
 
   #folder(identity: bigint): string | undefined {

@@ -1,6 +1,7 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import type { Creators } from './host-types.ts';
+import type { LogBounds } from './module-log.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
@@ -8,11 +9,15 @@ export interface HostOptions {
   /** `worker`: a thread for each database. `local`: all in the caller's thread, for tests. */
   readonly placement: 'worker' | 'local';
   readonly creators: Creators;
+  /** Identities that may on every database what its owner may. */
+  readonly operators: readonly bigint[];
   /** Issuer that new databases' identities are derived under; the host's own. */
   readonly issuer: string;
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
+  /** How much modules log; what is left out comes from `limits.ts`. */
+  readonly moduleLogs?: Partial<LogBounds>;
   /** For the operator: one sentence each, no secrets and no row contents. */
   readonly report: (line: ReportLine) => void;
 }
@@ -20,6 +25,8 @@ export interface HostOptions {
 export interface ReportLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly message: string;
+  /** Who and what it is about, by names that programs look for: identities, addresses. */
+  readonly about?: Readonly<Record<string, string | undefined>>;
 }
 
 /** What one database's module may use; what is left out comes from `limits.ts`. */

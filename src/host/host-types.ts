@@ -1,3 +1,4 @@
+import type { Capability } from '../auth/capability.ts';
 import type { DatabaseHandle, DatabaseStatistics, ProgramSource } from './database-handle.ts';
 
 /** Who asks the host for something; `auth`'s `RequestCaller` is one. */
@@ -7,6 +8,10 @@ export interface HostCaller {
   readonly payload: string;
   /** True when the request carried no token. */
   readonly isAnonymous: boolean;
+  /** Where the request came from, for the audit log. */
+  readonly address?: string;
+  /** What the token is limited to. */
+  readonly capability?: Capability;
 }
 
 /** A database of this host: what the registry knows of it, and the handle that reaches it. */
@@ -64,4 +69,10 @@ export interface HostedStatistics extends DatabaseStatistics {
 }
 
 /** Who may create databases; updates always need the owner. */
-export type Creators = 'anyone' | 'authenticated' | readonly bigint[];
+export type Creators =
+  | 'anyone'
+  /** Callers who present a token. */
+  | 'authenticated'
+  | { readonly identities: readonly bigint[] }
+  /** Callers whose token comes from one of these issuers. */
+  | { readonly issuers: readonly string[] };

@@ -32,6 +32,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     directory,
     placement,
     creators: 'anyone',
+    operators: [],
     issuer: 'test',
     clock: new MachineClock(),
     entropy: new MachineEntropy(),
@@ -291,7 +292,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
       body: { code: 'creation.forbidden' },
     });
     await publish();
-    await reopen({ creators: [bob.identity] });
+    await reopen({ creators: { identities: [bob.identity] } });
     await expect(publish({ target: 'other' })).rejects.toMatchObject({
       body: { code: 'creation.forbidden' },
     });

@@ -1,10 +1,11 @@
-import { unreachable } from '../assert.ts';
 import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
-import { ownerRights, strangerRights } from '../database/rights.ts';
 import { limits } from '../limits.ts';
+import { Access } from './access.ts';
+import { type AuditAction, AuditLog } from './audit-log.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
+import { Grants } from './grants.ts';
 import type { HostOptions } from './host-options.ts';
 import type {
   DatabaseRecord,
@@ -19,11 +20,20 @@ import type {
 import { localPlacement } from './local-placement.ts';
 import { nameFault, parseTarget } from './names.ts';
 import { openRegistry } from './open-registry.ts';
-import { requireOwner } from './ownership.ts';
 import { Publisher } from './publish.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
+import { resolveTarget } from './resolve-target.ts';
 import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
 import { workerPlacement } from './worker-placement.ts';
+
+interface HostParts {
+  readonly registry: Registry;
+  readonly running: RunningDatabases;
+  readonly publisher: Publisher;
+  readonly access: Access;
+  readonly grants: Grants;
+  readonly audit: AuditLog;
+}
 
 /**
  * Many databases in one process: their names, owners, programs and the threads they run on.
@@ -45,11 +55,19 @@ export class Host {
   readonly #registry: Registry;
   readonly #running: RunningDatabases;
   readonly #publisher: Publisher;
+  /** Who may do what. */
+  readonly access: Access;
+  /** Roles and limited tokens that owners give to others. */
+  readonly grants: Grants;
+  readonly audit: AuditLog;
 
-  private constructor(registry: Registry, running: RunningDatabases, publisher: Publisher) {
+  private constructor({ registry, running, publisher, access, grants, audit }: HostParts) {
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
+    this.access = access;
+    this.grants = grants;
+    this.audit = audit;
   }
 
   /**
@@ -63,10 +81,13 @@ export class Host {
     const placed = { ...options, budget: completeBudget(options.budget) };
     const placement =
       options.placement === 'local' ? localPlacement(placed) : workerPlacement(placed);
+    const audit = new AuditLog({ ...options, lines: await files.openAuditLines() });
+    const access = new Access({ ...options, registry, audit });
     const running = new RunningDatabases({ ...options, files, placement });
-    const publisher = new Publisher({ ...options, registry, running });
+    const publisher = new Publisher({ ...options, access, audit, registry, running });
     await running.startAll(registry.databases);
-    return new Host(registry, running, publisher);
+    const grants = new Grants({ ...options, registry, access, audit });
+    return new Host({ registry, running, publisher, access, grants, audit });
   }
 
   /** Lets accepted work finish, makes it durable and ends every worker. */
@@ -74,24 +95,12 @@ export class Host {
     await atMost(limits.shutdownMillisMax, this.#publisher.finish());
     await this.#running.close();
     await this.#registry.close();
+    await this.audit.close();
   }
 
   /** The identity behind a target, whether or not there is a database. */
   resolve(target: string): bigint {
-    const parsed = parseTarget(target);
-    switch (parsed.kind) {
-      case 'identity':
-        return parsed.identity;
-      case 'name': {
-        const identity = this.#registry.name(parsed.name)?.database;
-        if (identity === undefined) throw refusal('name.unknown', `\`${target}\` not found`);
-        return identity;
-      }
-      case 'invalid':
-        throw refusal('name.invalid', `Invalid URL: ${parsed.fault}`);
-      default:
-        return unreachable(parsed);
-    }
+    return resolveTarget(this.#registry, target);
   }
 
   /** The database behind a target. */
@@ -100,12 +109,12 @@ export class Host {
     return { ...record, handle: this.#entry(record).handle };
   }
 
-  /** The caller as that database sees it: owner or not. */
+  /** The caller as that database sees it. Throws `Refusal` `token.limited`. */
   callerFor(caller: HostCaller, database: DatabaseRecord): Caller {
     const { identity, payload: jwtPayload } = caller;
     return {
       identity,
-      rights: identity === database.owner ? ownerRights : strangerRights,
+      rights: this.access.rightsIn(database, caller),
       jwtPayload,
     };
   }
@@ -115,10 +124,14 @@ export class Host {
     return this.#registry.namesOf(identity).map(({ name }) => name);
   }
 
+  /** In the order of creation. */
+  get databases(): readonly DatabaseRecord[] {
+    return [...this.#registry.databases];
+  }
+
   /** Identities in the order of creation. */
   databasesOwnedBy(owner: bigint): readonly bigint[] {
-    const databases = [...this.#registry.databases];
-    return databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
+    return this.databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
   }
 
   /** Creates, updates or (with `clear`) resets a database. Goes on when the caller goes away. */
@@ -133,7 +146,7 @@ export class Host {
     program: ProgramSource,
   ): Promise<PlanOutcome> {
     const database = this.database(target);
-    requireOwner(caller, database, 'update database');
+    this.access.require(caller, database, 'update');
     return database.handle.plan(program);
   }
 
@@ -158,26 +171,33 @@ export class Host {
   async setLock(caller: HostCaller, target: string, isLocked: boolean): Promise<void> {
     await this.#registry.exclusively(async () => {
       const record = this.#record(target);
-      requireOwner(caller, record, 'delete database');
-      if (record.isLocked !== isLocked) await this.#registry.putDatabase({ ...record, isLocked });
+      this.access.require(caller, record, 'lock');
+      if (record.isLocked === isLocked) return;
+      await this.#registry.putDatabase({ ...record, isLocked });
+      const action = isLocked ? 'lock database' : 'unlock database';
+      await this.#note(action, caller, record);
     });
   }
 
-  /** Returns the database's identity. Action `rename database`. */
+  /**
+   * Returns the database's identity. Action `rename database`. Whoever does it, the name belongs to
+   * the owner of the database.
+   */
   addName(caller: HostCaller, target: string, name: string): Promise<bigint> {
     return this.#registry.exclusively(async () => {
       const record = this.#record(target);
       const fault = nameFault(name);
       if (fault !== undefined) throw refusal('name.invalid', fault);
-      requireOwner(caller, record, 'rename database');
+      this.access.require(caller, record, 'rename');
       const known = this.#registry.name(name);
-      if (known !== undefined && known.owner !== caller.identity) {
+      if (known !== undefined && known.owner !== record.owner) {
         throw refusal('name.notYours', name);
       }
       if (known?.database !== undefined) {
         throw refusal('name.taken', `record with the name ${name} already exists`);
       }
-      await this.#registry.putName(name, caller.identity, record.identity);
+      await this.#registry.putName(name, record.owner, record.identity);
+      await this.#note('rename database', caller, record, { added: name });
       return record.identity;
     });
   }
@@ -192,25 +212,35 @@ export class Host {
           throw refusal('name.invalid', `Error parsing \`${name}\`: ${fault}`);
         }
       }
-      requireOwner(caller, record, 'rename database');
-      this.#requireFree(caller, record.identity, names);
-      await this.#registry.replaceNames(record.identity, caller.identity, [...new Set(names)]);
+      this.access.require(caller, record, 'rename');
+      this.#requireFree(record, names);
+      await this.#registry.replaceNames(record.identity, record.owner, [...new Set(names)]);
+      await this.#note('rename database', caller, record, { names });
     });
   }
 
   /** Module log of a database, also of one that cannot start. Action `view module logs`. */
   logs(caller: HostCaller, target: string, request: LogRequest): LogStream {
     const record = this.#record(target);
-    requireOwner(caller, record, 'view module logs');
+    this.access.require(caller, record, 'viewLogs');
     return this.#entry(record).log.read(request);
   }
 
   statistics(): HostStatistics {
-    const databases = [...this.#registry.databases].flatMap(({ identity }) => {
+    const databases = this.databases.flatMap(({ identity }) => {
       const running = this.#running.find(identity);
       return running === undefined ? [] : [{ identity, ...running.handle.statistics() }];
     });
     return { databases };
+  }
+
+  #note(
+    action: AuditAction,
+    caller: HostCaller,
+    { identity: database }: DatabaseRecord,
+    detail: Readonly<Record<string, unknown>> = {},
+  ): Promise<void> {
+    return this.audit.note({ action, caller, database, outcome: 'done', detail });
   }
 
   #record(target: string): RegisteredDatabase {
@@ -226,8 +256,8 @@ export class Host {
     return running;
   }
 
-  /** New names are in use nowhere, not even here; old and new ones are the caller's. */
-  #requireFree(caller: HostCaller, identity: bigint, names: readonly string[]): void {
+  /** New names are in use nowhere, not even here; old and new ones are the owner's. */
+  #requireFree({ identity, owner }: DatabaseRecord, names: readonly string[]): void {
     const known = names.map((name) => this.#registry.name(name));
     for (const name of known) {
       if (name?.database === undefined) continue;
@@ -235,7 +265,7 @@ export class Host {
       throw refusal('name.taken', message);
     }
     for (const name of [...known, ...this.#registry.namesOf(identity)]) {
-      if (name !== undefined && name.owner !== caller.identity) {
+      if (name !== undefined && name.owner !== owner) {
         throw refusal('name.notYours', name.name);
       }
     }

@@ -1,38 +1,64 @@
 import { unreachable } from '../assert.ts';
+import { Allowance } from '../auth/allowance.ts';
+import { hostLine } from '../database/host-line.ts';
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import type { LogLevel } from '../module/runner.ts';
-import type { ModuleLog } from '../node/log-file.ts';
+import type { LogFileBounds, ModuleLog } from '../node/log-file.ts';
 import type { LogRequest, LogStream } from './host-types.ts';
 import type { StampedLine } from './seat.ts';
+
+/** How much one module may log. */
+export interface LogBounds extends LogFileBounds {
+  readonly linesPerSecondMax: number;
+}
+
+export const defaultLogBounds: LogBounds = {
+  linesPerSecondMax: limits.moduleLogLinesPerSecondMax,
+  fileBytesMax: limits.moduleLogFileBytesMax,
+  daysMax: limits.moduleLogDaysMax,
+};
 
 /**
  * The log of one database's module: kept by `node/log-file.ts`, followed by any number of readers.
  * All of it happens in one thread and without waiting, so a follower that was given the last lines
- * gets exactly those that come after them.
+ * gets exactly those that come after them. A module that logs too much loses lines; the log says
+ * how many, once there is room for that.
  */
 export class FollowedLog {
   readonly #log: ModuleLog;
   readonly #report: (message: string) => void;
   readonly #followers = new Set<Follower>();
+  readonly #linesPerSecondMax: number;
   #isFailing = false;
+  #isFull = false;
+  #allowance: Allowance | undefined;
+  #dropped = 0;
+  /** Of the newest line, whether it was kept or not. */
+  #micros = 0n;
 
   /** `report` is told once when lines cannot be kept; the database goes on without them. */
-  constructor(log: ModuleLog, report: (message: string) => void) {
+  constructor({ log, linesPerSecondMax, report }: FollowedLogOptions) {
     this.#log = log;
+    this.#linesPerSecondMax = linesPerSecondMax;
     this.#report = report;
   }
 
   append(lines: readonly StampedLine[]): void {
     for (const line of lines) {
-      const text = logLineJson(line);
-      this.#keep(text, Number(line.micros));
-      for (const follower of this.#followers) follower.push(text);
+      this.#micros = line.micros;
+      if (!this.#mayAppend(line.micros)) {
+        this.#dropped += 1;
+        continue;
+      }
+      this.#tellDropped();
+      this.#add(line);
     }
   }
 
   /** Throws `Refusal` when the log cannot be read. */
   read({ lines, follow }: LogRequest): LogStream {
+    this.#tellDropped();
     if (!follow) return textStream(this.#tail(lines ?? Number.MAX_SAFE_INTEGER));
     const text = this.#tail(Math.min(lines ?? 0, limits.logTailLinesMax));
     const follower = new Follower(text, () => this.#followers.delete(follower));
@@ -42,6 +68,8 @@ export class FollowedLog {
 
   /** A new, empty log; followers stay. */
   reset(): void {
+    this.#dropped = 0;
+    this.#isFull = false;
     try {
       this.#log.reset();
     } catch (error) {
@@ -51,6 +79,7 @@ export class FollowedLog {
 
   /** Ends every follower. */
   close(): void {
+    this.#tellDropped();
     for (const follower of this.#followers) void follower.return();
     this.#log.close();
   }
@@ -64,15 +93,59 @@ export class FollowedLog {
     }
   }
 
-  #keep(text: string, micros: number): void {
+  #mayAppend(micros: bigint): boolean {
+    const millis = Number(micros) / 1000;
+    const perSecond = this.#linesPerSecondMax;
+    const bounds = { perSecond, atOnce: perSecond * limits.moduleLogBurstSeconds };
+    this.#allowance ??= new Allowance(bounds, millis);
+    return this.#allowance.take(millis) === 0;
+  }
+
+  /** When there is room for it, which there is not in a log that is full. */
+  #tellDropped(): void {
+    if (this.#dropped === 0) return;
+    const text = `${this.#dropped} lines were dropped here: the module logs too much`;
+    if (this.#write({ micros: this.#micros, line: hostLine('warn', text) })) this.#dropped = 0;
+  }
+
+  /** When the log of the day is full, it says so once; lines of another day find room again. */
+  #add(line: StampedLine): void {
+    const isKept = this.#write(line);
+    if (!isKept) this.#dropped += 1;
+    if (!isKept && !this.#isFull) {
+      const text = 'The log of this day (UTC) is full: further lines are dropped';
+      const notice = logLineJson({ micros: line.micros, line: hostLine('warn', text) });
+      this.#keep(notice, line.micros, 'notice');
+    }
+    this.#isFull = !isKept;
+  }
+
+  /** Keeps a line and tells it to followers; false when there is no room. */
+  #write(line: StampedLine): boolean {
+    const text = logLineJson(line);
+    if (!this.#keep(text, line.micros)) return false;
+    for (const follower of this.#followers) follower.push(text);
+    return true;
+  }
+
+  /** False when there is no room. */
+  #keep(text: string, micros: bigint, kind?: 'notice'): boolean {
     try {
-      this.#log.append(text, micros);
+      const isKept = this.#log.append(text, Number(micros), kind);
       this.#isFailing = false;
+      return isKept;
     } catch (error) {
       if (!this.#isFailing) this.#report(`its module's log cannot be written: ${String(error)}`);
       this.#isFailing = true;
+      return true;
     }
   }
+}
+
+interface FollowedLogOptions {
+  readonly log: ModuleLog;
+  readonly linesPerSecondMax: number;
+  readonly report: (message: string) => void;
 }
 
 /** One line of the log as clients read it; absent keys are left out. */

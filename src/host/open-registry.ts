@@ -1,7 +1,9 @@
 import { limits } from '../limits.ts';
+import type { RunnerContext } from '../module/runner.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import type { DatabaseFiles } from './database-files.ts';
+import type { ProgramSource } from './database-handle.ts';
 import type { HostOptions } from './host-options.ts';
 import { LocalSeat } from './local-seat.ts';
 import { programHash } from './program-hash.ts';
@@ -10,11 +12,29 @@ import { RegistryRunner, registryProgram } from './registry-module.ts';
 import type { SeatMode } from './seat.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
 
+/** Time for an older registry to take its new tables in. */
+const registryMillisMax = 60_000;
+
+export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report'>;
+
 /** Opens the registry's database, or makes it; it runs in this thread. Rejects when it cannot. */
 export async function openRegistry(
-  { clock, entropy, report }: HostOptions,
+  options: RegistryOptions,
   files: DatabaseFiles,
 ): Promise<Registry> {
+  const program = { kind: 'js', bytes: registryProgram() } as const;
+  const database = registryDatabase(options, files, program);
+  // A registry of an earlier version lacks tables; the same program does nothing.
+  await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
+  return Registry.open(database);
+}
+
+/** The database alone; `program` is what it is made with when there is none. */
+export function registryDatabase(
+  { clock, entropy, report }: RegistryOptions,
+  files: DatabaseFiles,
+  program: ProgramSource,
+): SupervisedDatabase {
   const directory = files.registry;
   const disk = directory === undefined ? new MemoryDisk() : new MachineDisk(directory);
   const seat = {
@@ -25,24 +45,22 @@ export async function openRegistry(
     entropy,
     loaderFor:
       () =>
-      (_: unknown, { store }: { store: ConstructorParameters<typeof RegistryRunner>[0] }) =>
-        Promise.resolve(new RegistryRunner(store)),
+      ({ bytes }: ProgramSource, { store }: RunnerContext) =>
+        Promise.resolve(new RegistryRunner(store, bytes)),
     hash: programHash,
     statementMillisMax: limits.callMillisMax,
   };
-  const program = { kind: 'js', bytes: registryProgram() } as const;
   const mode: SeatMode = { kind: 'openOrCreate', program, createdMicros: clock.nowMicros() };
-  const database = new SupervisedDatabase(
+  return new SupervisedDatabase(
     {
       identity: registryIdentity,
       clock,
       hash: programHash,
       takeSeat: (start, events) => new LocalSeat(seat, start, events),
-      examine: () => Promise.resolve(program.bytes),
+      examine: ({ bytes }) => Promise.resolve(bytes),
       lines: () => undefined,
       report: (level, message) => report({ level, message: `The registry ${message}` }),
     },
     mode,
   );
-  return Registry.open(database);
 }

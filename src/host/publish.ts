@@ -3,11 +3,12 @@ import { deriveIdentity } from '../auth/identity.ts';
 import type { Clock } from '../database/clock.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import { hashHex } from '../database/program-hash.ts';
+import type { Access } from './access.ts';
+import type { AuditAction, AuditLog } from './audit-log.ts';
 import type { ProgramSource } from './database-handle.ts';
-import type { Creators, HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
+import type { HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
 import { KeyedLock } from './keyed-lock.ts';
 import { parseTarget } from './names.ts';
-import { requireCreator, requireOwner } from './ownership.ts';
 import { programHash } from './program-hash.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
 import type { RunningDatabases } from './running-databases.ts';
@@ -15,7 +16,8 @@ import type { RunningDatabases } from './running-databases.ts';
 export interface PublisherOptions {
   readonly registry: Registry;
   readonly running: RunningDatabases;
-  readonly creators: Creators;
+  readonly access: Access;
+  readonly audit: AuditLog;
   readonly issuer: string;
   readonly clock: Clock;
 }
@@ -53,6 +55,7 @@ export class Publisher {
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
       await this.#reset(record, source);
+      await this.#note('reset database', { caller, program: source }, identity);
     });
   }
 
@@ -61,13 +64,14 @@ export class Publisher {
     await this.#locks.with(identity, async () => {
       const record = registry.database(identity);
       if (record === undefined) return;
-      requireOwner(caller, record, 'delete database');
+      this.#options.access.require(caller, record, 'delete');
       if (record.isLocked) {
         const text = 'Database is locked and cannot be deleted. Run `reducerdb unlock` first.';
         throw refusal('database.locked', text);
       }
       await registry.exclusively(() => registry.removeDatabase(identity));
       await running.remove(identity);
+      await this.#note('delete database', { caller }, identity);
     });
   }
 
@@ -77,32 +81,35 @@ export class Publisher {
   }
 
   async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {
-    const { registry, running } = this.#options;
+    const { access, registry, running } = this.#options;
     const { caller, program, clear, policy, token, confirmMillis } = request;
     const record = registry.database(identity);
     if (record === undefined) {
       await this.#create(identity, caller.identity, program);
+      await this.#note('create database', request, identity);
       return 'created';
     }
     if (clear) {
       this.#requireResettable(caller, record);
       await this.#reset(record, program);
+      await this.#note('reset database', request, identity);
       return 'updated';
     }
-    requireOwner(caller, record, 'update database');
+    access.require(caller, record, 'update');
     await running.entry(identity).handle.update(program, { policy, token }, confirmMillis);
+    await this.#note('update database', request, identity);
     return 'updated';
   }
 
   /** Which database a target means; registers a name that is new. */
   async #identityFor({ caller, target, clear }: PublishRequest) {
-    const { creators, registry } = this.#options;
+    const { access, registry } = this.#options;
     if (target === undefined) {
       if (clear) {
         const text = 'Clear database requires database name or identity';
         throw refusal('publish.request', text);
       }
-      requireCreator(caller, creators);
+      access.requireCreator(caller);
       return { identity: this.#newIdentity(), name: undefined };
     }
     const parsed = parseTarget(target);
@@ -130,7 +137,7 @@ export class Publisher {
       if (known !== undefined && known.owner !== caller.identity) {
         throw refusal('name.notYours', name);
       }
-      requireCreator(caller, this.#options.creators);
+      this.#options.access.requireCreator(caller);
       if (identity !== undefined) return identity;
       const fresh = this.#newIdentity();
       await registry.putName(name, caller.identity, fresh);
@@ -140,7 +147,7 @@ export class Publisher {
 
   /** An identity without a database: not zero, and not one that somebody else's name stands for. */
   #requireFree(caller: HostCaller, identity: bigint): void {
-    requireCreator(caller, this.#options.creators);
+    this.#options.access.requireCreator(caller);
     if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
       if (owner !== caller.identity) throw refusal('name.notYours', name);
@@ -182,6 +189,16 @@ export class Publisher {
     await running.install(made);
   }
 
+  #note(
+    action: AuditAction,
+    { caller, program }: { readonly caller: HostCaller; readonly program?: ProgramSource },
+    database: bigint,
+  ): Promise<void> {
+    const hash = program === undefined ? undefined : hashHex(programHash(program.bytes));
+    const detail = hash === undefined ? {} : { program: hash };
+    return this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
+  }
+
   #existing(identity: bigint): RegisteredDatabase {
     const record = this.#options.registry.database(identity);
     if (record === undefined) throw refusal('database.unknown', 'No such database.');
@@ -189,7 +206,7 @@ export class Publisher {
   }
 
   #requireResettable(caller: HostCaller, record: RegisteredDatabase): void {
-    requireOwner(caller, record, 'reset database');
+    this.#options.access.require(caller, record, 'reset');
     if (!record.isLocked) return;
     const text =
       'Database is locked and cannot be reset with --delete-data. Run `reducerdb unlock` first.';

@@ -14,15 +14,19 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'migration.breaksClients':
     case 'migration.token':
     case 'migration.failed':
+    case 'grants.tooMany':
       return 400;
     case 'name.notYours':
     case 'creation.forbidden':
       return 401;
     case 'notOwner':
+    case 'notOperator':
+    case 'token.limited':
     case 'database.locked':
       return 403;
     case 'name.unknown':
     case 'database.unknown':
+    case 'token.unknown':
       return 404;
     case 'program.invalid':
     case 'init.failed':

@@ -19,6 +19,9 @@ import type { Value } from '../values/value.ts';
  * |---|---|
  * | `database` | a database of this host; `number` counts creations, `generation` the directories |
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
+ * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
+ * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
+ * | `revoked_token` | a token that counts no more, until it has expired for sure (0: for ever) |
  */
 export const registryTables = {
   database: product(
@@ -35,6 +38,31 @@ export const registryTables = {
     ['name', { kind: 'string' }],
     ['owner', { kind: 'u256' }],
     ['database', { kind: 'u256' }],
+    ['number', { kind: 'u64' }],
+  ),
+  grant: product(
+    ['key', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['identity', { kind: 'u256' }],
+    ['role', { kind: 'string' }],
+    ['granted_by', { kind: 'u256' }],
+    ['granted_micros', { kind: 'i64' }],
+    ['number', { kind: 'u64' }],
+  ),
+  issued_token: product(
+    ['id', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['issued_by', { kind: 'u256' }],
+    ['capability', { kind: 'string' }],
+    ['issued_micros', { kind: 'i64' }],
+    ['until_micros', { kind: 'i64' }],
+    ['number', { kind: 'u64' }],
+  ),
+  revoked_token: product(
+    ['id', { kind: 'string' }],
+    ['until_micros', { kind: 'i64' }],
+    ['revoked_by', { kind: 'u256' }],
+    ['revoked_micros', { kind: 'i64' }],
     ['number', { kind: 'u64' }],
   ),
 } as const;
@@ -62,29 +90,61 @@ export const registryReducers = {
     ['owner', { kind: 'u256' }],
     ['names', { kind: 'array', element: { kind: 'string' } }],
   ),
+  put_grant: product(
+    ['key', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['identity', { kind: 'u256' }],
+    ['role', { kind: 'string' }],
+    ['granted_by', { kind: 'u256' }],
+    ['granted_micros', { kind: 'i64' }],
+  ),
+  remove_grant: product(['key', { kind: 'string' }]),
+  put_issued_token: product(
+    ['id', { kind: 'string' }],
+    ['database', { kind: 'u256' }],
+    ['issued_by', { kind: 'u256' }],
+    ['capability', { kind: 'string' }],
+    ['issued_micros', { kind: 'i64' }],
+    ['until_micros', { kind: 'i64' }],
+  ),
+  /** An issued token is listed no more. */
+  put_revoked_token: product(
+    ['id', { kind: 'string' }],
+    ['until_micros', { kind: 'i64' }],
+    ['revoked_by', { kind: 'u256' }],
+    ['revoked_micros', { kind: 'i64' }],
+  ),
+  /** Forgets what has expired for sure. */
+  forget_expired_tokens: product(['now_micros', { kind: 'i64' }]),
+  /** Its names become those of the new owner, too. */
+  change_owner: product(['database', { kind: 'u256' }], ['owner', { kind: 'u256' }]),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
 
+type TableName = keyof typeof registryTables;
+
+const tableNames = Object.keys(registryTables) as TableName[];
 const reducerNames = Object.keys(registryReducers) as RegistryReducer[];
 
 /**
- * The program's bytes: its description, so that a newer service finds an older registry's shape.
+ * The program's bytes: its description, so that a newer service finds an older registry's shape and
+ * brings it up to date.
  */
 export function registryProgram(): Uint8Array {
-  const types = [registryTables.database, registryTables.name];
+  const types = Object.values(registryTables);
   const unit: AlgebraicType = product();
   return encodeRawModuleV10({
     ...emptyRawModule,
     caseConversion: 'none',
     typespace: { types },
-    types: ['Database', 'Name'].map((sourceName, ref) => ({
+    types: ['Database', 'Name', 'Grant', 'IssuedToken', 'RevokedToken'].map((sourceName, ref) => ({
       scope: [],
       sourceName,
       ref,
       customOrdering: true,
     })),
-    tables: [rawTable('database', 0, types), rawTable('name', 1, types)],
+    tables: tableNames.map((name, ref) => rawTable(name, ref, types)),
     reducers: reducerNames.map((sourceName) => ({
       sourceName,
       params: registryReducers[sourceName],
@@ -95,7 +155,7 @@ export function registryProgram(): Uint8Array {
   });
 }
 
-/** Both tables have their key first and a generated `number` last. */
+/** Every table has its key first and a generated `number` last. */
 function rawTable(sourceName: string, rowTypeRef: number, types: readonly ProductType[]): RawTable {
   const last = (types[rowTypeRef]?.elements.length ?? 0) - 1;
   return {
@@ -131,13 +191,16 @@ function rawTable(sourceName: string, rowTypeRef: number, types: readonly Produc
 /** Runs the registry's reducers. They refuse nothing: the host has checked before it calls. */
 export class RegistryRunner implements ModuleRunner {
   readonly #store: Store;
+  readonly #program: Uint8Array;
 
-  constructor(store: Store) {
+  /** `program`: as `registryProgram` of this or an earlier version made it. */
+  constructor(store: Store, program: Uint8Array) {
     this.#store = store;
+    this.#program = program;
   }
 
   describe(): Uint8Array {
-    return registryProgram();
+    return this.#program;
   }
 
   callReducer({ reducerId, args }: ReducerCall, transaction: Transaction): RunOutcome {
@@ -149,7 +212,7 @@ export class RegistryRunner implements ModuleRunner {
         tables.put('database', values);
         break;
       case 'remove_database':
-        tables.remove('database', values[0]);
+        removeDatabase(tables, values);
         break;
       case 'put_name':
         tables.put('name', values);
@@ -157,11 +220,62 @@ export class RegistryRunner implements ModuleRunner {
       case 'replace_names':
         replaceNames(tables, values);
         break;
+      case 'put_grant':
+        tables.put('grant', values);
+        break;
+      case 'remove_grant':
+        tables.remove('grant', values[0]);
+        break;
+      case 'put_issued_token':
+        tables.put('issued_token', values);
+        break;
+      case 'put_revoked_token':
+        tables.remove('issued_token', values[0]);
+        tables.put('revoked_token', values);
+        break;
+      case 'forget_expired_tokens':
+        forgetExpired(tables, values);
+        break;
+      case 'change_owner':
+        changeOwner(tables, values);
+        break;
     }
     return { kind: 'returned' };
   }
 
   dispose(): void {}
+}
+
+/**
+ * Roles in a database end with it, and so do tokens for it: another one may be made under its
+ * identity.
+ */
+function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
+  tables.remove('database', database);
+  for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
+  for (const [id, of, by, , at, until] of tables.rows('issued_token')) {
+    if (of !== database) continue;
+    tables.remove('issued_token', id);
+    tables.put('revoked_token', [id ?? '', until ?? 0n, by ?? 0n, at ?? 0n]);
+  }
+}
+
+/** A token that has expired is accepted a little longer: a revoked one must not be. */
+const graceMicros = 120_000_000n;
+
+/** True when it is of no use any more to remember a token that expires at `untilMicros`. */
+export function isPast(untilMicros: bigint, nowMicros: bigint): boolean {
+  return untilMicros !== 0n && untilMicros + graceMicros < nowMicros;
+}
+
+function forgetExpired(tables: RegistryTables, [nowMicros]: readonly Value[]): void {
+  const isOver = (until: Value | undefined) => isPast(until as bigint, nowMicros as bigint);
+  for (const row of tables.rows('revoked_token')) {
+    if (isOver(row[1])) tables.remove('revoked_token', row[0]);
+  }
+  for (const row of tables.rows('issued_token')) {
+    if (isOver(row[5])) tables.remove('issued_token', row[0]);
+  }
 }
 
 function replaceNames(tables: RegistryTables, [database, owner, names]: readonly Value[]): void {
@@ -174,7 +288,14 @@ function replaceNames(tables: RegistryTables, [database, owner, names]: readonly
   }
 }
 
-type TableName = keyof typeof registryTables;
+function changeOwner(tables: RegistryTables, [database, owner]: readonly Value[]): void {
+  const [row] = tables.rows('database').filter(([identity]) => identity === database);
+  if (row === undefined) return;
+  tables.put('database', row.with(1, owner ?? 0n).slice(0, -1));
+  for (const [name, , of] of tables.rows('name')) {
+    if (of === database) tables.put('name', [name ?? '', owner ?? 0n, of ?? 0n]);
+  }
+}
 
 class RegistryTables {
   readonly #store: Store;

@@ -1,13 +1,18 @@
 import { assert } from '../assert.ts';
 import { type Caller, Refusal } from '../database/outcome.ts';
-import { ownerRights } from '../database/rights.ts';
+import { ownerRights, type Role } from '../database/rights.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
 import { encodeValue } from '../values/encode.ts';
 import type { Value } from '../values/value.ts';
 import type { DatabaseHandle } from './database-handle.ts';
 import type { DatabaseRecord } from './host-types.ts';
-import { type RegistryReducer, registryReducers, registryTables } from './registry-module.ts';
+import {
+  isPast,
+  type RegistryReducer,
+  registryReducers,
+  registryTables,
+} from './registry-module.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
 /** What the registry knows of a database. */
@@ -23,17 +28,53 @@ export interface RegisteredName {
   readonly database: bigint | undefined;
 }
 
+/** A role that an identity has in a database, beside what everybody may do there. */
+export interface Grant {
+  readonly database: bigint;
+  readonly identity: bigint;
+  readonly role: Role;
+  readonly grantedBy: bigint;
+  /** Microseconds since the Unix epoch. */
+  readonly grantedMicros: bigint;
+}
+
+/** A limited token that was handed out. */
+export interface IssuedToken {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly database: bigint;
+  readonly issuedBy: bigint;
+  /** What it may, as JSON text. */
+  readonly capability: string;
+  readonly issuedMicros: bigint;
+  /** Microseconds since the Unix epoch; 0: it does not expire. */
+  readonly untilMicros: bigint;
+}
+
+/** A token that counts no more. */
+export interface RevokedToken {
+  /** Its `jti`, or `sha256:` and the digest of the token. */
+  readonly id: string;
+  /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
+  readonly untilMicros: bigint;
+  readonly revokedBy: bigint;
+  readonly revokedMicros: bigint;
+}
+
 /** The registry's own database has this identity, which no derivation gives. */
 export const registryIdentity = 1n;
 
 /**
- * The host's databases and names, kept in a database of their own. Look-ups are answered from a
- * copy in memory, which is read anew after each change. A change is durable before it is seen.
+ * The host's databases, names, roles and tokens, kept in a database of their own. Look-ups are
+ * answered from a copy in memory, which follows each change. A change is durable before it is seen.
  */
 export class Registry {
   readonly #handle: DatabaseHandle;
   #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
+  #grants = new Map<string, Grant>();
+  #issuedTokens = new Map<string, IssuedToken>();
+  #revokedTokens = new Map<string, RevokedToken>();
   /** The end of the changes that were asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -43,7 +84,8 @@ export class Registry {
 
   static async open(handle: DatabaseHandle): Promise<Registry> {
     const registry = new Registry(handle);
-    await registry.#read();
+    await registry.#readDatabases();
+    await registry.#readGrants();
     return registry;
   }
 
@@ -65,11 +107,38 @@ export class Registry {
     return [...this.#names.values()].filter(({ database }) => database === identity);
   }
 
+  /** The role that was granted to an identity. */
+  roleOf(database: bigint, identity: bigint): Role | undefined {
+    return this.#grants.get(grantKey(database, identity))?.role;
+  }
+
+  /** In the order of granting. */
+  grantsOf(database: bigint): Grant[] {
+    return [...this.#grants.values()].filter((grant) => grant.database === database);
+  }
+
+  /** Those that were neither revoked nor forgotten, in the order of issuing. */
+  issuedTokensOf(database: bigint): IssuedToken[] {
+    return [...this.#issuedTokens.values()].filter((token) => token.database === database);
+  }
+
+  issuedToken(id: string): IssuedToken | undefined {
+    return this.#issuedTokens.get(id);
+  }
+
+  isRevoked(tokenId: string): boolean {
+    return this.#revokedTokens.has(tokenId);
+  }
+
+  get revokedTokenCount(): number {
+    return this.#revokedTokens.size;
+  }
+
   /** Adds the database, or replaces what was known of it. */
-  putDatabase(database: RegisteredDatabase): Promise<void> {
+  async putDatabase(database: RegisteredDatabase): Promise<void> {
     const { identity, owner, hostType, initialProgram } = database;
     const { createdMicros, isLocked, generation } = database;
-    return this.#call('put_database', [
+    await this.#call('put_database', [
       identity,
       owner,
       hostType,
@@ -78,18 +147,62 @@ export class Registry {
       isLocked,
       generation,
     ]);
+    await this.#readDatabases();
   }
 
-  removeDatabase(identity: bigint): Promise<void> {
-    return this.#call('remove_database', [identity]);
+  /** Of the database and its names. */
+  async changeOwner(database: bigint, owner: bigint): Promise<void> {
+    await this.#call('change_owner', [database, owner]);
+    await this.#readDatabases();
   }
 
-  putName(name: string, owner: bigint, database: bigint): Promise<void> {
-    return this.#call('put_name', [name, owner, database]);
+  /** With it go roles in it, and tokens for it. */
+  async removeDatabase(identity: bigint): Promise<void> {
+    await this.#call('remove_database', [identity]);
+    await this.#readDatabases();
+    await this.#readGrants();
   }
 
-  replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
-    return this.#call('replace_names', [database, owner, names]);
+  async putName(name: string, owner: bigint, database: bigint): Promise<void> {
+    await this.#call('put_name', [name, owner, database]);
+    await this.#readDatabases();
+  }
+
+  async replaceNames(database: bigint, owner: bigint, names: readonly string[]): Promise<void> {
+    await this.#call('replace_names', [database, owner, names]);
+    await this.#readDatabases();
+  }
+
+  /** Grants a role, instead of the one that the identity had. */
+  async putGrant(grant: Grant): Promise<void> {
+    const { database, identity, role, grantedBy, grantedMicros } = grant;
+    const key = grantKey(database, identity);
+    await this.#call('put_grant', [key, database, identity, role, grantedBy, grantedMicros]);
+    this.#grants.set(key, grant);
+  }
+
+  async removeGrant(database: bigint, identity: bigint): Promise<void> {
+    const key = grantKey(database, identity);
+    await this.#call('remove_grant', [key]);
+    this.#grants.delete(key);
+  }
+
+  /** Forgets, too, what has expired since. */
+  async putIssuedToken(token: IssuedToken): Promise<void> {
+    const { id, database, issuedBy, capability, issuedMicros, untilMicros } = token;
+    await this.#forgetExpired(issuedMicros);
+    const values = [id, database, issuedBy, capability, issuedMicros, untilMicros];
+    await this.#call('put_issued_token', values);
+    this.#issuedTokens.set(id, token);
+  }
+
+  /** Forgets, too, what has expired since. */
+  async revokeToken(token: RevokedToken): Promise<void> {
+    const { id, untilMicros, revokedBy, revokedMicros } = token;
+    await this.#forgetExpired(revokedMicros);
+    await this.#call('put_revoked_token', [id, untilMicros, revokedBy, revokedMicros]);
+    this.#issuedTokens.delete(id);
+    this.#revokedTokens.set(id, token);
   }
 
   /** Runs `work`, which checks and changes, while nobody else's `work` runs. */
@@ -101,6 +214,15 @@ export class Registry {
 
   close(): Promise<void> {
     return this.#handle.close();
+  }
+
+  async #forgetExpired(nowMicros: bigint): Promise<void> {
+    const isOver = ({ untilMicros }: IssuedToken | RevokedToken) => isPast(untilMicros, nowMicros);
+    const kinds = [this.#issuedTokens, this.#revokedTokens];
+    const over = kinds.map((tokens) => [...tokens.values()].filter(isOver));
+    if (over.every((tokens) => tokens.length === 0)) return;
+    await this.#call('forget_expired_tokens', [nowMicros]);
+    for (const [at, tokens] of over.entries()) for (const { id } of tokens) kinds[at]?.delete(id);
   }
 
   async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
@@ -117,14 +239,22 @@ export class Registry {
       const message = `the registry could not be changed: ${outcome.error.code}`;
       throw new Refusal({ code: 'database.broken', message });
     }
-    await this.#read();
   }
 
-  async #read(): Promise<void> {
+  async #readDatabases(): Promise<void> {
     const databases = await this.#rows('database');
     const names = await this.#rows('name');
     this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
+  }
+
+  async #readGrants(): Promise<void> {
+    const grants = await this.#rows('grant');
+    const issued = await this.#rows('issued_token');
+    const revoked = await this.#rows('revoked_token');
+    this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
+    this.#issuedTokens = new Map(issued.map((row) => [row[0] as string, issuedTokenOf(row)]));
+    this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
   }
 
   /** The rows of a table, by their `number`, which comes last. */
@@ -168,5 +298,39 @@ function nameOf(row: readonly Value[]): RegisteredName {
     name: row[0] as string,
     owner: row[1] as bigint,
     database: database === 0n ? undefined : database,
+  };
+}
+
+function grantOf(row: readonly Value[]): Grant {
+  return {
+    database: row[1] as bigint,
+    identity: row[2] as bigint,
+    role: row[3] as Role,
+    grantedBy: row[4] as bigint,
+    grantedMicros: row[5] as bigint,
+  };
+}
+
+function grantKey(database: bigint, identity: bigint): string {
+  return `${database.toString(16)} ${identity.toString(16)}`;
+}
+
+function revokedTokenOf(row: readonly Value[]): RevokedToken {
+  return {
+    id: row[0] as string,
+    untilMicros: row[1] as bigint,
+    revokedBy: row[2] as bigint,
+    revokedMicros: row[3] as bigint,
+  };
+}
+
+function issuedTokenOf(row: readonly Value[]): IssuedToken {
+  return {
+    id: row[0] as string,
+    database: row[1] as bigint,
+    issuedBy: row[2] as bigint,
+    capability: row[3] as string,
+    issuedMicros: row[4] as bigint,
+    untilMicros: row[5] as bigint,
   };
 }

@@ -1,11 +1,11 @@
 import { present } from '../assert.ts';
 import type { Clock } from '../database/clock.ts';
 import type { ProgramSource } from '../database/program.ts';
-import { MemoryModuleLog } from '../node/log-file.ts';
+import { MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
 import type { ReportLine } from './host-options.ts';
-import { FollowedLog } from './module-log.ts';
+import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import type { Placement } from './placement.ts';
 import { programHash } from './program-hash.ts';
 import type { RegisteredDatabase } from './registry.ts';
@@ -17,6 +17,8 @@ export interface RunningOptions {
   readonly files: DatabaseFiles;
   readonly placement: Placement;
   readonly report: (line: ReportLine) => void;
+  /** What is left out comes from `limits.ts`. */
+  readonly moduleLogs?: Partial<LogBounds>;
 }
 
 /** One database of the host, running or trying to. */
@@ -40,10 +42,12 @@ const creationLinesMax = 1_000;
 /** The databases of this host that have a directory, a module log and a handle. */
 export class RunningDatabases {
   readonly #options: RunningOptions;
+  readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<bigint, RunningDatabase>();
 
   constructor(options: RunningOptions) {
     this.#options = options;
+    this.#logBounds = { ...defaultLogBounds, ...options.moduleLogs };
   }
 
   get placement(): Placement {
@@ -149,16 +153,22 @@ export class RunningDatabases {
 
   /** A log that cannot be opened is kept in memory: the database matters more. */
   #openLog(identity: bigint): FollowedLog {
-    const { files, report } = this.#options;
-    const complain = (problem: string): void => {
-      report({ level: 'error', message: `${nameOf(identity)}: ${problem}` });
-    };
+    const { linesPerSecondMax } = this.#logBounds;
+    const report = (problem: string) => this.#complain(identity, problem);
+    return new FollowedLog({ log: this.#logOf(identity), linesPerSecondMax, report });
+  }
+
+  #logOf(identity: bigint): ModuleLog {
     try {
-      return new FollowedLog(files.openModuleLog(identity), complain);
+      return this.#options.files.openModuleLog(identity, this.#logBounds);
     } catch (error) {
-      complain(`its module's log cannot be opened: ${String(error)}`);
-      return new FollowedLog(new MemoryModuleLog(), complain);
+      this.#complain(identity, `its module's log cannot be opened: ${String(error)}`);
+      return new MemoryModuleLog();
     }
+  }
+
+  #complain(identity: bigint, problem: string): void {
+    this.#options.report({ level: 'error', message: `${nameOf(identity)}: ${problem}` });
   }
 
   async #drop(identity: bigint, generation: number): Promise<void> {

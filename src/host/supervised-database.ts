@@ -421,7 +421,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       if (end.cause !== 'closed') this.#options.report('warn', `did not end well: ${end.message}`);
       this.#finish('stopped', stoppedRefusal());
     } else if (isFinal) {
-      this.#options.report('error', `does not serve any more: ${end.message}`);
+      this.#reportEnd(end, mode, wasServing);
       this.#finish('broken', wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
     } else {
       this.#options.report('warn', `is opened again: ${end.message}`);
@@ -431,6 +431,14 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#seat = this.#takeSeat({ kind: 'open', skipFirstDisconnect });
     }
     this.#tellIdle();
+  }
+
+  /** Why a new database is not made is for its maker: it has the words of the program. */
+  #reportEnd(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
+    const { report } = this.#options;
+    const isNew = mode.kind !== 'open' && !wasServing;
+    if (isNew && end.cause === 'refused') report('info', 'is not made: its program was refused');
+    else report('error', `does not serve any more: ${end.message}`);
   }
 
   #finish(state: 'broken' | 'stopped', fault: Refusal): void {

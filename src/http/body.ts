@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import { type Exchange, HttpError, jsonType, text } from './exchange.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -13,30 +14,62 @@ export async function textBody(exchange: Exchange, detail = ''): Promise<string>
   }
 }
 
-/** The body of an endpoint that takes JSON and says so in its content type. */
+/** The body of a call: `application/json`, with or without parameters, and no other type. */
+export async function argumentsBody(exchange: Exchange): Promise<string> {
+  const header = exchange.header('content-type');
+  if (header === undefined) {
+    throw new HttpError(text(400, 'Header of type `content-type` was missing'));
+  }
+  const type = mediaType(header);
+  if (type === undefined) throw new HttpError(text(400, 'invalid HTTP header (content-type)'));
+  if (type !== jsonType) throw notJsonType();
+  return textBody(exchange);
+}
+
+/** The body of an endpoint that takes `application/json` or `application/…+json`. */
 export async function jsonBody(exchange: Exchange): Promise<string> {
   requireJsonType(exchange);
   return textBody(exchange);
 }
 
-/** Demands `application/json` or `application/…+json`, with or without parameters. */
-export function requireJsonType(exchange: Exchange): void {
-  const header = exchange.header('content-type');
-  if (header === undefined) {
-    throw new HttpError(text(400, 'Header of type `content-type` was missing'));
-  }
-  if (!isJsonType(header)) {
-    throw new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
+function requireJsonType(exchange: Exchange): void {
+  const type = mediaType(exchange.header('content-type') ?? '') ?? '';
+  if (type !== jsonType && !/^application\/.+\+json$/.test(type)) throw notJsonType();
+}
+
+function notJsonType(): HttpError {
+  return new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
+}
+
+/** Type and subtype, in lower case and without parameters; `undefined` when it is none. */
+function mediaType(header: string): string | undefined {
+  const [, type] = /^\s*([\w!#$&^+.-]+\/[\w!#$&^+.-]+)\s*(?:;.*)?$/.exec(header) ?? [];
+  return type?.toLowerCase();
+}
+
+/** A body's JSON, at most `limits.nestingDepthMax` deep. */
+export function parseBody(body: string): JsonValue {
+  try {
+    return parseJson(body);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    const words = `Failed to parse the request body as JSON: ${error.message}`;
+    throw new HttpError(text(400, words));
   }
 }
 
-export function isJsonType(header: string | undefined): boolean {
-  const type = header?.split(';')[0]?.trim().toLowerCase();
-  return type === jsonType || /^application\/[a-z0-9.!#$&^_+-]+\+json$/.test(type ?? '');
+/** The body of an endpoint of ours that takes a JSON object; an empty body is an empty one. */
+export async function jsonObject(exchange: Exchange): Promise<Record<string, unknown>> {
+  const body = await textBody(exchange);
+  if (body.trim() === '') return {};
+  requireJsonType(exchange);
+  // The strict parser bounds the depth; what it lets pass is handier as plain values.
+  if (parseBody(body) instanceof JsonObject) return JSON.parse(body);
+  throw wrongShape('expected an object');
 }
 
-/** The 400 for a body that is no JSON. */
-export function notJson(cause: unknown): HttpError {
-  const detail = cause instanceof Error ? cause.message : String(cause);
-  return new HttpError(text(400, `Failed to parse the request body as JSON: ${detail}`));
+/** The 422 for JSON of another shape than the endpoint takes. */
+export function wrongShape(detail: string): HttpError {
+  const words = 'Failed to deserialize the JSON body into the target type: ';
+  return new HttpError(text(422, `${words}${detail}`));
 }

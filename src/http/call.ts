@@ -2,17 +2,16 @@ import { present, unreachable } from '../assert.ts';
 import type { CallError } from '../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../host/json-call.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
-import { JsonError, parseJson } from '../values/json.ts';
-import { jsonBody, notJson } from './body.ts';
+import { argumentsBody, parseBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
-import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
+import { type Exchange, empty, hintHeader, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database/:db/call/:name`: runs a reducer with JSON arguments. */
 export async function call(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const { database, caller } = openTarget(exchange, host);
   const reducer = exchange.params.name ?? '';
   const confirmed = exchange.query.boolean('confirmed', false);
-  const args = parseArguments(await jsonBody(exchange));
+  const args = parseBody(await argumentsBody(exchange));
   const connection = temporaryConnection();
   const request = { caller, connection, reducer, args, confirmed };
   const { outcome, json: value } = await callWithJson(database.handle, request);
@@ -22,15 +21,6 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   };
   if (outcome.kind === 'aborted') return failure(outcome.error, headers, value);
   return value === undefined ? empty(200, headers) : json(200, value, headers);
-}
-
-function parseArguments(body: string) {
-  try {
-    return parseJson(body);
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw notJson(error);
-  }
 }
 
 /** Non-standard, but fixed by the interface: the module's own code failed the call. */
@@ -50,8 +40,9 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
       return text(reducerFailedStatus, 'The instance encountered a fatal error.', ran);
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
-    case 'reducer.overBudget':
       return text(reducerFailedStatus, error.message, ran);
+    case 'reducer.overBudget':
+      return text(402, 'Module energy budget exhausted.', { ...ran, ...hintHeader(error.message) });
     case 'connection.refused':
       return text(403, error.message);
     case 'schema.changed':

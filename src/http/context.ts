@@ -16,6 +16,8 @@ export interface HttpContext {
   /** Program bytes that a publish may have. */
   readonly programBytesMax: number;
   readonly nowMicros: () => bigint;
+  /** Who reads the metrics: `off` makes them an unknown path. */
+  readonly metricsFor: 'anyone' | 'operators' | 'off';
   /** Figures of the service as a whole, for metrics. */
   readonly figures: () => readonly ServiceFigure[];
   /** Aborted when the service stops: answers without an end, such as a followed log, end then. */

@@ -1,8 +1,20 @@
 import { Refusal } from '../database/outcome.ts';
 import { identityToHex } from '../values/identity.ts';
-import { isJsonType, notJson, textBody } from './body.ts';
+import { jsonBody, parseBody, textBody, wrongShape } from './body.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import { type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
+
+/** `GET /v1/databases`: all of this host, for operators. */
+export function listDatabases(exchange: Exchange, { host }: HttpContext): Reply {
+  host.access.requireOperator(callerOf(exchange), 'list databases');
+  const databases = host.databases.map(({ identity, owner, isLocked }) => ({
+    identity: identityToHex(identity),
+    names: host.namesOf(identity),
+    owner: identityToHex(owner),
+    is_locked: isLocked,
+  }));
+  return json(200, JSON.stringify({ databases }));
+}
 
 /** `GET /v1/database/:db`. */
 export function describeDatabase(exchange: Exchange, { host }: HttpContext): Reply {
@@ -67,23 +79,9 @@ export async function replaceNames(exchange: Exchange, { host }: HttpContext): P
 }
 
 async function namesBody(exchange: Exchange): Promise<string[]> {
-  if (!isJsonType(exchange.header('content-type'))) {
-    throw new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
-  }
-  const names = parseJsonText(await textBody(exchange));
-  if (!Array.isArray(names) || !names.every((name) => typeof name === 'string')) {
-    const words = 'Failed to deserialize the JSON body into the target type: ';
-    throw new HttpError(text(422, `${words}expected an array of strings`));
-  }
-  return names;
-}
-
-function parseJsonText(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch (error) {
-    throw notJson(error);
-  }
+  const names = parseBody(await jsonBody(exchange));
+  if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
+  throw wrongShape('expected an array of strings');
 }
 
 /** Names that are taken or someone else's have bodies of their own shape. */

@@ -12,7 +12,7 @@ export interface Exchange {
   body(bytesMax: number): Promise<Uint8Array>;
   /** Settled before the endpoint runs; absent where the endpoint does not look at tokens. */
   readonly caller: RequestCaller | undefined;
-  /** Address the connection came from and the one it came in on, for checks of origin. */
+  /** The address that the connection came in on, for checks of origin. */
   readonly localAddress: string;
   /** Resolves when the client has gone away. */
   readonly closed: Promise<void>;
@@ -51,20 +51,26 @@ export function json(status: number, body: string, headers: Record<string, strin
   return { status, body, headers: { 'content-type': jsonType, ...headers } };
 }
 
+/** What else is known beside a fixed text, as a URI part: headers are bytes. */
+export function hintHeader(hint: string): Record<string, string> {
+  // A half of a surrogate pair is no text that could be encoded.
+  return { 'reducerdb-error-hint': encodeURI(hint.replace(/[\ud800-\udfff]/gu, '\ufffd')) };
+}
+
 export function empty(status: number, headers: Record<string, string> = {}): Reply {
   return { status, headers: { 'content-length': '0', ...headers } };
 }
 
 /** The query of a URL. Unknown parameters are ignored, bad ones are a 400 that says why. */
 export class Query {
-  readonly #parameters: URLSearchParams;
+  readonly parameters: URLSearchParams;
 
   constructor(search: string) {
-    this.#parameters = new URLSearchParams(search);
+    this.parameters = new URLSearchParams(search);
   }
 
   string(name: string): string | undefined {
-    const values = this.#parameters.getAll(name);
+    const values = this.parameters.getAll(name);
     if (values.length > 1) throw badQuery(`duplicate field \`${name}\``);
     return values[0];
   }

@@ -1,7 +1,9 @@
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
-import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { type Exchange, empty, json, type Reply } from './exchange.ts';
+import { pathIdentity } from './path-identity.ts';
 import type { Route } from './route.ts';
+import { giveUpToken } from './tokens.ts';
 
 /** Lifetime of the token that a browser puts into a WebSocket address. */
 const websocketTokenSeconds = 60;
@@ -20,6 +22,12 @@ export function identityRoutes(context: HttpContext): Route[] {
       path: '/v1/identity/websocket-token',
       methods: {
         POST: { token: 'required', run: (exchange) => websocketToken(exchange, context) },
+      },
+    },
+    {
+      path: '/v1/identity/revoke',
+      methods: {
+        POST: { token: 'required', run: (exchange) => giveUpToken(exchange, context) },
       },
     },
     {
@@ -57,12 +65,4 @@ function verifyIdentity(exchange: Exchange): Reply {
 function ownedDatabases(exchange: Exchange, { host }: HttpContext): Reply {
   const identities = host.databasesOwnedBy(pathIdentity(exchange)).map(identityToHex);
   return json(200, JSON.stringify({ identities }));
-}
-
-/** `:identity` is 64 hex digits without a prefix, nothing else. */
-function pathIdentity(exchange: Exchange): bigint {
-  const given = exchange.params.identity ?? '';
-  if (/^[0-9a-f]{64}$/i.test(given)) return BigInt(`0x${given}`);
-  const words = `invalid value: string "${given}", expected a byte array or hex string`;
-  throw new HttpError(text(400, `Invalid URL: ${words}`));
 }

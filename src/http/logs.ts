@@ -2,14 +2,26 @@ import type { LogStream } from '../host/host-types.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
-/** `GET /v1/database/:db/logs`: the module's log as JSON lines, for the owner. */
+/**
+ * `GET /v1/database/:db/logs`: the module's log as JSON lines. Following it ends when the service
+ * stops, or the caller may not read it any more.
+ */
 export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply {
   const lines = exchange.query.count('num_lines');
   const follow = exchange.query.boolean('follow', false);
-  const stream = host.logs(callerOf(exchange), targetOf(exchange), { lines, follow });
+  const caller = callerOf(exchange);
+  const database = host.database(targetOf(exchange));
+  const stream = host.logs(caller, targetOf(exchange), { lines, follow });
   const end = () => void stream.return?.();
   stopping.addEventListener('abort', end, { once: true });
-  const forget = () => stopping.removeEventListener('abort', end);
+  const forgetLosses = host.grants.onLoss(() => {
+    const isRevoked = host.grants.isRevoked(caller.tokenId);
+    if (isRevoked || !host.access.allows(caller, database, 'viewLogs')) end();
+  });
+  const forget = () => {
+    stopping.removeEventListener('abort', end);
+    forgetLosses();
+  };
   const headers = {
     'content-type': 'application/x-ndjson',
     'cache-control': 'no-cache',

@@ -1,7 +1,7 @@
 import type { RequestCaller } from '../auth/caller.ts';
-import { isJsonType, textBody } from './body.ts';
+import { jsonBody } from './body.ts';
 import { callerOf } from './context.ts';
-import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+import { type Exchange, empty, json, type Reply } from './exchange.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import type { Route } from './route.ts';
 
@@ -30,11 +30,8 @@ export function mcpRoutes(door: McpDoor, rules: OriginRules): Route[] {
 }
 
 async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
-  if (!isJsonType(exchange.header('content-type'))) {
-    throw new HttpError(text(415, 'Expected request with `Content-Type: application/json`'));
-  }
   const { status, body } = await door.handle({
-    body: await textBody(exchange),
+    body: await jsonBody(exchange),
     caller: callerOf(exchange),
     database: exchange.params.db,
   });

@@ -1,8 +1,9 @@
 import { Gauge, Registry } from 'prom-client';
 import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
-import type { HttpContext } from './context.ts';
-import { type Reply, text } from './exchange.ts';
+import { callerOf, type HttpContext } from './context.ts';
+import { type Exchange, json, type Reply, text } from './exchange.ts';
+import type { Route } from './route.ts';
 
 interface Figure {
   readonly name: string;
@@ -100,8 +101,31 @@ const figures: readonly Figure[] = [
   },
 ];
 
+/** The metrics, and where they are, for who scrapes them; nothing when nobody may. */
+export function metricsRoutes(context: HttpContext): Route[] {
+  if (context.metricsFor === 'off') return [];
+  const get = (run: (exchange: Exchange) => Reply | Promise<Reply>): Route['methods'] => {
+    if (context.metricsFor === 'anyone') return { GET: { token: 'none', run } };
+    const guarded = (exchange: Exchange) => {
+      context.host.access.requireOperator(callerOf(exchange), 'read metrics');
+      return run(exchange);
+    };
+    return { GET: { token: 'required', run: guarded } };
+  };
+  return [
+    { path: '/v1/metrics', methods: get(() => metrics(context)) },
+    { path: '/v1/prometheus/sd_config', methods: get(scrapeTargets) },
+  ];
+}
+
+/** `GET /v1/prometheus/sd_config`: this service, by the address that it was asked at. */
+function scrapeTargets(exchange: Exchange): Reply {
+  const targets = [exchange.header('host') ?? exchange.localAddress];
+  return json(200, JSON.stringify([{ targets, labels: {} }]));
+}
+
 /** `GET /v1/metrics`: the Prometheus text format. */
-export async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply> {
+async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply> {
   const registry = new Registry();
   const gauges = figures.map(
     ({ name, help }) => new Gauge({ name, help, labelNames: ['database'], registers: [registry] }),

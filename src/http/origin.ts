@@ -35,7 +35,7 @@ function isAcceptedOrigin(
   if (rules.origins.includes(origin)) return true;
   const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
   if (authority === undefined) return false;
-  return isLocal ? isLoopbackName(hostName(authority)) : authority === host;
+  return authority === host || (isLocal && isLoopbackName(hostName(authority)));
 }
 
 const allowedHeaders = [

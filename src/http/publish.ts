@@ -1,9 +1,10 @@
 import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../host/database-handle.ts';
+import { parseDuration } from '../host/duration.ts';
+import type { Host } from '../host/host.ts';
 import type { PublishOutcome } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
-import { parseDuration } from './duration.ts';
 import { badQuery, type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 
 /** `POST /v1/database` and `PUT /v1/database/:db`: creates, updates, or clears a database. */
@@ -14,6 +15,7 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
     throw new HttpError(text(400, 'Clear database requires database name or identity'));
   }
   checkReplicas(exchange);
+  checkRelations(exchange, context, clear);
   const policy = exchange.query.oneOf('policy', ['Compatible', 'BreakClients']);
   const confirmMillis = confirmationMillis(exchange);
   const token = exchange.query.string('token');
@@ -97,6 +99,32 @@ function checkReplicas(exchange: Exchange): void {
   const replicas = exchange.query.count('num_replicas');
   if (replicas !== undefined && replicas > 255) {
     throw new HttpError(text(400, `Replication factor ${replicas} out of bounds`));
+  }
+}
+
+/**
+ * Databases here have neither parents nor organizations: that those exist which are named is all
+ * that is looked at.
+ */
+function checkRelations({ params, query }: Exchange, { host }: HttpContext, clear: boolean): void {
+  const parent = query.string('parent');
+  if (parent !== undefined) {
+    host.database(parent);
+    if (clear && exists(host, params.db)) {
+      const words = 'Setting the parent of an existing database is not supported';
+      throw new HttpError(text(400, words));
+    }
+  }
+  const organization = query.string('organization') ?? query.string('org');
+  if (organization !== undefined) host.resolve(organization);
+}
+
+function exists(host: Host, target: string | undefined): boolean {
+  try {
+    return target !== undefined && host.database(target) !== undefined;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
   }
 }
 

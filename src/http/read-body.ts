@@ -1,15 +1,30 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpError, text } from './exchange.ts';
+import { empty, HttpError, text } from './exchange.ts';
+import type { LoadShare } from './load.ts';
 
-/** Reads a request's body to its end; over `bytesMax` it stops and throws a 413. */
-export async function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Uint8Array> {
+/**
+ * Reads a request's body to its end; over `bytesMax` it stops and throws a 413. What comes is a
+ * part of the load.
+ */
+export async function readBody(
+  incoming: IncomingMessage,
+  bytesMax: number,
+  load: LoadShare,
+): Promise<Uint8Array> {
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLong();
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of incoming) {
-    length += chunk.length;
-    if (length > bytesMax) throw tooLong();
-    chunks.push(chunk);
+  try {
+    for await (const chunk of incoming) {
+      length += chunk.length;
+      if (length > bytesMax) throw tooLong();
+      load.takeBytes(chunk.length);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    if (error instanceof HttpError) throw error;
+    // The client left in the middle, or sent what is no body: no fault of this service.
+    throw new HttpError(empty(400, { connection: 'close' }));
   }
   const only = chunks.length === 1 ? chunks[0] : undefined;
   return only ?? Buffer.concat(chunks, length);

@@ -20,6 +20,8 @@ export interface Route {
   /** Path with `:name` parameters. */
   readonly path: string;
   readonly methods: Readonly<Record<string, Method>>;
+  /** Answers whatever the method is. */
+  readonly everyMethod?: Method;
   /**
    * Runs before a method that the path does not have is refused: an unknown database is 404 first.
    */

@@ -2,10 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
+import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
+import { decodePathPart, splitTarget } from '../host/request-target.ts';
 import { limits } from '../limits.ts';
+import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
+import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
 import { drainBody, readBody } from './read-body.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
@@ -15,6 +20,9 @@ type Env = { Bindings: HttpBindings };
 export interface RouterOptions {
   readonly routes: readonly Route[];
   readonly tokens: HostTokens;
+  readonly addresses: ClientAddresses;
+  readonly rates: RequestRates;
+  readonly bounds: LoadBounds;
   /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -25,9 +33,21 @@ export interface RouterOptions {
  * have.
  */
 export function makeRouter(options: RouterOptions): Hono<Env> {
-  const app = new Hono<Env>();
+  const getPath = (_: Request, { env }: { env?: HttpBindings } = {}) =>
+    splitTarget(env?.incoming.url).path;
+  const app = new Hono<Env>({ getPath });
+  const load = new Load(options.bounds);
   for (const route of options.routes) {
-    app.all(route.path, async (context) => respond(await answer(context, route, options)));
+    app.all(route.path, async (context) => {
+      const share = load.begin();
+      if (share === undefined) return respond(tooMuch);
+      const exchange = new HonoExchange(context, share);
+      try {
+        return respond(await answer(context, exchange, { options, route }));
+      } finally {
+        share.end();
+      }
+    });
   }
   app.notFound(() => respond(empty(404)));
   app.onError((error, context) => {
@@ -37,27 +57,33 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   return app;
 }
 
-async function answer(context: Context<Env>, route: Route, options: RouterOptions): Promise<Reply> {
-  const exchange = new HonoExchange(context);
-  const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openCors };
+interface Answering {
+  readonly options: RouterOptions;
+  readonly route: Route;
+}
+
+async function answer(
+  context: Context<Env>,
+  exchange: HonoExchange,
+  { options, route }: Answering,
+): Promise<Reply> {
+  const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openHeaders };
   if (cors.kind === 'refused') return cors.reply;
   const reply =
     exchange.method === 'OPTIONS'
       ? preflight
       : await attempt(() => serve(exchange, route, options), exchange, context, options);
   const caller = exchange.showsCaller ? exchange.caller : undefined;
-  return withHeaders(reply, cors.headers, caller);
+  const complete = withHeaders(reply, cors.headers, caller);
+  if (reply.body instanceof ReadableStream) exchange.discardBody();
+  return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
 }
 
-const openCors = { 'access-control-allow-origin': '*' };
-const exposedHeaders = [
-  'spacetime-identity',
-  'spacetime-identity-token',
-  'spacetime-energy-used',
-  'spacetime-execution-duration-micros',
-  'reducerdb-error-place',
-  'reducerdb-error-hint',
-].join(', ');
+function requireRate(limiter: RateLimiter, key: string): void {
+  const seconds = limiter.take(key);
+  if (seconds === 0) return;
+  throw new HttpError(text(429, 'Too many requests', { 'retry-after': String(seconds) }));
+}
 
 const preflight: Reply = empty(200, {
   'access-control-allow-methods': '*',
@@ -67,10 +93,10 @@ const preflight: Reply = empty(200, {
 /** Token first, then the database of the path, then the method, then the endpoint. */
 async function serve(exchange: HonoExchange, route: Route, options: RouterOptions): Promise<Reply> {
   const verb = exchange.method === 'HEAD' ? 'GET' : exchange.method;
-  const method = route.methods[verb];
-  const fallback = Object.values(route.methods)[0];
-  const rule = method ?? fallback;
-  if (rule !== undefined) await settle(exchange, rule, options.tokens);
+  const method = route.everyMethod ?? route.methods[verb];
+  requireRate(options.rates.byAddress, networkOf(exchange.clientAddress(options.addresses)));
+  const rule = method ?? ruleOfOthers(route);
+  if (rule !== undefined) await settle(exchange, rule, options);
   if (exchange.badParameter !== undefined) {
     return text(400, `Invalid URL: Invalid UTF-8 in \`${exchange.badParameter}\``);
   }
@@ -79,16 +105,27 @@ async function serve(exchange: HonoExchange, route: Route, options: RouterOption
   return empty(405, { allow: allowedMethods(route) });
 }
 
-async function settle(exchange: HonoExchange, rule: Method, tokens: HostTokens): Promise<void> {
+/** A method that a path does not have: who asks is looked at where everybody is somebody. */
+function ruleOfOthers({ methods }: Route): Method | undefined {
+  return Object.values(methods).find(({ token }) => token === 'anonymous');
+}
+
+async function settle(exchange: HonoExchange, rule: Method, options: RouterOptions): Promise<void> {
+  const { tokens, addresses, rates } = options;
   if (rule.token === 'none') return;
   const authorization = exchange.header('authorization');
-  const queryToken = rule.ignoresQueryToken ? undefined : exchange.query.string('token');
+  const readsQuery = authorization === undefined && !rule.ignoresQueryToken;
+  const queryToken = readsQuery ? exchange.query.string('token') : undefined;
   const isAbsent = authorization === undefined && queryToken === undefined;
   if (rule.token === 'optional' && isAbsent) return;
   const withoutToken = rule.token === 'anonymous' ? 'anonymous' : 'refuse';
-  const outcome = await settleCaller(tokens, { authorization, queryToken, withoutToken });
+  const address = exchange.clientAddress(addresses);
+  const outcome = await settleCaller(tokens, { authorization, queryToken, address, withoutToken });
   if (outcome.kind === 'refused') throw new HttpError(text(outcome.status, outcome.text));
-  exchange.caller = outcome.caller;
+  const { caller } = outcome;
+  // Identities that are made for one request are limited by their address.
+  if (!caller.isAnonymous) requireRate(rates.byIdentity, caller.identity.toString(16));
+  exchange.caller = caller;
   exchange.showsCaller = rule.token === 'anonymous';
 }
 
@@ -116,15 +153,23 @@ function withHeaders(
 ): Reply {
   const headers: Record<string, string> = {
     ...reply.headers,
+    'access-control-expose-headers': openHeaders['access-control-expose-headers'],
     ...cors,
-    vary: 'origin, access-control-request-method, access-control-request-headers',
+    ...varyHeaders,
   };
-  headers['access-control-expose-headers'] ??= exposedHeaders;
   if (caller !== undefined) {
     headers['spacetime-identity'] = identityToHex(caller.identity);
     headers['spacetime-identity-token'] = caller.token;
   }
   return { ...reply, headers };
+}
+
+/** The answer to HEAD: that to GET, whose body is not sent, nor read when it is a stream. */
+function withoutBody({ status, headers, body }: Reply): Reply {
+  if (body instanceof ReadableStream) void body.cancel();
+  if (body === undefined || body instanceof ReadableStream)
+    return { status, headers: headers ?? {} };
+  return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) } };
 }
 
 function respond(reply: Reply): Response {
@@ -142,26 +187,30 @@ class HonoExchange implements Exchange {
   /** Name of a parameter whose bytes are not UTF-8. */
   readonly badParameter: string | undefined;
   readonly #incoming: IncomingMessage;
+  readonly #load: LoadShare;
   caller: RequestCaller | undefined;
   /** The identity headers belong to the endpoints that make anonymous identities. */
   showsCaller = false;
 
-  constructor(context: Context<Env>) {
+  constructor(context: Context<Env>, load: LoadShare) {
+    this.#load = load;
     this.#incoming = context.env.incoming;
     this.method = context.req.method;
-    const url = this.#incoming.url ?? '';
-    const mark = url.indexOf('?');
-    this.query = new Query(mark < 0 ? '' : url.slice(mark));
-    const { params, bad } = decodeParams(
-      context.req.routePath,
-      url.slice(0, mark < 0 ? undefined : mark),
-    );
+    const { path, search } = splitTarget(this.#incoming.url);
+    this.query = new Query(search);
+    const { params, bad } = decodeParams(context.req.routePath, path);
     this.params = params;
     this.badParameter = bad;
   }
 
   get localAddress(): string {
     return this.#incoming.socket.localAddress ?? '';
+  }
+
+  clientAddress(addresses: ClientAddresses): string {
+    const { socket } = this.#incoming;
+    const forwardedFor = this.header('x-forwarded-for');
+    return addresses.of({ remoteAddress: socket.remoteAddress ?? '', forwardedFor });
   }
 
   get closed(): Promise<void> {
@@ -174,7 +223,15 @@ class HonoExchange implements Exchange {
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
-    return readBody(this.#incoming, bytesMax);
+    return readBody(this.#incoming, bytesMax, this.#load);
+  }
+
+  /**
+   * Reads on past a body that nobody wants while an answer goes on: a connection that is not read
+   * from does not tell that its client has gone.
+   */
+  discardBody(): void {
+    this.#incoming.resume();
   }
 
   /** Lets an uploading client finish, so that it sees why it was refused. */
@@ -183,7 +240,7 @@ class HonoExchange implements Exchange {
   }
 }
 
-/** Percent-decodes the path's parameters once; bytes that are not UTF-8 are named, not guessed. */
+/** Bytes that are not UTF-8 are named, not guessed. */
 function decodeParams(pattern: string, path: string) {
   const params: Record<string, string> = {};
   let bad: string | undefined;
@@ -191,12 +248,9 @@ function decodeParams(pattern: string, path: string) {
   pattern.split('/').forEach((part, at) => {
     if (!part.startsWith(':')) return;
     const name = part.slice(1);
-    try {
-      params[name] = decodeURIComponent(parts[at] ?? '');
-    } catch {
-      bad ??= name === 'db' ? 'name_or_identity' : name;
-      params[name] = '';
-    }
+    const value = decodePathPart(parts[at] ?? '');
+    if (value === undefined) bad ??= name === 'db' ? 'name_or_identity' : name;
+    params[name] = value ?? '';
   });
   return { params, bad };
 }

@@ -1,24 +1,32 @@
+import { parseTarget } from '../host/names.ts';
+import { auditLog } from './audit.ts';
 import { call } from './call.ts';
 import { type HttpContext, targetOf } from './context.ts';
 import {
   addName,
   databaseIdentity,
   describeDatabase,
+  listDatabases,
   listNames,
   replaceNames,
 } from './databases.ts';
+import { energyRoute } from './energy.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
+import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { identityRoutes } from './identity.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, mcpRoutes } from './mcp.ts';
-import { metrics } from './metrics.ts';
+import { metricsRoutes } from './metrics.ts';
 import type { OriginRules } from './origin.ts';
 import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
 import type { Method, Route } from './route.ts';
 import { schema } from './schema.ts';
 import { sql } from './sql.ts';
+import { createToken, listTokens, revokeToken } from './tokens.ts';
 
 export interface RoutesOptions extends HttpContext {
+  /** Why a client's address of a WebSocket cannot be read; `undefined`: it can. */
+  readonly subscribeFault: (query: URLSearchParams) => string | undefined;
   readonly mcp: McpDoor;
   readonly originRules: OriginRules;
 }
@@ -37,27 +45,42 @@ function serviceRoutes(context: HttpContext): Route[] {
   return [
     { path: '/v1/ping', methods: { GET: { token: 'optional', run: () => empty(200) } } },
     { path: '/v1/health', methods: { GET: { token: 'none', run: () => health(context) } } },
-    { path: '/v1/metrics', methods: { GET: { token: 'none', run: () => metrics(context) } } },
+    {
+      path: '/v1/audit',
+      methods: {
+        GET: { token: 'required', run: (exchange) => auditLog(exchange, context) },
+      },
+    },
+    {
+      path: '/v1/databases',
+      methods: {
+        GET: { token: 'required', run: (exchange) => listDatabases(exchange, context) },
+      },
+    },
+    ...metricsRoutes(context),
+    energyRoute(),
   ];
 }
 
 /** All of these settle the caller; those that take a program keep `?token=` for themselves. */
-function databaseRoutes(context: HttpContext): Route[] {
+function databaseRoutes(context: RoutesOptions): Route[] {
   const method = (run: DatabaseEndpoint): Method => ({
     token: 'anonymous',
     run: (exchange) => run(exchange, context),
   });
   const upload = (run: DatabaseEndpoint): Method => ({ ...method(run), ignoresQueryToken: true });
-  /** Below a database: that it does not exist is said before that a method is wrong. */
+  /** That a database does not exist is said before that a method is wrong. */
+  const resolved = (exchange: Exchange) => void context.host.database(targetOf(exchange));
   const below = (path: string, methods: Route['methods']): Route => ({
     path: `/v1/database/:db/${path}`,
-    resolve: (exchange) => void context.host.database(targetOf(exchange)),
+    resolve: resolved,
     methods,
   });
   return [
     { path: '/v1/database', methods: { POST: upload(publish) } },
     {
       path: '/v1/database/:db',
+      resolve: resolved,
       methods: { GET: method(describeDatabase), PUT: upload(publish), DELETE: method(remove) },
     },
     { path: '/v1/database/:db/identity', methods: { GET: method(databaseIdentity) } },
@@ -66,6 +89,10 @@ function databaseRoutes(context: HttpContext): Route[] {
       POST: method(addName),
       PUT: method(replaceNames),
     }),
+    below('grants', { GET: method(listGrants) }),
+    below('grants/:identity', { PUT: method(putGrant), DELETE: method(removeGrant) }),
+    below('tokens', { GET: method(listTokens), POST: method(createToken) }),
+    below('tokens/:id', { DELETE: method(revokeToken) }),
     below('call/:name', { POST: method(call) }),
     below('schema', { GET: method(schema) }),
     below('logs', { GET: method(logs) }),
@@ -74,15 +101,33 @@ function databaseRoutes(context: HttpContext): Route[] {
     below('reset', { PUT: upload(reset) }),
     below('lock', { POST: method(lock) }),
     below('unlock', { POST: method(unlock) }),
-    below('subscribe', { GET: method(upgradeRequired) }),
+    {
+      path: '/v1/database/:db/subscribe',
+      methods: { GET: method((exchange) => upgradeRequired(exchange, context)) },
+    },
     below('unstable/timestamp', { GET: method(timestamp) }),
+    {
+      path: '/v1/database/:db/route/*',
+      methods: {},
+      everyMethod: { token: 'none', run: (exchange) => moduleRoute(exchange, context) },
+    },
   ];
 }
 
-/** What connects to this path as a WebSocket never comes here. */
-function upgradeRequired(): Reply {
+/** What connects to this path as a WebSocket comes here only when its address is at fault. */
+function upgradeRequired(exchange: Exchange, { host, subscribeFault }: RoutesOptions): Reply {
+  const target = targetOf(exchange);
+  if (parseTarget(target).kind === 'invalid') host.resolve(target);
+  const fault = subscribeFault(exchange.query.parameters);
+  if (fault !== undefined) return text(400, fault);
   const headers = { connection: 'upgrade', upgrade: 'websocket' };
   return text(426, 'This service requires use of the websocket protocol', headers);
+}
+
+/** Modules cannot answer HTTP requests themselves yet. */
+function moduleRoute(exchange: Exchange, { host }: HttpContext): Reply {
+  host.database(targetOf(exchange));
+  return text(404, 'Database has not registered a handler for this route');
 }
 
 type DatabaseEndpoint = (exchange: Exchange, context: HttpContext) => Reply | Promise<Reply>;

@@ -1,12 +1,17 @@
+import { shownDefinition } from '../host/shown-definition.ts';
 import { schemaJson } from '../schema/schema-json.ts';
-import { type HttpContext, targetOf } from './context.ts';
+import { callerOf, type HttpContext, openTarget } from './context.ts';
 import { badQuery, type Exchange, json, type Reply } from './exchange.ts';
 
-/** `GET /v1/database/:db/schema?version=9|10`: anyone may read it, private tables included. */
+/**
+ * `GET /v1/database/:db/schema?version=9|10`: anyone may read it, private tables included; a
+ * limited token sees what it may use.
+ */
 export async function schema(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
-  const { handle } = host.database(targetOf(exchange));
+  const { database, caller } = openTarget(exchange, host);
   const version = exchange.query.oneOf('version', ['9', '10']);
   if (version === undefined) throw badQuery('missing field `version`');
-  const { definition } = await handle.describe();
-  return json(200, schemaJson(definition, version === '9' ? 9 : 10));
+  const { definition } = await database.handle.describe();
+  const shown = shownDefinition(definition, callerOf(exchange), caller.rights);
+  return json(200, schemaJson(shown, version === '9' ? 9 : 10));
 }

@@ -8,9 +8,17 @@ import {
 } from '../protocol/sql-parameters.ts';
 import { sqlBodyType, sqlResultJson } from '../protocol/sql-result.ts';
 import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
-import { notJson, textBody } from './body.ts';
+import { parseBody, textBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
-import { badQuery, type Exchange, HttpError, json, type Reply, text } from './exchange.ts';
+import {
+  badQuery,
+  type Exchange,
+  HttpError,
+  hintHeader,
+  json,
+  type Reply,
+  text,
+} from './exchange.ts';
 
 /**
  * `POST /v1/database/:db/sql`: one statement in the body, its result as JSON. Values of parameters
@@ -43,7 +51,7 @@ async function statementIn(exchange: Exchange): Promise<StatementBody> {
   const type = exchange.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   const body = await textBody(exchange, ': invalid utf-8 sequence');
   if (type !== sqlBodyType) return { statement: body };
-  const request = bodyJson(body);
+  const request = parseBody(body);
   const statement = request instanceof JsonObject ? request.get('sql') : undefined;
   if (!(request instanceof JsonObject) || typeof statement !== 'string') {
     throw new HttpError(text(400, `a body of ${sqlBodyType} is {"sql": "…", "params": […]}`));
@@ -51,15 +59,6 @@ async function statementIn(exchange: Exchange): Promise<StatementBody> {
   const params = request.get('params');
   if (params === undefined || params === null) return { statement };
   return { statement, parameters: readParameters(params, (words) => text(400, words)) };
-}
-
-function bodyJson(body: string): JsonValue {
-  try {
-    return parseJson(body);
-  } catch (error) {
-    if (error instanceof JsonError) throw notJson(error);
-    throw error;
-  }
 }
 
 function parametersInQuery(exchange: Exchange): SqlParameterValues | undefined {
@@ -87,7 +86,7 @@ function failure(error: SqlError): Reply {
   const { place, hint, message } = error;
   const headers = {
     ...(place === undefined ? {} : { 'reducerdb-error-place': `${place.line}:${place.column}` }),
-    ...(hint === undefined ? {} : { 'reducerdb-error-hint': encodeURI(hint) }),
+    ...(hint === undefined ? {} : hintHeader(hint)),
   };
   switch (error.code) {
     case 'sql.noTable':

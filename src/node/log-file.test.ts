@@ -10,6 +10,7 @@ afterAll(() => fs.rmSync(root, { recursive: true }));
 
 const noon = Date.UTC(2025, 5, 30, 12) * 1000;
 const day = 86_400_000_000;
+const bounds = { fileBytesMax: 1_000_000_000, daysMax: 14 };
 let directory = '';
 
 beforeEach(() => {
@@ -17,7 +18,7 @@ beforeEach(() => {
 });
 
 describe.each([
-  ['in files', () => new LogFile(directory)],
+  ['in files', () => new LogFile(directory, bounds)],
   ['in memory', () => new MemoryModuleLog()],
 ] satisfies [string, () => ModuleLog][])('a module log %s', (_, make) => {
   it('[§8] gives the last lines in order', () => {
@@ -51,7 +52,7 @@ describe.each([
 
 describe('a module log in files', () => {
   it('[§8] begins a file each UTC day, keeps the old ones and reads the newest only', () => {
-    const log = new LogFile(directory);
+    const log = new LogFile(directory, bounds);
     log.append('a', noon);
     log.append('b', noon + day);
     log.append('c', noon + day + 1);
@@ -60,16 +61,44 @@ describe('a module log in files', () => {
     log.append('late', noon);
     expect(log.tail(10)).toBe('b\nc\nlate\n');
     log.close();
-    const again = new LogFile(directory);
+    const again = new LogFile(directory, bounds);
     again.append('later', noon);
     expect(again.tail(10)).toBe('b\nc\nlate\nlater\n');
+    again.close();
+  });
+
+  it('keeps the files of so many days', () => {
+    const log = new LogFile(directory, { ...bounds, daysMax: 3 });
+    fs.writeFileSync(path.join(directory, 'notes.log'), 'not ours');
+    for (let at = 0; at < 6; at++) log.append(`day ${at}`, noon + at * day);
+    const kept = ['2025-07-03.log', '2025-07-04.log', '2025-07-05.log', 'notes.log'];
+    expect(fs.readdirSync(directory).sort()).toEqual(kept);
+    // After a time without lines, the days count, not the files.
+    log.append('much later', noon + 7 * day);
+    expect(fs.readdirSync(directory)).toEqual(['2025-07-05.log', '2025-07-07.log', 'notes.log']);
+    log.close();
+  });
+
+  it('takes no more of one day than it may, but notices', () => {
+    const log = new LogFile(directory, { ...bounds, fileBytesMax: 10 });
+    expect(log.append('12345678', noon)).toBe(true);
+    expect(log.append('the last', noon)).toBe(true);
+    expect(log.append('x', noon)).toBe(false);
+    expect(log.append('full', noon, 'notice')).toBe(true);
+    expect(log.tail(9)).toBe('12345678\nthe last\nfull\n');
+    log.close();
+    // What is there already counts.
+    const again = new LogFile(directory, { ...bounds, fileBytesMax: 10 });
+    expect(again.append('y', noon)).toBe(false);
+    expect(again.append('z', noon + day)).toBe(true);
+    expect(again.tail(9)).toBe('z\n');
     again.close();
   });
 
   it('does not continue a line that a crash cut off', () => {
     fs.mkdirSync(directory);
     fs.writeFileSync(path.join(directory, '2025-06-30.log'), 'one\ntw');
-    const log = new LogFile(directory);
+    const log = new LogFile(directory, bounds);
     expect(log.tail(1)).toBe('tw\n');
     log.append('three', noon);
     expect(log.tail(9)).toBe('one\ntw\nthree\n');

@@ -3,8 +3,11 @@ import path from 'node:path';
 
 /** The log of one module: lines of JSON without line ends, appended; the last ones read back. */
 export interface ModuleLog {
-  /** Appends one line; `micros`, microseconds since the epoch, decides the day. */
-  append(line: string, micros: number): void;
+  /**
+   * Appends one line; `micros`, microseconds since the epoch, decides the day. False: the log of
+   * that day is full, unless the line is a `notice` of that.
+   */
+  append(line: string, micros: number, kind?: 'notice'): boolean;
   /** The last `count` lines of the newest day, or fewer, each with its line end. */
   tail(count: number): string;
   /** Forgets all lines. */
@@ -15,27 +18,41 @@ export interface ModuleLog {
 const microsPerDay = 86_400_000_000;
 const blockBytes = 64 * 1024;
 
+export interface LogFileBounds {
+  /** Of the file of one day. */
+  readonly fileBytesMax: number;
+  /** Days whose files are kept, that of the newest line included. */
+  readonly daysMax: number;
+}
+
 /**
- * A module log in a directory of its own, one file per UTC day, `YYYY-MM-DD.log`. Old files are
- * kept. Lines reach the operating system at once; they are not synced, so a power cut may take the
- * last.
+ * A module log in a directory of its own, one file per UTC day, `YYYY-MM-DD.log`. Files that are
+ * too old are removed when a new one begins. Lines reach the operating system at once; they are not
+ * synced, so a power cut may take the last.
  */
 export class LogFile implements ModuleLog {
   readonly #directory: string;
+  readonly #bounds: LogFileBounds;
   #day = -1;
   #descriptor: number | undefined;
+  /** Bytes in the open file. */
+  #size = 0;
 
   /** `directory` is made if it does not exist. */
-  constructor(directory: string) {
+  constructor(directory: string, bounds: LogFileBounds) {
     this.#directory = directory;
+    this.#bounds = bounds;
     fs.mkdirSync(directory, { recursive: true });
   }
 
-  append(line: string, micros: number): void {
+  append(line: string, micros: number, kind?: 'notice'): boolean {
     const day = Math.floor(micros / microsPerDay);
     // A clock that was set back does not go back to an old file: its lines would not be the newest.
     if (this.#descriptor === undefined || day > this.#day) this.#open(day);
-    if (this.#descriptor !== undefined) fs.writeSync(this.#descriptor, `${line}\n`);
+    if (this.#size >= this.#bounds.fileBytesMax && kind === undefined) return false;
+    if (this.#descriptor === undefined) return false;
+    this.#size += fs.writeSync(this.#descriptor, `${line}\n`);
+    return true;
   }
 
   tail(count: number): string {
@@ -62,13 +79,22 @@ export class LogFile implements ModuleLog {
 
   #open(day: number): void {
     this.close();
-    const today = `${new Date((day * microsPerDay) / 1000).toISOString().slice(0, 10)}.log`;
+    const today = dayName(day);
     const newest = this.#files().at(-1) ?? '';
     const name = newest > today ? newest : today;
     const descriptor = fs.openSync(path.join(this.#directory, name), 'a+');
     this.#descriptor = descriptor;
     this.#day = Math.floor((Date.parse(`${name.slice(0, 10)}T00:00:00Z`) * 1000) / microsPerDay);
     endLastLine(descriptor);
+    this.#size = fs.fstatSync(descriptor).size;
+    this.#removeOld();
+  }
+
+  #removeOld(): void {
+    const first = dayName(this.#day - this.#bounds.daysMax + 1);
+    for (const name of this.#files()) {
+      if (name < first) fs.unlinkSync(path.join(this.#directory, name));
+    }
   }
 
   #files(): string[] {
@@ -79,6 +105,10 @@ export class LogFile implements ModuleLog {
   }
 }
 
+function dayName(day: number): string {
+  return `${new Date((day * microsPerDay) / 1000).toISOString().slice(0, 10)}.log`;
+}
+
 const memoryBytesMax = 1024 * 1024;
 
 /** The log of a module whose database is kept in memory: the newest lines, up to a mebibyte. */
@@ -86,10 +116,14 @@ export class MemoryModuleLog implements ModuleLog {
   #lines: string[] = [];
   #length = 0;
 
-  append(line: string): void {
+  append(line: string): boolean {
     this.#lines.push(line);
     this.#length += line.length;
-    if (this.#length <= memoryBytesMax) return;
+    if (this.#length > memoryBytesMax) this.#makeRoom();
+    return true;
+  }
+
+  #makeRoom(): void {
     // Half goes at once: dropping the first line for each new one would move all the others.
     while (this.#length > memoryBytesMax / 2 && this.#lines.length > 1) {
       const dropped = this.#lines.splice(0, Math.ceil(this.#lines.length / 2));

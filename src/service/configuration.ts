@@ -1,6 +1,11 @@
 import path from 'node:path';
+import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
+import type { KeyFiles } from '../auth/keys.ts';
+import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
+import type { LogBounds } from '../host/module-log.ts';
+import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
 
@@ -11,10 +16,28 @@ export interface ServiceConfiguration {
   readonly dataDirectory: string | undefined;
   /** Folder of the key pair that signs tokens. */
   readonly keyDirectory: string;
+  /** The two files of the pair, when they do not stand in that folder. */
+  readonly keyFiles: KeyFiles | undefined;
   /** `iss` of the tokens that this host issues. Identities depend on it: never change it. */
   readonly issuer: string;
+  /** What this host issues expires after so many seconds; `undefined`: never. */
+  readonly tokenSeconds: number | undefined;
+  /** Whose tokens are accepted beside the host's own. */
+  readonly issuers: IssuerRules;
   /** Who may create databases; must be chosen when others than this machine can connect. */
   readonly publishPolicy: Creators | undefined;
+  /** Certificate and key for TLS; `undefined`: plain HTTP. */
+  readonly tls: TlsFiles | undefined;
+  /** Addresses or networks of proxies whose `x-forwarded-for` is believed. */
+  readonly trustedProxies: readonly string[];
+  /** What one identity or one address may ask for. */
+  readonly rates: RateLimits;
+  /** How much the service takes in at once, and for how long it waits for a request. */
+  readonly bounds: ServiceBounds;
+  /** How much modules log; the rest comes from `limits.ts`. */
+  readonly moduleLogs: Partial<LogBounds>;
+  /** Identities that may on every database what its owner may. */
+  readonly operators: readonly bigint[];
   /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
   readonly placement: 'worker' | 'local';
   /** What one database's module may use; the rest comes from `limits.ts`. */
@@ -24,8 +47,42 @@ export interface ServiceConfiguration {
   /** `Host` names and origins that MCP accepts besides loopback ones. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
-  readonly logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent';
+  readonly logLevel: (typeof logLevels)[number];
+  /** Who reads `/v1/metrics`; `off`: there is no such path. */
+  readonly metricsFor: (typeof metricsReaders)[number];
 }
+
+/** What a service is started with: what is left out has a default. */
+export type GivenConfiguration = Partial<Omit<ServiceConfiguration, PartlyGiven>> & {
+  readonly [Key in PartlyGiven]?: Partial<ServiceConfiguration[Key]>;
+};
+
+type PartlyGiven = 'issuers' | 'rates' | 'bounds';
+
+export interface ServiceBounds {
+  /** Open connections, WebSockets among them. */
+  readonly connectionsMax: number;
+  /** HTTP requests that are being answered. */
+  readonly requestsMax: number;
+  /** Bytes of their bodies, all together. */
+  readonly bodiesBytesMax: number;
+  readonly programBytesMax: number;
+  /** For a request's headers to arrive, and for the whole of it. */
+  readonly headerMillisMax: number;
+  readonly requestMillisMax: number;
+}
+
+const defaultBounds: ServiceBounds = limits;
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly certificateFile: string;
+  readonly keyFile: string;
+}
+
+export const metricsReaders = ['anyone', 'operators', 'off'] as const;
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'silent'] as const;
 
 export interface ListenAddress {
   readonly host: string;
@@ -41,24 +98,35 @@ export class ConfigurationError extends Error {
 export const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
 
 /** Fills in what was left out, and refuses what would be unsafe. */
-export function completeConfiguration(given: Partial<ServiceConfiguration>): ServiceConfiguration {
+export function completeConfiguration(given: GivenConfiguration): ServiceConfiguration {
   const listen = given.listen ?? defaultListenAddress;
   const dataDirectory = given.dataDirectory;
   const configuration: ServiceConfiguration = {
     listen,
     dataDirectory,
     keyDirectory: given.keyDirectory ?? path.join(dataDirectory ?? process.cwd(), 'keys'),
+    keyFiles: given.keyFiles,
     issuer: given.issuer ?? 'localhost',
+    tokenSeconds: given.tokenSeconds,
+    issuers: { ...publicIssuers, allowsLoopback: isLoopback(listen.host), ...given.issuers },
     publishPolicy: given.publishPolicy,
+    tls: given.tls,
+    trustedProxies: given.trustedProxies ?? [],
+    rates: { ...defaultRates(listen), ...given.rates },
+    operators: given.operators ?? [],
     placement: given.placement ?? 'worker',
     budget: given.budget ?? {},
     websocket: given.websocket ?? {},
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     logLevel: given.logLevel ?? 'info',
+    metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
+    bounds: { ...defaultBounds, ...given.bounds },
+    moduleLogs: given.moduleLogs ?? {},
   };
   refuseOpenPublishing(configuration);
   refuseLatePings(configuration);
+  refuseHalves(configuration);
   return configuration;
 }
 
@@ -75,17 +143,29 @@ export function parseListenAddress(text: string): ListenAddress {
   return { host: host.replace(/^\[|\]$/g, ''), port };
 }
 
-/** Reads `anyone`, `authenticated`, or identities with commas between them. */
+/**
+ * Reads `anyone`, `authenticated`, `owners-list:` and identities, or `issuer:` and issuers, with
+ * commas between them.
+ */
 export function parsePublishPolicy(text: string): Creators {
   if (text === 'anyone' || text === 'authenticated') return text;
-  return text.split(',').map((part) => {
-    const identity = identityFromHex(part.trim());
+  const [, word, rest = ''] = /^(owners-list|issuer):(.*)$/.exec(text) ?? [];
+  const parts = (word === undefined ? text : rest).split(',').map((part) => part.trim());
+  if (word === 'issuer' && parts.every((part) => part !== '')) return { issuers: parts };
+  const identities = parts.map((part) => {
+    const identity = identityFromHex(part);
     if (identity !== undefined) return identity;
-    throw new ConfigurationError(
-      `--publish-policy: \`${part}\` is neither \`anyone\`, \`authenticated\` nor an identity`,
-    );
+    throw new ConfigurationError(`\`${text}\` is none of these:\n${policies}`);
   });
+  return { identities };
 }
+
+const policies = [
+  '  --publish-policy anyone                      every caller, anonymous ones too',
+  '  --publish-policy authenticated               callers who present a token',
+  '  --publish-policy owners-list:<identity,...>  these identities only',
+  '  --publish-policy issuer:<issuer,...>         callers with a token of these issuers',
+].join('\n');
 
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
@@ -96,10 +176,7 @@ function refuseOpenPublishing({ listen, publishPolicy }: ServiceConfiguration): 
   if (publishPolicy !== undefined || isLoopback(listen.host)) return;
   throw new ConfigurationError(
     `Listening on ${listen.host} lets other machines connect, so say first who may publish ` +
-      'databases:\n' +
-      '  --publish-policy anyone             every caller, anonymous ones too\n' +
-      '  --publish-policy authenticated      callers who present a token\n' +
-      '  --publish-policy <identity,...>     these identities only',
+      `databases:\n${policies}`,
   );
 }
 
@@ -110,4 +187,25 @@ function refuseLatePings({ websocket }: ServiceConfiguration): void {
   throw new ConfigurationError(
     `--ping-interval (${pingMillis} ms) must be below --idle-timeout (${idleMillis} ms)`,
   );
+}
+
+/** Of two files that make a pair, one was left out. */
+function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
+  const isHalf = (pair: object | undefined) => Object.values(pair ?? {}).includes('');
+  const halves = [
+    ...(isHalf(tls) ? ['--tls-cert and --tls-key'] : []),
+    ...(isHalf(keyFiles) ? ['--jwt-priv-key-path and --jwt-pub-key-path'] : []),
+  ];
+  if (halves.length === 0) return;
+  throw new ConfigurationError(`${halves[0]} belong together: give both, or none`);
+}
+
+/** On loopback it is this machine's user who asks; anywhere else nobody gets all there is. */
+function defaultRates({ host }: ListenAddress): RateLimits {
+  if (isLoopback(host)) return noRateLimits;
+  return {
+    identityRequestsPerSecond: limits.identityRequestsPerSecondMax,
+    addressRequestsPerSecond: limits.addressRequestsPerSecondMax,
+    addressConnections: limits.addressConnectionsMax,
+  };
 }

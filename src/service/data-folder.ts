@@ -1,7 +1,8 @@
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
-import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
+import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
+import { linesIn } from '../node/synced-lines.ts';
 import { ConfigurationError } from './configuration.ts';
 
 /** What was found in one log, in words. */
@@ -48,7 +49,15 @@ export function clearData(folder: string): void {
   }
 }
 
-function takeLock(folder: string) {
+/** The last lines of a folder's audit log, the oldest first; a service may be using the folder. */
+export function auditLines(folder: string, count: number): readonly string[] {
+  const directory = path.join(folder, 'audit');
+  const all = existsSync(directory) ? [...linesIn(directory)] : [];
+  return count === 0 ? [] : all.slice(-count);
+}
+
+/** Takes a folder while no service uses it. Throws `ConfigurationError` when one does. */
+export function takeLock(folder: string): DirectoryLock {
   try {
     return lockDirectory(folder);
   } catch (error) {

@@ -15,7 +15,35 @@ export interface ServiceLog {
 export function makeServiceLog(level: ServiceConfiguration['logLevel']): ServiceLog {
   const log = pino({ level, base: null }, pino.destination({ fd: 2, sync: true }));
   return {
-    report: ({ level: at, message }) => log[at](message),
-    failure: (error, doing) => log.error({ err: error }, `failed while ${doing}`),
+    report: ({ level: at, message, about = {} }) => log[at](about, message),
+    failure: (error, doing) => log.error({ error: told(error) }, `failed while ${doing}`),
+  };
+}
+
+interface ToldError {
+  readonly type: string;
+  readonly message?: string;
+  readonly frames?: readonly string[];
+  readonly cause?: ToldError;
+}
+
+const causesMax = 5;
+const messageCharactersMax = 500;
+
+/**
+ * What is told of an error: what it says and where it happened, and nothing that somebody has hung
+ * on it. What a parser says about a text quotes the text, so that is left out.
+ */
+function told(error: unknown, causes = 0): ToldError {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const frames = (error.stack ?? '').split('\n').filter((line) => /^ +at /.test(line));
+  const hasCause = error.cause !== undefined && causes < causesMax;
+  return {
+    type: error.name,
+    ...(error instanceof SyntaxError
+      ? {}
+      : { message: error.message.slice(0, messageCharactersMax) }),
+    frames: frames.map((line) => line.trim()),
+    ...(hasCause && { cause: told(error.cause, causes + 1) }),
   };
 }

@@ -2,9 +2,11 @@ import { setMaxListeners } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createAdaptorServer } from '@hono/node-server';
+import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
-import { KeyError, keyFilesIn, loadKeys } from '../auth/keys.ts';
+import { Issuers } from '../auth/issuers.ts';
+import { KeyError, loadKeys } from '../auth/keys.ts';
+import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
@@ -15,12 +17,17 @@ import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
+import { parameterFault } from '../websocket/parameters.ts';
 import {
   ConfigurationError,
   completeConfiguration,
+  type GivenConfiguration,
   type ListenAddress,
   type ServiceConfiguration,
+  type TlsFiles,
 } from './configuration.ts';
+import { keyFilesOf } from './key-folder.ts';
+import { type Handler, listen } from './listener.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
@@ -35,6 +42,11 @@ export interface Service {
   /** The databases, for code in the same process. */
   readonly host: Host;
   readonly tokens: HostTokens;
+  /**
+   * Reads the key files again, after a rotation. Rejects, and goes on with the old keys, when they
+   * cannot be used. Connections that are open stay open.
+   */
+  reloadKeys(): Promise<void>;
   /** Takes no new requests, lets accepted ones finish, makes all of it durable. Can be repeated. */
   stop(): Promise<void>;
 }
@@ -50,7 +62,7 @@ export interface Service {
  * await service.stop();
  * ```
  */
-export async function startService(given: Partial<ServiceConfiguration> = {}): Promise<Service> {
+export async function startService(given: GivenConfiguration = {}): Promise<Service> {
   const configuration = completeConfiguration(given);
   const log = makeServiceLog(configuration.logLevel);
   const releases: (() => Promise<void> | void)[] = [];
@@ -80,10 +92,20 @@ async function assemble(
     const lock = lockDirectory(dataDirectory);
     releases.push(() => lock.release());
   }
-  const keys = await loadKeys(keyFilesIn(configuration.keyDirectory), writeFileAtomically);
-  const tokens = new HostTokens(keys, configuration.issuer);
+  const readKeys = () => loadKeys(keyFilesOf(configuration), writeFileAtomically);
+  const tokens = new HostTokens(await readKeys(), {
+    issuer: configuration.issuer,
+    lifeSeconds: configuration.tokenSeconds,
+    issuers: new Issuers(configuration.issuers, {
+      report: (message) => log.report({ level: 'warn', message }),
+    }),
+    // No request comes through before the host is open.
+    isRevoked: (id) => host.grants.isRevoked(id),
+  });
   const waitingRoom = new WaitingRoom();
-  const server = await listen(configuration.listen, waitingRoom.handler);
+  const addresses = proxiesOf(configuration);
+  const report = (message: string) => log.report({ level: 'error', message });
+  const server = await listen({ configuration, addresses, handler: waitingRoom.handler, report });
   const end = new ServerEnd(server);
   const upgrades = new Upgrades(server);
   releases.push(() => end.close(0));
@@ -92,35 +114,45 @@ async function assemble(
     directory: dataDirectory,
     placement: configuration.placement,
     creators: configuration.publishPolicy ?? 'anyone',
+    operators: configuration.operators,
     issuer: configuration.issuer,
     clock: new MachineClock(),
     entropy: new MachineEntropy(),
     budget: configuration.budget,
+    moduleLogs: configuration.moduleLogs,
     report: (line) => log.report(line),
   });
   releases.push(() => host.close());
   const stopping = new AbortController();
   // Each request that follows a log listens until it ends; there may be many.
   setMaxListeners(0, stopping.signal);
-  const sockets = makeSocketDoor(configuration, { host, tokens, log });
+  const rates = {
+    byIdentity: new RateLimiter(configuration.rates.identityRequestsPerSecond),
+    byAddress: new RateLimiter(configuration.rates.addressRequestsPerSecond),
+  };
+  const gate = { tokens, addresses, rates };
+  const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
-  const parts = { host, tokens, log, sockets, stopping: stopping.signal };
+  const parts = { host, gate, log, sockets, stopping: stopping.signal };
   waitingRoom.open(makeHandler(configuration, parts));
   upgrades.open(sockets);
   const address = addressOf(server);
-  log.report({ level: 'info', message: `listening on ${urlOf(address)}` });
+  log.report({ level: 'info', message: `listening on ${urlOf(address, configuration.tls)}` });
   const stop = async () => {
+    log.report({ level: 'info', message: 'stopping' });
     stopping.abort();
     const isServed = sockets.close(limits.shutdownMillisMax);
     await end.close(limits.shutdownMillisMax);
     await isServed;
     for (const release of releases.reverse()) await release();
+    log.report({ level: 'info', message: 'stopped' });
   };
   return {
-    url: urlOf(address),
+    url: urlOf(address, configuration.tls),
     address,
     host,
     tokens,
+    reloadKeys: async () => tokens.useKeys(await readKeys()),
     stop: once(stop),
   };
 }
@@ -133,8 +165,6 @@ function once(work: () => Promise<void>): () => Promise<void> {
     return running;
   };
 }
-
-type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
 
 /**
  * The port is taken before the databases start, so that a second service fails at once; requests
@@ -158,9 +188,24 @@ class WaitingRoom {
   }
 }
 
+/** Who comes in: what both doors ask of a request before anything else. */
+interface Gate {
+  readonly tokens: HostTokens;
+  readonly addresses: ClientAddresses;
+  readonly rates: RequestRates;
+}
+
+function proxiesOf({ trustedProxies }: ServiceConfiguration): ClientAddresses {
+  try {
+    return new ClientAddresses(trustedProxies);
+  } catch (cause) {
+    throw new ConfigurationError(`--trusted-proxy: ${(cause as Error).message}`, { cause });
+  }
+}
+
 interface Parts {
   readonly host: Host;
-  readonly tokens: HostTokens;
+  readonly gate: Gate;
   readonly log: ServiceLog;
   readonly sockets: WebSocketDoor;
   readonly stopping: AbortSignal;
@@ -168,14 +213,15 @@ interface Parts {
 
 function makeSocketDoor(
   { websocket }: ServiceConfiguration,
-  { host, tokens, log }: Pick<Parts, 'host' | 'tokens' | 'log'>,
+  { host, gate, log }: Pick<Parts, 'host' | 'gate' | 'log'>,
 ): WebSocketDoor {
   const onError = (error: unknown, doing: string) => log.failure(error, doing);
-  return new WebSocketDoor({ host, tokens, limits: websocket, onError });
+  return new WebSocketDoor({ host, ...gate, limits: websocket, onError });
 }
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
-  const { host, tokens, log, sockets, stopping } = parts;
+  const { host, gate, log, sockets, stopping } = parts;
+  const { tokens } = gate;
   const clock = new MachineClock();
   const routes = makeRoutes({
     host,
@@ -183,37 +229,18 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     stopping,
     packageName: productName,
     version: productVersion,
-    programBytesMax: limits.programBytesMax,
+    programBytesMax: configuration.bounds.programBytesMax,
     nowMicros: () => clock.nowMicros(),
+    metricsFor: configuration.metricsFor,
+    subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
     mcp: new McpServer({ host, serverVersion: productVersion }),
     originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
   });
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);
-  return makeRouter({ routes, tokens, onError }).fetch as Handler;
-}
-
-function listen({ host, port }: ListenAddress, handler: Handler): Promise<Server> {
-  const server = createAdaptorServer({
-    fetch: handler,
-    overrideGlobalObjects: false,
-  }) as Server;
-  server.requestTimeout = limits.requestMillisMax;
-  server.headersTimeout = limits.headerMillisMax;
-  server.maxConnections = limits.connectionsMax;
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
-    server.listen(port, host, () => resolve(server));
-  });
-}
-
-function listenError(error: NodeJS.ErrnoException, port: number): Error {
-  if (error.code !== 'EADDRINUSE') return error;
-  return new ConfigurationError(
-    `Port ${port} is already in use. Please free up the port or specify a different port with ` +
-      '--listen-addr.',
-  );
+  const { bounds } = configuration;
+  return makeRouter({ routes, ...gate, bounds, onError }).fetch as Handler;
 }
 
 function addressOf(server: Server): ListenAddress {
@@ -221,6 +248,7 @@ function addressOf(server: Server): ListenAddress {
   return { host: address, port };
 }
 
-function urlOf({ host, port }: ListenAddress): string {
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf({ host, port }: ListenAddress, tls: TlsFiles | undefined): string {
+  const scheme = tls === undefined ? 'http' : 'https';
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

@@ -1,12 +1,14 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { limits } from '../limits.ts';
+import { isSocketAddress } from '../websocket/admission.ts';
 import type { WebSocketDoor } from '../websocket/door.ts';
 
 /**
  * Where requests for an upgrade go. Node gives them all to one listener as soon as there is one,
- * with the bare connection: those that do not ask for a WebSocket (such as a client that would
- * rather speak HTTP/2, and need not) are answered like any other request. Those that come before
- * there is a door wait for it.
+ * with the bare connection: those that do not ask for a WebSocket where there is one (such as a
+ * client that would rather speak HTTP/2, and need not) are answered like any other request. Those
+ * that come before there is a door wait for it.
  */
 export class Upgrades {
   #door: WebSocketDoor | undefined;
@@ -48,8 +50,9 @@ interface Knock {
   readonly head: Buffer;
 }
 
-function isWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+function isWebSocket({ method, url, headers }: IncomingMessage): boolean {
+  const isAsked = method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket';
+  return isAsked && isSocketAddress(url);
 }
 
 /** What came with a body cannot be served: the parser has let go of the connection. */
@@ -59,7 +62,8 @@ function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex
   const hasBody =
     headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
   if (hasBody) {
-    stream.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    stream.write('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
+    endSoon(stream);
     return;
   }
   const response = new ServerResponse(request);
@@ -67,7 +71,18 @@ function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex
   response.assignSocket(request.socket);
   response.on('finish', () => {
     response.detachSocket(request.socket);
-    stream.end();
+    endSoon(stream);
   });
   server.emit('request', request, response);
+}
+
+/**
+ * Ends a connection that nobody reads any more. What the client still sends is let in for a moment:
+ * unread, it would hide that the client has gone, or have the answer dropped.
+ */
+function endSoon(stream: Duplex): void {
+  stream.end();
+  stream.resume();
+  const timer = setTimeout(() => stream.destroy(), limits.lingerMillisMax);
+  stream.once('close', () => clearTimeout(timer));
 }

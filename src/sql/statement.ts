@@ -233,5 +233,5 @@ function executionOf({ schema, typed }: Prepared, request: StatementRequest) {
   const { tables, budget, nowMicros, caller } = request;
   const types = { types: schema.types };
   const parameters = bindParameters(typed.parameters, request.parameters, caller.identity, types);
-  return { tables, budget, nowMicros, parameters };
+  return { tables, budget, nowMicros, parameters, rowsMax: caller.rights.rowsMax };
 }

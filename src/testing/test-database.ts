@@ -79,6 +79,7 @@ export async function openTestDatabase(options: TestDatabaseOptions): Promise<Te
     directory: undefined,
     placement: 'local',
     creators: 'anyone',
+    operators: [],
     issuer: testIssuer,
     clock,
     entropy: new MachineEntropy(),

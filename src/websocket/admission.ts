@@ -7,10 +7,12 @@ import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
 import { parseTarget } from '../host/names.ts';
 import { statusOf } from '../host/refusal-status.ts';
+import { decodePathPart, splitTarget } from '../host/request-target.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../protocol/versions.ts';
 import { ParameterError, type Parameters, readParameters, readToken } from './parameters.ts';
+import type { RefusedUpgrade } from './refuse.ts';
 
 /** A client that may connect, and how. */
 export interface Admitted {
@@ -24,57 +26,79 @@ export interface Admitted {
   readonly dialect: QueryDialect;
 }
 
-/** An answer other than 101. */
-export interface Refused {
+export interface Refused extends RefusedUpgrade {
   readonly kind: 'refused';
-  readonly status: number;
-  readonly text: string;
 }
 
 export interface Knock {
   /** As sent, with its query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** Where the client is. */
+  readonly address: string;
 }
 
 /** The path of a database's socket. */
-const pathPattern = /^\/v1\/database\/([^/?]+)\/subscribe$/;
+const pathPattern = /^\/v1\/database\/([^/]+)\/subscribe$/;
+
+/** Whether a request for an upgrade is one for this room. */
+export function isSocketAddress(url: string | undefined): boolean {
+  return pathPattern.test(splitTarget(url).path);
+}
+
+interface Knowing {
+  readonly host: Host;
+  readonly tokens: HostTokens;
+}
 
 /** Decides whether a client may connect; the checks run in the order of the interface. */
-export async function admit(
-  { url, headers }: Knock,
-  { host, tokens }: { readonly host: Host; readonly tokens: HostTokens },
-): Promise<Admitted | Refused> {
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const target = pathPattern.exec(path)?.[1];
-  if (target === undefined) return refused(404, '');
+export async function admit(knock: Knock, { host, tokens }: Knowing): Promise<Admitted | Refused> {
+  const query = new URLSearchParams(splitTarget(knock.url).search);
+  const { authorization } = knock.headers;
+  let caller: RequestCaller | undefined;
   try {
-    const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark));
     const settled = await settleCaller(tokens, {
-      authorization: headers.authorization,
-      queryToken: readToken(query),
+      authorization,
+      queryToken: authorization === undefined ? readToken(query) : undefined,
+      address: knock.address,
       withoutToken: 'anonymous',
     });
     if (settled.kind === 'refused') return settled;
-    const name = decodeTarget(target);
-    // A name that is none is refused before the handshake is looked at, an unknown one after it.
-    if (parseTarget(name).kind === 'invalid') host.resolve(name);
-    const parameters = readParameters(query);
-    const fault = handshakeFault(headers);
-    if (fault !== undefined) return refused(400, fault);
-    if (parameters.connectionId === 0n) return refused(400, zeroText);
-    const database = host.database(name);
-    const offers = subprotocolOffers(headers['sec-websocket-protocol'] ?? '');
-    const protocol = chooseSubprotocol(offers);
-    if (protocol === undefined) return refused(400, 'no valid protocol selected');
-    const asked = { ...parameters, compression: safeCompression(parameters, offers) };
-    return { kind: 'admitted', caller: settled.caller, database, ...terms(asked, protocol) };
+    caller = settled.caller;
+    return { kind: 'admitted', caller, ...checked(knock, query, host) };
   } catch (error) {
-    if (error instanceof ParameterError) return refused(400, error.message);
-    if (error instanceof Refusal) return refused(statusOf(error.body.code), error.body.message);
-    throw error;
+    if (error instanceof KnockError || error instanceof ParameterError) {
+      return { kind: 'refused', status: 400, text: error.message, caller };
+    }
+    if (!(error instanceof Refusal)) throw error;
+    const { code, message } = error.body;
+    return { kind: 'refused', status: statusOf(code), text: message, caller };
   }
+}
+
+/** What is asked for by a caller that is known. */
+function checked(
+  { url, headers }: Knock,
+  query: URLSearchParams,
+  host: Host,
+): Omit<Admitted, 'kind' | 'caller'> {
+  const name = nameIn(url);
+  // A name that is none is refused before the handshake is looked at, an unknown one after it.
+  if (parseTarget(name).kind === 'invalid') host.resolve(name);
+  const parameters = readParameters(query);
+  checkHandshake(headers);
+  if (parameters.connectionId === 0n) throw new KnockError(zeroText);
+  const database = host.database(name);
+  const offers = subprotocolOffers(headers['sec-websocket-protocol'] ?? '');
+  const protocol = chooseSubprotocol(offers);
+  if (protocol === undefined) throw new KnockError('no valid protocol selected');
+  const asked = { ...parameters, compression: safeCompression(parameters, offers) };
+  return { database, ...terms(asked, protocol) };
+}
+
+/** A request for an upgrade that is at fault; the message is the text of the answer. */
+class KnockError extends Error {
+  override readonly name = 'KnockError';
 }
 
 const zeroText = 'Invalid connection ID: the all-zeros ConnectionId is reserved.';
@@ -109,29 +133,25 @@ const typescriptOffers = [
   ['v1.bsatn.spacetimedb'],
 ];
 
-function handshakeFault(headers: IncomingHttpHeaders): string | undefined {
+function checkHandshake(headers: IncomingHttpHeaders): void {
   if (headers['sec-websocket-version'] !== '13') {
-    return "`Sec-WebSocket-Version` header did not include '13'";
+    throw new KnockError("`Sec-WebSocket-Version` header did not include '13'");
   }
   const key = headers['sec-websocket-key'];
   const isKey = key !== undefined && /^[+/0-9A-Za-z]{22}==$/.test(key);
-  return isKey ? undefined : '`Sec-WebSocket-Key` header missing';
+  if (!isKey) throw new KnockError('`Sec-WebSocket-Key` header missing');
 }
 
-function decodeTarget(target: string): string {
-  try {
-    return decodeURIComponent(target);
-  } catch {
-    const message = 'Invalid URL: Invalid UTF-8 in `name_or_identity`';
-    throw new Refusal({ code: 'name.invalid', message });
-  }
+/** The name or identity in the path. */
+function nameIn(url: string): string {
+  const [, part = ''] = pathPattern.exec(splitTarget(url).path) ?? [];
+  const name = decodePathPart(part);
+  if (name !== undefined) return name;
+  const message = 'Invalid URL: Invalid UTF-8 in `name_or_identity`';
+  throw new Refusal({ code: 'name.invalid', message });
 }
 
 function randomConnectionId(): bigint {
   const id = BigInt(`0x${randomBytes(16).toString('hex')}`);
   return id === 0n ? 1n : id;
-}
-
-function refused(status: number, text: string): Refused {
-  return { kind: 'refused', status, text };
 }

@@ -1,4 +1,5 @@
 import { unreachable } from '../assert.ts';
+import type { Loss } from '../host/grants.ts';
 import type { LiveConnection, LiveEnd, LiveEvent, LiveSink } from '../host/live-connection.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { Backlog } from './backlog.ts';
@@ -7,6 +8,7 @@ import { Intake } from './intake.ts';
 import type { SendQueue } from './send-queue.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
+import type { Stay } from './stay.ts';
 
 /** What a connection tells the door that holds it. */
 export interface ConnectionOwner {
@@ -38,6 +40,7 @@ export interface ConnectionParts {
   readonly live: LiveConnection;
   readonly dialect: Dialect;
   readonly queue: SendQueue;
+  readonly stay: Stay;
   readonly limits: SocketLimits;
   readonly owner: ConnectionOwner;
 }
@@ -145,6 +148,13 @@ export class Connection implements LiveSink, SocketEvents {
     this.#drop();
   }
 
+  /** Somebody has lost a role or a token, or may have: a client that it concerns has to go. */
+  examine(loss?: Loss): void {
+    const { stay } = this.#parts;
+    const fault = loss === undefined || stay.concerns(loss) ? stay.fault : undefined;
+    if (fault !== undefined) this.#closeWith(1008, fault);
+  }
+
   /** Writes what was delivered since the last time. */
   flush(): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
@@ -164,7 +174,8 @@ export class Connection implements LiveSink, SocketEvents {
     const state = this.#state;
     switch (state.kind) {
       case 'open':
-        this.#listen(nowMillis);
+        if (this.#parts.stay.isOver) this.#closeWith(1008, 'token expired');
+        else this.#listen(nowMillis);
         return;
       case 'finishing':
         if (nowMillis >= state.deadlineMillis) this.#closeWith(1001, 'module exited');

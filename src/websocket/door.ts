@@ -1,19 +1,23 @@
-import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { unreachable } from '../assert.ts';
+import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { LiveConnection } from '../host/live-connection.ts';
 import { statusOf } from '../host/refusal-status.ts';
+import { splitTarget } from '../host/request-target.ts';
 import { limits } from '../limits.ts';
-import { identityToHex } from '../values/identity.ts';
 import { type Admitted, admit } from './admission.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionOwner, type Traffic } from './connection.ts';
 import type { Dialect } from './dialect.ts';
+import { callerHeaders, type RefusedUpgrade, refuse } from './refuse.ts';
 import { forgetJoined, SendQueue } from './send-queue.ts';
 import { completeSocketLimits, type SocketLimits } from './socket-limits.ts';
+import { Stay } from './stay.ts';
 import { type UpgradedSocket, Upgrader } from './upgrade.ts';
 import { v1Dialect } from './v1.ts';
 import { V2 } from './v2.ts';
@@ -22,6 +26,8 @@ import { forgetApplied } from './v2-rows.ts';
 export interface WebSocketDoorOptions {
   readonly host: Host;
   readonly tokens: HostTokens;
+  readonly addresses: ClientAddresses;
+  readonly rates: RequestRates;
   readonly limits: Partial<SocketLimits>;
   /** Told of an error that nobody expected; the client's connection ends without a word. */
   readonly onError: (error: unknown, doing: string) => void;
@@ -63,6 +69,9 @@ export class WebSocketDoor {
 
   constructor(options: WebSocketDoorOptions) {
     this.#options = options;
+    options.host.grants.onLoss((loss) => {
+      for (const connection of [...this.#connections]) connection.examine(loss);
+    });
     this.#limits = completeSocketLimits(options.limits);
     this.#owner = {
       traffic: this.#traffic,
@@ -83,8 +92,8 @@ export class WebSocketDoor {
     this.#knocking += 1;
     this.#answer(request, stream, head)
       .catch((error: unknown) => {
-        this.#options.onError(error, `upgrading ${pathOf(request)}`);
-        refuse(stream, 500, 'internal error');
+        this.#options.onError(error, `upgrading ${splitTarget(request.url).path}`);
+        refuse(stream, { status: 500, text: 'internal error' });
       })
       .finally(() => {
         this.#knocking -= 1;
@@ -117,14 +126,24 @@ export class WebSocketDoor {
   }
 
   async #answer(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
-    if (this.#isClosing) return refuse(stream, 503, stoppingText);
-    if (this.#connections.size + this.#knocking > limits.socketsMax) {
-      return refuse(stream, 503, fullText);
-    }
-    const { url = '', headers } = request;
-    const outcome = await admit({ url, headers }, this.#options);
-    if (outcome.kind === 'refused') refuse(stream, outcome.status, outcome.text);
-    else if (this.#isClosing) refuse(stream, 503, stoppingText);
+    if (this.#isClosing) return refuse(stream, stopping);
+    if (this.#connections.size + this.#knocking > limits.socketsMax) return refuse(stream, full);
+    const { url = '', headers, socket } = request;
+    const address = this.#options.addresses.of({
+      remoteAddress: socket.remoteAddress ?? '',
+      forwardedFor: firstHeader(headers['x-forwarded-for']),
+    });
+    const { rates } = this.#options;
+    const seconds = rates.byAddress.take(networkOf(address));
+    if (seconds > 0) return refuse(stream, tooOften(seconds));
+    const outcome = await admit({ url, headers, address }, this.#options);
+    const { caller } = outcome;
+    // Whoever comes without a token is counted by the address alone.
+    const isKnown = caller !== undefined && !caller.isAnonymous;
+    const wait = isKnown ? rates.byIdentity.take(caller.identity.toString(16)) : 0;
+    if (wait > 0) refuse(stream, tooOften(wait));
+    else if (outcome.kind === 'refused') refuse(stream, outcome);
+    else if (this.#isClosing) refuse(stream, stopping);
     else this.#connect(outcome, request, stream, head);
   }
 
@@ -133,8 +152,11 @@ export class WebSocketDoor {
     const { caller, database, connectionId, confirmed, dialect } = admitted;
     let connection: Connection | undefined;
     let live: LiveConnection;
+    let stay: Stay;
     try {
-      const databaseCaller = this.#options.host.callerFor(caller, database);
+      const { host } = this.#options;
+      const databaseCaller = host.callerFor(caller, database);
+      stay = new Stay(host, { caller, database, rights: databaseCaller.rights });
       live = database.handle.live(
         { caller: databaseCaller, connectionId, confirmed, dialect },
         {
@@ -144,21 +166,18 @@ export class WebSocketDoor {
       );
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      refuse(stream, statusOf(error.body.code), error.body.message);
+      refuse(stream, { status: statusOf(error.body.code), text: error.body.message, caller });
       return;
     }
     const socket = this.#upgrader.complete(request, stream, head, {
       protocol: admitted.protocol,
-      headers: [
-        `spacetime-identity: ${identityToHex(caller.identity)}`,
-        `spacetime-identity-token: ${caller.token}`,
-      ],
+      headers: callerHeaders(caller),
     });
     if (socket === undefined) live.close();
-    else connection = this.#open(admitted, socket, live);
+    else connection = this.#open(admitted, socket, { live, stay });
   }
 
-  #open(admitted: Admitted, socket: UpgradedSocket, live: LiveConnection): Connection {
+  #open(admitted: Admitted, socket: UpgradedSocket, { live, stay }: Let): Connection {
     const { protocol, compression } = admitted;
     const now = performance.now();
     const queue = new SendQueue(socket, {
@@ -170,10 +189,13 @@ export class WebSocketDoor {
       backlog: this.#backlog,
     });
     const dialect = dialectOf(admitted);
-    const parts = { socket, live, dialect, queue, limits: this.#limits, owner: this.#owner };
-    const connection = new Connection(parts, now);
+    const parts = { socket, live, dialect, queue, stay };
+    const bounds = { limits: this.#limits, owner: this.#owner };
+    const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
     socket.listen(connection);
+    // A token may have been revoked during the handshake.
+    connection.examine();
     connection.tick(now);
     this.#timer ??= this.#startTimer();
     return connection;
@@ -219,11 +241,31 @@ export class WebSocketDoor {
   }
 }
 
+/** What the host has for a client that is let in. */
+interface Let {
+  readonly live: LiveConnection;
+  readonly stay: Stay;
+}
+
 /** Between two looks at connections that are to end. */
 const closingLookMillis = 10;
 
-const stoppingText = 'The service is stopping; try again when it runs.';
-const fullText = `The service has ${limits.socketsMax} connections and takes no more for now.`;
+const stopping: RefusedUpgrade = {
+  status: 503,
+  text: 'The service is stopping; try again when it runs.',
+};
+function tooOften(seconds: number): RefusedUpgrade {
+  return {
+    status: 429,
+    text: 'Too many requests',
+    headers: { 'retry-after': String(seconds) },
+  };
+}
+
+const full: RefusedUpgrade = {
+  status: 503,
+  text: `The service has ${limits.socketsMax} connections and takes no more for now.`,
+};
 
 function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dialect {
   const person = { identity: caller.identity, connectionId, token: caller.token };
@@ -240,19 +282,6 @@ function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dial
   }
 }
 
-/** Answers without an upgrade, and ends the connection. */
-function refuse(stream: Duplex, status: number, text: string): void {
-  const lines = [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
-    'content-type: text/plain; charset=utf-8',
-    `content-length: ${Buffer.byteLength(text)}`,
-    'access-control-allow-origin: *',
-    'connection: close',
-  ];
-  stream.once('finish', () => stream.destroy());
-  stream.end(`${lines.join('\r\n')}\r\n\r\n${text}`);
-}
-
-function pathOf({ url = '' }: IncomingMessage): string {
-  return url.split('?')[0] ?? '';
+function firstHeader(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value;
 }

@@ -36,6 +36,17 @@ export function readParameters(query: URLSearchParams): Parameters {
   };
 }
 
+/** Why an address cannot be read, for those who ask for it by mere HTTP. */
+export function parameterFault(query: URLSearchParams): string | undefined {
+  try {
+    readParameters(query);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ParameterError) return error.message;
+    throw error;
+  }
+}
+
 /** The token alone, which is read before all else. */
 export function readToken(query: URLSearchParams): string | undefined {
   return one(query, 'token');

@@ -26,7 +26,8 @@ export class Upgrader {
       handleProtocols: (_offers, request) => this.#chosen.get(request)?.protocol ?? false,
     });
     this.#server.on('headers', (lines, request) => {
-      for (const line of this.#chosen.get(request)?.headers ?? []) lines.push(line);
+      const headers = this.#chosen.get(request)?.headers ?? {};
+      for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
     });
   }
 
@@ -53,8 +54,8 @@ export class Upgrader {
 
 export interface Handshake {
   readonly protocol: string;
-  /** Header lines of the answer, beside those of every handshake. */
-  readonly headers: readonly string[];
+  /** Headers of the answer, beside those of every handshake. */
+  readonly headers: Readonly<Record<string, string>>;
 }
 
 /**

@@ -25,7 +25,9 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
     isServed: true,
     before: 'reducerdb publish my-chat --module-path examples/chat',
   },
+  'docs/guide/identities.md': {},
   'docs/guide/operating.md': {},
+  'docs/guide/rights.md': {},
   'docs/guide/testing.md': {},
   'examples/chat/README.md': { isServed: true },
   // It lies in the project that the template becomes.

@@ -1,34 +1,29 @@
-import { createHmac, createSign } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { createHmac, type KeyObject } from 'node:crypto';
 import { request } from 'node:http';
-import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deriveIdentity } from '../../src/auth/identity.ts';
 import { identityToHex } from '../../src/values/identity.ts';
+import { signToken, tokenPart } from '../support/sign-token.ts';
 import { type Answer, type Person, program, Running } from './running.ts';
 
 let running: Running;
 let owner: Person;
-let privateKey: string;
+let privateKey: KeyObject;
 
 beforeAll(async () => {
   running = await Running.start();
   owner = await running.person();
-  privateKey = readFileSync(path.join(running.folder, 'keys/id_ecdsa'), 'utf8');
+  privateKey = running.privateKey();
   expect((await running.publish('inn', 'inn', owner)).status).toBe(200);
 });
 afterAll(() => running.stop());
 
 const seconds = () => Math.floor(Date.now() / 1000);
-const part = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const hex = (issuer: string, subject: string) => identityToHex(deriveIdentity(issuer, subject));
 
 /** A token signed with the key of the host, whatever it claims. */
-function signed(claims: object, header: object = { typ: 'JWT', alg: 'ES256' }): string {
-  const payload = { iss: 'localhost', sub: 'me', iat: seconds(), ...claims };
-  const body = `${part(header)}.${part(payload)}`;
-  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
-  return `${body}.${createSign('SHA256').update(body).sign(key).toString('base64url')}`;
+function signed(claims: object): string {
+  return signToken(privateKey, { iss: 'localhost', sub: 'me', iat: seconds(), ...claims });
 }
 
 /** Asks for a database's description with a token in the header. */
@@ -147,21 +142,21 @@ describe('a token that is refused', () => {
     const token = owner.token.slice(0, at) + flipped + owner.token.slice(at + 1);
     expect((await present(token)).text).toBe('Invalid token: InvalidSignature');
     const [header, , signature] = owner.token.split('.');
-    const claims = part({ iss: 'localhost', sub: 'root', iat: seconds() });
+    const claims = tokenPart({ iss: 'localhost', sub: 'root', iat: seconds() });
     const forged = await present(`${header}.${claims}.${signature}`);
     expect(forged.text).toBe('Invalid token: InvalidSignature');
   });
 
   it('[auth §12] uses the public key as a secret, or no signature', async () => {
     const pem = (await running.ask('GET', '/v1/identity/public-key')).text;
-    const claims = part({ iss: 'localhost', sub: 'root', iat: seconds() });
-    const body = `${part({ typ: 'JWT', alg: 'HS256' })}.${claims}`;
+    const claims = tokenPart({ iss: 'localhost', sub: 'root', iat: seconds() });
+    const body = `${tokenPart({ typ: 'JWT', alg: 'HS256' })}.${claims}`;
     const signature = createHmac('sha256', pem).update(body).digest('base64url');
     expect(await present(`${body}.${signature}`)).toMatchObject({
       status: 401,
       text: 'Invalid token: InvalidAlgorithm',
     });
-    expect((await present(`${part({ alg: 'none' })}.${claims}.`)).status).toBe(401);
+    expect((await present(`${tokenPart({ alg: 'none' })}.${claims}.`)).status).toBe(401);
   });
 
   it('[auth §2.1] comes from another host, though its identity would be the same', async () => {

@@ -111,11 +111,15 @@ describe('start', () => {
   });
 
   it.each([
-    [['--listen-addr', 'nonsense'], 1, '`nonsense` is not an address to listen on'],
-    [['--listen-addr', '127.0.0.1:70000'], 1, 'is not an address to listen on'],
-    [['--publish-policy', 'friends'], 1, '`friends` is neither'],
-    [['--log-level', 'loud'], 2, '--log-level: one of'],
-    [['--call-timeout', '0'], 2, '--call-timeout: `0` is not a whole number above zero'],
+    [['--listen-addr', 'nonsense'], 2, '--listen-addr: `nonsense` is not an address to listen on'],
+    [['--listen-addr', '127.0.0.1:70000'], 2, 'is not an address to listen on'],
+    [['--publish-policy', 'friends'], 2, '--publish-policy: `friends` is none'],
+    [['--publish-policy', 'owners-list:bob'], 2, 'owners-list:<identity,...>'],
+    [['--operator', 'me'], 2, '--operator: `me` is not an identity'],
+    [['--tls-cert', 'cert.pem'], 1, '--tls-cert and --tls-key belong together'],
+    [['--trusted-proxy', 'gateway'], 1, '`gateway` is neither an address nor a network'],
+    [['--log-level', 'loud'], 2, '--log-level: `loud` is none of trace, debug'],
+    [['--call-timeout', '0'], 2, '--call-timeout: `0` is not a duration, such as `15s`'],
     [['--heap-limit', 'x'], 2, '--heap-limit: `x` is not'],
     [['--incoming-queue-length', '-1'], 2, '--incoming-queue-length: `-1` is not'],
     [['--idle-timeout', '15000'], 1, '--ping-interval (15000 ms) must be below --idle-timeout'],

@@ -76,6 +76,8 @@ describe('the command line', () => {
     ['logout', 'forget'],
     ['server', 'set-default'],
     ['verify', '--data-dir'],
+    ['keys', 'rotate'],
+    ['recover-owner', '--identity'],
   ])('[cli §1] has help for %s, which names %s', async (command, words) => {
     const helped = await sandbox.run(['help', command]);
     expect(helped).toMatchObject({ code: 0, stderr: '' });

@@ -76,6 +76,16 @@ export class Sandbox {
     return this.startAt(this.port, flags);
   }
 
+  /** Starts a service into which an `Inspector` can look. */
+  async startInspected(flags: readonly string[]): Promise<RunningService> {
+    const address = `127.0.0.1:${this.port}`;
+    const env = { NODE_OPTIONS: '--inspect=127.0.0.1:0' };
+    const child = this.spawn(['start', '--listen-addr', address, ...flags], { env });
+    const service = new RunningService(child, this.url);
+    await service.untilReady();
+    return service;
+  }
+
   /** Starts a service at another port. */
   async startAt(port: number, flags: readonly string[] = []): Promise<RunningService> {
     const args = ['start', '--listen-addr', `127.0.0.1:${port}`, '--log-level', 'warn'];

@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildModule } from '../../src/bundle/build-module.ts';
-import type { ServiceConfiguration } from '../../src/service/configuration.ts';
+import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { type Service, startService } from '../../src/service/start-service.ts';
 import { root } from './harness.ts';
 import type { Program } from './written-module.ts';
@@ -11,6 +12,11 @@ import type { Program } from './written-module.ts';
 export interface Person {
   readonly identity: string;
   readonly token: string;
+}
+
+/** Who uses a limited token; `id` is that of the token. */
+export interface Agent extends Person {
+  readonly id: string;
 }
 
 export interface Answer {
@@ -35,7 +41,7 @@ export class Running {
     this.folder = folder;
   }
 
-  static async start(given: Partial<ServiceConfiguration> = {}): Promise<Running> {
+  static async start(given: GivenConfiguration = {}): Promise<Running> {
     const folder = given.dataDirectory ?? mkdtempSync(path.join(tmpdir(), 'reducerdb-running-'));
     const service = await startService({
       listen: { host: '127.0.0.1', port: 0 },
@@ -56,6 +62,11 @@ export class Running {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** The key that signs the tokens of this service. */
+  privateKey(): KeyObject {
+    return createPrivateKey(readFileSync(path.join(this.folder, 'keys/id_ecdsa')));
+  }
+
   async ask(method: string, where: string, { as, body, headers = {} }: Ask = {}): Promise<Answer> {
     const all: Record<string, string> = { ...headers };
     if (as !== undefined) all.authorization = `Bearer ${as.token}`;
@@ -72,8 +83,8 @@ export class Running {
   /** Calls a reducer with JSON arguments. */
   call(database: string, reducer: string, args: unknown, as?: Person): Promise<Answer> {
     const body = typeof args === 'string' ? args : JSON.stringify(args);
-    const headers = { 'content-type': 'application/json' };
-    return this.ask('POST', `/v1/database/${database}/call/${reducer}`, { as, body, headers });
+    const where = `/v1/database/${database}/call/${reducer}`;
+    return this.ask('POST', where, { as, body, headers: ofJson });
   }
 
   sql(database: string, statement: string, as?: Person): Promise<Answer> {
@@ -85,6 +96,43 @@ export class Running {
     const { status, text } = await this.sql(database, statement, as);
     if (status !== 200) throw new Error(`${statement}: ${status} ${text}`);
     return JSON.parse(text)[0].rows;
+  }
+
+  /** Gives somebody a role in a database. */
+  grant(database: string, role: string, to: Person, as: Person): Promise<Answer> {
+    const where = `/v1/database/${database}/grants/${to.identity}`;
+    return this.ask('PUT', where, { as, body: JSON.stringify({ role }), headers: ofJson });
+  }
+
+  revoke(database: string, from: Person, as: Person): Promise<Answer> {
+    return this.ask('DELETE', `/v1/database/${database}/grants/${from.identity}`, { as });
+  }
+
+  /** Asks for a limited token. */
+  limited(database: string, limits: unknown, as: Person): Promise<Answer> {
+    const body = JSON.stringify(limits);
+    return this.ask('POST', `/v1/database/${database}/tokens`, { as, body, headers: ofJson });
+  }
+
+  /** The bearer of a limited token. */
+  async agent(database: string, limits: object, as: Person): Promise<Agent> {
+    const { status, text } = await this.limited(database, limits, as);
+    if (status !== 200) throw new Error(text);
+    return JSON.parse(text);
+  }
+
+  /** The text of what a tool of one database answers, or of the error of its message. */
+  async tool(database: string, name: string, args: object, as?: Person): Promise<string> {
+    return this.toolAt(`/v1/database/${database}/mcp`, name, args, as);
+  }
+
+  async toolAt(where: string, name: string, args: object, as?: Person): Promise<string> {
+    const call = { method: 'tools/call', params: { name, arguments: args } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...call });
+    const { status, text } = await this.ask('POST', where, { as, body, headers: ofJson });
+    if (status !== 200) return `${status} ${text}`;
+    const { result, error } = JSON.parse(text);
+    return result === undefined ? error.message : result.content[0].text;
   }
 
   /** Uploads a program; `query` begins with `&`. */
@@ -112,6 +160,8 @@ export class Running {
     return this.ask('PUT', `/v1/database/${name}?host_type=Js`, { as, body });
   }
 }
+
+const ofJson = { 'content-type': 'application/json' };
 
 /** Builds one of the module projects of the tests, or an example. */
 export async function program(module: string): Promise<Uint8Array<ArrayBuffer>> {

@@ -147,16 +147,23 @@ function masked(answer: string): string {
 const doors = { HTTP: httpAnswer, MCP: mcpAnswer };
 type Door = keyof typeof doors;
 
+interface Given {
+  readonly probes: readonly Probe[];
+  /** Who asks; of limited tokens, one for each twin. */
+  readonly as: Person | undefined | readonly [Person, Person];
+}
+
 /** The probes of which the twins do not say the same, with both answers. */
 async function differences(
   door: Door,
   twins: readonly [string, string],
-  given: { readonly probes: readonly Probe[]; readonly as: Person | undefined },
+  { probes, as }: Given,
 ): Promise<string[]> {
   const found: string[] = [];
   const ask = doors[door];
-  for (const { kind, sql } of given.probes) {
-    const [full, bare] = [await ask(twins[0], sql, given.as), await ask(twins[1], sql, given.as)];
+  const [first, second] = as !== undefined && 'length' in as ? as : [as, as];
+  for (const { kind, sql } of probes) {
+    const [full, bare] = [await ask(twins[0], sql, first), await ask(twins[1], sql, second)];
     if (full !== bare) found.push(`${kind}: ${sql}\n  with:    ${full}\n  without: ${bare}`);
   }
   return found;
@@ -211,6 +218,23 @@ describe.each(Object.keys(callers))('[sql §4] hidden tables, asked by %s', (cal
     const twins = ['tables-full', 'tables-bare'] as const;
     expect(await differences('HTTP', twins, { probes, as: as() })).toEqual([]);
     expect(await differences('MCP', twins, { probes, as: as() })).toEqual([]);
+  });
+});
+
+describe.each([
+  ['reads what it names', { tables: ['bulletin'] }],
+  ['writes what it names', { tables: ['bulletin'], sql_writes: true }],
+  ['reads what everybody reads', {}],
+])('[sql §4] a limited token of the owner that %s', (_does, limits) => {
+  it.each(['secret', 'all_secrets', 'allSecrets'])('finds no trace of %s', async (name) => {
+    const twins = ['tables-full', 'tables-bare'] as const;
+    const as = [
+      await running.agent(twins[0], limits, owner),
+      await running.agent(twins[1], limits, owner),
+    ] as const;
+    const probes = probesForTable(name);
+    expect(await differences('HTTP', twins, { probes, as })).toEqual([]);
+    expect(await differences('MCP', twins, { probes, as })).toEqual([]);
   });
 });
 

@@ -134,7 +134,7 @@ describe('an upgrade', () => {
       400,
       'Authorization is invalid: malformed token',
     ],
-    ['another path', 'tavern/call/add', {}, 404, ''],
+    ['another path', 'tavern/call/add', {}, 405, ''],
   ])('[websocket 1] with %s is refused', async (_, where, headers, status, text) => {
     expect(await knock(where, headers)).toEqual({ status, text, protocol: undefined });
   });

@@ -75,7 +75,7 @@ export function tinyDatabase(
 }
 
 function tinyRunner(store: Store): ModuleRunner {
-  const registry = new RegistryRunner(store);
+  const registry = new RegistryRunner(store, tinyProgram.bytes);
   return {
     describe: () => registry.describe(),
     callReducer(call, transaction) {

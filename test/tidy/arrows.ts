@@ -34,7 +34,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
-  service: ['values', 'auth', 'host', 'http', 'websocket', 'mcp', 'node', 'client'],
+  service: ['values', 'schema', 'auth', 'host', 'http', 'websocket', 'mcp', 'node', 'client'],
   react: ['values', 'declare', 'client'],
   codegen: ['values', 'schema', 'declare'],
   testing: [

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { nearestNames } from '../../schema/nearest-names.ts';
-import { databasePath } from '../api.ts';
+import { databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
@@ -35,9 +35,8 @@ export function addCall(program: Command, io: Io): void {
         return;
       }
       const resolved = await api.text('GET', databasePath(database, '/identity'));
-      throw new CliError(
-        explain({ status: answer.status, text, name, database, resolved }, signatures),
-      );
+      const failed = { status: answer.status, text, name, database, resolved };
+      throw new CliError([explain(failed, signatures), ...hintsOf(answer)].join('\n'));
     });
 }
 

@@ -8,10 +8,16 @@ import { drawTable } from '../sql-table.ts';
 export function addList(program: Command, io: Io): void {
   withYes(withServer(program.command('list')))
     .description('list the databases that you own')
-    .action(async (_flags, command: Command) => {
+    .option('--all', 'list all databases of the host, as an operator of it')
+    .action(async (flags: { readonly all?: boolean }, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
       const api = await session.apiWithIdentity();
+      if (flags.all === true) {
+        const answer = (await api.json('GET', '/v1/databases')) as AllDatabases;
+        io.out(drawTable(tableOf(answer)));
+        return;
+      }
       if (api.token === undefined) throw new CliError('You are not logged in.');
       const identity = identityOfToken(api.token);
       const owned = (await api.json('GET', `/v1/identity/${identity}/databases`)) as {
@@ -31,4 +37,17 @@ export function addList(program: Command, io: Io): void {
       io.out(`Associated databases for user ${identity}:\n`);
       io.out(drawTable({ header: ['Database Name(s)', 'Identity'], rows }));
     });
+}
+
+interface AllDatabases {
+  readonly databases: readonly {
+    readonly names: readonly string[];
+    readonly identity: string;
+    readonly owner: string;
+  }[];
+}
+
+function tableOf({ databases }: AllDatabases) {
+  const rows = databases.map(({ names, identity, owner }) => [names.join(', '), identity, owner]);
+  return { header: ['Database Name(s)', 'Identity', 'Owner'], rows };
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { sqlBodyType } from '../../protocol/sql-result.ts';
 import { parseJson } from '../../values/json.ts';
-import { type ApiRequest, databasePath, statusText } from '../api.ts';
+import { type ApiRequest, databasePath, hintsOf, statusText } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
@@ -66,12 +66,11 @@ async function run(
   const text = await answer.text();
   if (answer.ok) return text;
   const place = answer.headers.get('reducerdb-error-place');
-  const hint = answer.headers.get('reducerdb-error-hint');
   throw new CliError(
     [
       statusText(answer.status, text),
       ...(place === null ? [] : [placeText(statement, place)]),
-      ...(hint === null ? [] : [decodeURI(hint)]),
+      ...hintsOf(answer),
     ].join('\n'),
   );
 }

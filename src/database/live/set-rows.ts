@@ -1,5 +1,6 @@
-import type { RowSet } from '../../live/row-set.ts';
+import { type RowSet, rowCountOf } from '../../live/row-set.ts';
 import type { RowsRead } from '../../live/rows-read.ts';
+import { overBudget } from '../../sql/failure.ts';
 import type { DatabaseCore } from '../core.ts';
 import type { SharedRead } from './first-reads.ts';
 
@@ -17,6 +18,7 @@ export interface QueryToRead {
 export class SetRows {
   readonly #core: DatabaseCore;
   readonly #queries: readonly QueryToRead[];
+  readonly #rowsMax: number | undefined;
   /** Those that were begun. */
   readonly #shared: SharedRead[] = [];
   #at = 0;
@@ -24,9 +26,11 @@ export class SetRows {
   #hasOwn = false;
   #isPaused = false;
 
-  constructor(core: DatabaseCore, queries: readonly QueryToRead[]) {
+  /** `rowsMax`: most rows that each query may have for its reader. */
+  constructor(core: DatabaseCore, queries: readonly QueryToRead[], rowsMax?: number) {
     this.#core = core;
     this.#queries = queries;
+    this.#rowsMax = rowsMax;
   }
 
   /** True when nothing is left to be read, maybe because others have read it. */
@@ -36,6 +40,12 @@ export class SetRows {
 
   /** Runs one slice. Throws `SqlFailure`, or `PinRevokedError`. */
   run(): 'done' | 'paused' {
+    if (this.#slice() === 'paused') return 'paused';
+    for (const { read } of this.#shared) requireWithin(this.#rowsMax, read.rows());
+    return 'done';
+  }
+
+  #slice(): 'done' | 'paused' {
     const { clock, slices } = this.#core;
     const end = clock.monotonicMillis() + slices.millis;
     for (; this.#at < this.#queries.length; this.#at++) {
@@ -95,6 +105,13 @@ export class SetRows {
     this.#shared.push(shared);
     return shared;
   }
+}
+
+/** Throws `SqlFailure` when a query has more rows than its reader may have. */
+export function requireWithin(rowsMax: number | undefined, sets: readonly RowSet[]): void {
+  if (rowsMax === undefined) return;
+  if (sets.reduce((sum, set) => sum + rowCountOf(set), 0) <= rowsMax) return;
+  throw overBudget(`The result has more than ${rowsMax} rows; narrow the WHERE clauses`);
 }
 
 function isDone({ read }: SharedRead): boolean {

@@ -22,7 +22,7 @@ import { tablesFor } from './live-feed.ts';
 import type { PausedRows } from './paused-rows.ts';
 import type { QuerySet } from './query-sets.ts';
 import { type Refused, readAll, type Timed, timed } from './read-all.ts';
-import { type QueryToRead, SetRows } from './set-rows.ts';
+import { type QueryToRead, requireWithin, SetRows } from './set-rows.ts';
 import { expandAll, isOfAll } from './whole-database.ts';
 
 /**
@@ -88,7 +88,7 @@ export function answerOnce(
     reader.requireWithinLimit([query]);
     const { name: table, id: tableId } = query.table;
     const found = { kind: 'rows', offset: core.store.offset, table, tableId } as const;
-    const rows = new SetRows(core, [toRead(undefined, query, reader)]);
+    const rows = new SetRows(core, [toRead(undefined, query, reader)], caller.rights.rowsMax);
     return readAll<Found>(
       core,
       { rows, millis },
@@ -199,6 +199,7 @@ class NewSet {
     const rows = new SetRows(
       core,
       reads.map((query) => toRead(queries.keyOf(query, identity), query, reader)),
+      this.#request.caller.rights.rowsMax,
     );
     let watched: Watched | undefined;
     const register = (): Watched => {
@@ -228,6 +229,7 @@ class NewSet {
         queries.push(live.queries.add(query, identity, reader.whole));
       }
       const kept = queries.map((query) => reader.keptRows(query));
+      for (const rows of kept) requireWithin(this.#request.caller.rights.rowsMax, rows ?? []);
       const set = { connectionId, identity, queries };
       live.sets.add(setId, set);
       return { set, kept };

@@ -1,3 +1,4 @@
+import { shownDefinition } from '../../host/shown-definition.ts';
 import { schemaJson } from '../../schema/schema-json.ts';
 import { openDatabase } from '../open-database.ts';
 import { databaseArgument, type Tool } from '../tool.ts';
@@ -13,8 +14,8 @@ export const getSchema: Tool = {
   takesDatabase: true,
   isReadOnly: true,
   run: async (args, context) => {
-    const { handle } = openDatabase(databaseArgument(args, context), context);
+    const { handle, caller } = openDatabase(databaseArgument(args, context), context);
     const { definition } = await handle.describe();
-    return schemaJson(definition, 9);
+    return schemaJson(shownDefinition(definition, context.caller, caller.rights), 9);
   },
 };

@@ -1,7 +1,11 @@
+import type { DatabaseRecord, HostCaller } from '../../host/host-types.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { Tool } from '../tool.ts';
 
-/** Lists what the caller owns. */
+/**
+ * Lists what the caller owns; all of the host for an operator, and for a limited token the one
+ * database that it is for.
+ */
 export const listDatabases: Tool = {
   name: 'list_databases',
   title: 'List databases',
@@ -11,10 +15,17 @@ export const listDatabases: Tool = {
   takesDatabase: false,
   isReadOnly: true,
   run: async (_args, { host, caller }) => {
-    const databases = host.databasesOwnedBy(caller.identity).map((identity) => ({
+    const isListed = listedFor(caller, host.access.isOperator(caller));
+    const databases = host.databases.filter(isListed).map(({ identity }) => ({
       identity: identityToHex(identity),
       names: host.namesOf(identity),
     }));
     return JSON.stringify({ databases });
   },
 };
+
+function listedFor({ identity, capability }: HostCaller, isOperator: boolean) {
+  if (capability !== undefined)
+    return (one: DatabaseRecord) => one.identity === capability.database;
+  return ({ owner }: DatabaseRecord) => isOperator || owner === identity;
+}

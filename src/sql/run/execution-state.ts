@@ -15,6 +15,8 @@ export class ExecutionState implements Frame {
   readonly parameters: readonly (Uint8Array | undefined)[];
   readonly nowMicros: bigint;
   readonly budget: QueryBudget;
+  /** Most rows that the reader may have. */
+  readonly rowsMax: number | undefined;
   /** By the number that the compiled plan gives each table. */
   readonly tables: readonly Table[];
   /** Once the statement has paused: its tables as they were before. */
@@ -38,6 +40,7 @@ export class ExecutionState implements Frame {
     /** False: it runs in one go, however long that takes. */
     readonly isPausable: boolean;
     readonly rowsPerCheck: number;
+    readonly rowsMax: number | undefined;
   }) {
     const { slotCount, parameters, nowMicros, budget, tables } = options;
     this.#isPausable = options.isPausable;
@@ -48,6 +51,7 @@ export class ExecutionState implements Frame {
     this.parameters = parameters;
     this.nowMicros = nowMicros;
     this.budget = budget;
+    this.rowsMax = options.rowsMax;
     this.tables = tables;
     this.#rowsPerCheck = options.rowsPerCheck;
     this.ticks = options.rowsPerCheck;

@@ -51,6 +51,8 @@ export interface ExecutionRequest {
   readonly budget: QueryBudget;
   /** The moment of the statement, microseconds since the Unix epoch. */
   readonly nowMicros: bigint;
+  /** Most rows that the reader may have; absent: as many as anybody. */
+  readonly rowsMax?: number | undefined;
 }
 
 /** How a column of an answer is encoded. */
@@ -61,7 +63,7 @@ export function namedTypeOf({ name, type, isNullable }: OutputColumn): NamedType
 /** Throws `SqlFailure` when a parameter is null where that has no meaning. */
 export function stateOf(
   plan: PlanParts,
-  { tables, parameters, budget, nowMicros }: ExecutionRequest,
+  { tables, parameters, budget, nowMicros, rowsMax }: ExecutionRequest,
   isPausable: boolean,
 ): ExecutionState {
   for (let at = 0; at < plan.parameters.length; at++) {
@@ -77,6 +79,7 @@ export function stateOf(
     tables: plan.tables.map(({ id }) => tables.table(id)),
     isPausable,
     rowsPerCheck: rowsPerCheckOf(plan, budget),
+    rowsMax,
   });
 }
 
@@ -107,7 +110,7 @@ export class ReadExecution {
   constructor(
     compiled: CompiledRead,
     request: ExecutionRequest,
-    result: ResultCollector = new ResultRows(),
+    result: ResultCollector = new ResultRows(request.rowsMax),
   ) {
     this.#result = result;
     this.#compiled = compiled;

@@ -19,14 +19,19 @@ export interface ResultCollector extends RowSink {
   finish(): Uint8Array;
 }
 
-/** Collects encoded result rows, one after another, up to the limits of one result. */
+/**
+ * Collects encoded result rows, one after another, up to the limits of one result; `rowsMax`: what
+ * its reader may have at most.
+ */
 export class ResultRows implements ResultCollector {
   #bytes: Uint8Array;
   #length = 0;
   #rowCount = 0;
   #finished: Uint8Array | undefined;
+  readonly #rowsMax: number;
 
-  constructor() {
+  constructor(rowsMax = Number.POSITIVE_INFINITY) {
+    this.#rowsMax = Math.min(rowsMax, limits.sqlResultRowsMax);
     this.#bytes = spare ?? new Uint8Array(firstBytes);
     spare = undefined;
   }
@@ -49,9 +54,9 @@ export class ResultRows implements ResultCollector {
 
   endRow(): void {
     this.#rowCount++;
-    if (this.#rowCount > limits.sqlResultRowsMax) {
+    if (this.#rowCount > this.#rowsMax) {
       throw overBudget(
-        `The result has more than ${limits.sqlResultRowsMax} rows; ` +
+        `The result has more than ${this.#rowsMax} rows; ` +
           'add a LIMIT or narrow the WHERE clause',
       );
     }

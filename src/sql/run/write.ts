@@ -288,7 +288,7 @@ function compileReturning(
     count: number,
     show: (at: number) => void,
   ): ReadResult => {
-    const result = new ResultRows();
+    const result = new ResultRows(state.rowsMax);
     for (let at = 0; at < count; at++) {
       tick(state);
       show(at);

@@ -1,5 +1,5 @@
 import { Random } from '../../../src/testing/random.ts';
-import { RunningService, Sandbox } from '../harness.ts';
+import { type RunningService, Sandbox } from '../harness.ts';
 import type { Person } from '../running.ts';
 import { SocketClient } from '../socket-client.ts';
 import { speechOf } from '../speech.ts';
@@ -42,7 +42,8 @@ export interface SoakReport {
  */
 export async function soak(options: SoakOptions): Promise<SoakReport> {
   const sandbox = await Sandbox.make();
-  const service = await startInspected(sandbox);
+  const bounds = ['--ping-interval', '1000', '--idle-timeout', '4000'];
+  const service = await sandbox.startInspected(['--log-level', 'error', ...bounds]);
   try {
     const run = new Soak(options, service, await prepare(service.url));
     return await run.whole();
@@ -253,18 +254,6 @@ function leftoversOf(before: readonly Census[], after: readonly Census[]): strin
       return more > 0 ? [`${thread === 0 ? 'gateway' : 'worker'}: ${more} more of ${name}`] : [];
     }),
   );
-}
-
-async function startInspected(sandbox: Sandbox): Promise<RunningService> {
-  const address = `127.0.0.1:${sandbox.port}`;
-  const bounds = ['--ping-interval', '1000', '--idle-timeout', '4000'];
-  const child = sandbox.spawn(
-    ['start', '--listen-addr', address, '--log-level', 'error', ...bounds],
-    { env: { NODE_OPTIONS: '--inspect=127.0.0.1:0' } },
-  );
-  const service = new RunningService(child, sandbox.url);
-  await service.untilReady();
-  return service;
 }
 
 async function prepare(url: string): Promise<Target> {

@@ -5,6 +5,7 @@ const unitMillis: Readonly<Record<string, number>> = {
   m: 60_000,
   min: 60_000,
   h: 3_600_000,
+  d: 86_400_000,
 };
 
 /**

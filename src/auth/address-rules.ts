@@ -1,0 +1,59 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+/**
+ * What kind of network an IP address belongs to. Whoever sends a token chooses the issuer that the
+ * service asks for keys, so only addresses that anybody can reach anyway may be asked unless the
+ * operator says otherwise.
+ */
+export type AddressKind = 'public' | 'loopback' | 'private';
+
+/**
+ * Of an IPv4 or IPv6 address in text form; anything else counts as private. `::ffff:127.0.0.1` is
+ * 127.0.0.1, however it is written: `BlockList` sees to that.
+ */
+export function addressKind(address: string): AddressKind {
+  // A zone such as `%eth0` says nothing of the network.
+  const [plain = ''] = address.split('%');
+  const family = isIPv4(plain) ? 'ipv4' : isIPv6(plain) ? 'ipv6' : undefined;
+  if (family === undefined) return 'private';
+  if (loopback.check(plain, family)) return 'loopback';
+  return notPublic.check(plain, family) ? 'private' : 'public';
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** The blocks of the IANA special-purpose registries that are not reachable from everywhere. */
+const notPublic = new BlockList();
+for (const [network, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv4');
+}
+for (const [network, prefix] of [
+  ['::', 128],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  notPublic.addSubnet(network, prefix, 'ipv6');
+}

@@ -1,0 +1,68 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { TokenError } from './claims.ts';
+
+/** A public key of an issuer, and the only algorithms that it is ever used with. */
+export interface IssuerKey {
+  readonly kid: string;
+  readonly key: KeyObject;
+  readonly algorithms: readonly string[];
+}
+
+/** Shorter RSA keys can be factored. */
+const rsaBitsMin = 2048;
+
+/**
+ * Reads a JSON Web Key Set (RFC 7517). Keys of types and for uses that no token here is signed with
+ * are left out; a key without `kid` makes the whole set unusable, since it cannot be told which
+ * tokens are its own. Throws an `Error` that says what was wrong.
+ */
+export function readKeySet(document: unknown): readonly IssuerKey[] {
+  const keys = (document as { keys?: unknown } | null)?.keys;
+  if (!Array.isArray(keys)) throw new Error('the key set has no `keys`');
+  return keys.flatMap((entry: unknown) => {
+    const jwk = entry as JsonWebKey & { kid?: unknown; use?: unknown; key_ops?: unknown };
+    const kid = jwk?.kid;
+    if (typeof kid !== 'string') throw new Error('a key of the set has no `kid`');
+    if (jwk.use !== undefined && jwk.use !== 'sig') return [];
+    if (Array.isArray(jwk.key_ops) && !jwk.key_ops.includes('verify')) return [];
+    const key = publicKey(jwk);
+    if (key === undefined) return [];
+    const fitting = algorithmsFor(key);
+    const algorithms = jwk.alg === undefined ? fitting : fitting.filter((one) => one === jwk.alg);
+    return algorithms.length === 0 ? [] : [{ kid, key, algorithms }];
+  });
+}
+
+/** The keys that may have signed a token: that of its `kid`, or any when it names none. */
+export function keysFor(keys: readonly IssuerKey[], kid: string | undefined): readonly IssuerKey[] {
+  if (kid === undefined) return keys;
+  const named = keys.filter((key) => key.kid === kid);
+  if (named.length === 0) throw new TokenError('Specified key ID not found in JWKs');
+  return named;
+}
+
+function publicKey(jwk: JsonWebKey): KeyObject | undefined {
+  // A set should hold public keys only; of others nothing but the public part is taken.
+  if (jwk.kty === 'oct') return undefined;
+  try {
+    return createPublicKey({ key: jwk, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The type of a key decides: an algorithm of another type is never tried with it. */
+function algorithmsFor(key: KeyObject): readonly string[] {
+  const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  switch (key.asymmetricKeyType) {
+    case 'ec':
+      if (namedCurve === 'prime256v1') return ['ES256'];
+      return namedCurve === 'secp384r1' ? ['ES384'] : [];
+    case 'rsa':
+      return modulusLength >= rsaBitsMin ? ['RS256', 'PS256'] : [];
+    case 'ed25519':
+      return ['EdDSA'];
+    default:
+      return [];
+  }
+}

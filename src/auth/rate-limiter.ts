@@ -1,0 +1,57 @@
+import { limits } from '../limits.ts';
+import { Allowance } from './allowance.ts';
+
+/** What one identity or one address may ask for; `Infinity`: as much as it likes. */
+export interface RateLimits {
+  readonly identityRequestsPerSecond: number;
+  readonly addressRequestsPerSecond: number;
+  /** Connections that are open at once. */
+  readonly addressConnections: number;
+}
+
+export const noRateLimits: RateLimits = {
+  identityRequestsPerSecond: Number.POSITIVE_INFINITY,
+  addressRequestsPerSecond: Number.POSITIVE_INFINITY,
+  addressConnections: Number.POSITIVE_INFINITY,
+};
+
+/**
+ * An allowance for each key: a key may do `perSecond` things a second, and as many at once after it
+ * was quiet. When there are many keys, the one that was quiet longest is forgotten.
+ */
+export class RateLimiter {
+  readonly #perSecond: number;
+  readonly #nowMillis: () => number;
+  readonly #allowances = new Map<string, Allowance>();
+
+  constructor(perSecond: number, nowMillis: () => number = () => performance.now()) {
+    this.#perSecond = perSecond;
+    this.#nowMillis = nowMillis;
+  }
+
+  /** Takes one; 0 when there was one, else the seconds, rounded up, after which there will be. */
+  take(key: string): number {
+    if (this.#perSecond === Number.POSITIVE_INFINITY) return 0;
+    const now = this.#nowMillis();
+    return Math.ceil(this.#allowance(key, now).take(now));
+  }
+
+  /** Moved to the end of the line. */
+  #allowance(key: string, now: number): Allowance {
+    const bounds = { perSecond: this.#perSecond, atOnce: this.#perSecond };
+    const allowance = this.#allowances.get(key) ?? new Allowance(bounds, now);
+    this.#allowances.delete(key);
+    this.#allowances.set(key, allowance);
+    if (this.#allowances.size > limits.rateBucketsMax) {
+      const [oldest] = this.#allowances.keys();
+      if (oldest !== undefined) this.#allowances.delete(oldest);
+    }
+    return allowance;
+  }
+}
+
+/** The rates of requests, by who makes them and by where they come from. */
+export interface RequestRates {
+  readonly byIdentity: RateLimiter;
+  readonly byAddress: RateLimiter;
+}

@@ -1,0 +1,33 @@
+import { drawTable } from './sql-table.ts';
+
+/** Lines of the audit log, which are JSON, as a table; identities by their first 16 digits. */
+export function auditText(lines: readonly string[]): string {
+  if (lines.length === 0) return 'Nothing has been noted.';
+  return drawTable({ header: ['TIME', 'BY', 'FROM', 'DID', 'DATABASE', ''], rows: lines.map(row) });
+}
+
+function row(line: string): string[] {
+  const { time, action, outcome, by, from, database, for: maker, ...detail } = fieldsOf(line);
+  const did = outcome === 'refused' ? `${word(action)} (refused)` : word(action);
+  const agent = maker === undefined ? '' : ` for ${short(maker)}`;
+  const more = Object.entries(detail).map(([key, value]) => `${key}=${word(value)}`);
+  return [word(time), short(by) + agent, word(from), did, short(database), more.join(' ')];
+}
+
+/** A line may have been cut by the end of a process, or be one that is being written. */
+function fieldsOf(line: string): Record<string, unknown> {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { line };
+  }
+}
+
+function word(value: unknown): string {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function short(identity: unknown): string {
+  return word(identity).slice(0, 16);
+}

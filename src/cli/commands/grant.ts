@@ -1,0 +1,84 @@
+import type { Command } from 'commander';
+import { databasePath } from '../api.ts';
+import { onlyDatabase } from '../database-argument.ts';
+import { CliError, type Io } from '../io.ts';
+import { withServer, withYes } from '../program.ts';
+import { Session } from '../session.ts';
+import { drawTable } from '../sql-table.ts';
+import { timeText } from '../time-text.ts';
+
+const roles = ['reader', 'developer', 'admin'];
+
+interface ListedGrant {
+  readonly identity: string;
+  readonly role: string;
+  readonly granted_by: string;
+  /** Microseconds since the Unix epoch. */
+  readonly granted_at: number;
+}
+
+/** `grant`, `revoke` and `grants`: roles that others have in a database. */
+export function addGrant(program: Command, io: Io): void {
+  addPut(program, io);
+  addRevoke(program, io);
+  addGrants(program, io);
+}
+
+function addPut(program: Command, io: Io): void {
+  withYes(withServer(program.command('grant <database> <identity>')))
+    .description('give another identity a role in a database')
+    .requiredOption('--role <role>', roles.join(', '))
+    .action(async (database: string, who: string, { role }: { role: string }, command: Command) => {
+      if (!roles.includes(role)) throw new CliError(`--role: one of ${roles.join(', ')}`, 2);
+      const session = new Session(io, command);
+      const api = await session.apiWithIdentity(onlyDatabase(session, database).server);
+      const identity = checkedIdentity(who);
+      await api.text('PUT', databasePath(database, `/grants/${identity}`), {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ role }),
+      });
+      io.out(`${identity} is now ${role} of ${database}.`);
+    });
+}
+
+function addRevoke(program: Command, io: Io): void {
+  withYes(withServer(program.command('revoke <database> <identity>')))
+    .description('take the role of an identity in a database away')
+    .action(async (database: string, who: string, _flags, command: Command) => {
+      const session = new Session(io, command);
+      const api = await session.apiWithIdentity(onlyDatabase(session, database).server);
+      const identity = checkedIdentity(who);
+      await api.text('DELETE', databasePath(database, `/grants/${identity}`));
+      io.out(`${identity} has no role in ${database} now.`);
+    });
+}
+
+function addGrants(program: Command, io: Io): void {
+  withYes(withServer(program.command('grants [database]')))
+    .description('list who has a role in a database')
+    .action(async (word: string | undefined, _flags, command: Command) => {
+      const session = new Session(io, command);
+      const { database, server } = onlyDatabase(session, word);
+      const api = await session.apiWithIdentity(server);
+      const answer = await api.json('GET', databasePath(database, '/grants'));
+      const { grants } = answer as { readonly grants: readonly ListedGrant[] };
+      if (grants.length === 0) {
+        io.out(`Nobody but the owner has a role in ${database}.`);
+        return;
+      }
+      const rows = grants.map(({ identity, role, granted_by, granted_at }) => {
+        return [identity, role, granted_by, timeText(granted_at / 1000)];
+      });
+      io.out(drawTable({ header: ['IDENTITY', 'ROLE', 'GRANTED BY', 'GRANTED AT'], rows }));
+    });
+}
+
+/** As the service wants it: 64 hex digits. */
+function checkedIdentity(given: string): string {
+  const [, digits] = /^(?:0x)?([0-9a-f]{64})$/i.exec(given) ?? [];
+  if (digits !== undefined) return digits.toLowerCase();
+  throw new CliError(
+    `\`${given}\` is not an identity (64 hex digits). ` +
+      'Whoever it is finds theirs by `reducerdb login show`.',
+  );
+}

@@ -1,0 +1,202 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { parseDuration } from '../../host/duration.ts';
+import { Api, databasePath } from '../api.ts';
+import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
+import { CliError, confirm, type Io } from '../io.ts';
+import { withServer, withYes } from '../program.ts';
+import { identityOfToken, Session } from '../session.ts';
+import { drawTable } from '../sql-table.ts';
+import { timeText } from '../time-text.ts';
+
+interface CreateFlags {
+  readonly database?: string;
+  readonly tables?: readonly string[];
+  readonly reducers?: readonly string[];
+  readonly readOnly?: boolean;
+  readonly sqlWrites?: boolean;
+  readonly maxRows?: number;
+  /** Seconds. */
+  readonly expires?: number;
+}
+
+interface CreatedToken {
+  readonly id: string;
+  readonly token: string;
+  readonly identity: string;
+  /** Seconds since the Unix epoch. */
+  readonly expires_at: number | null;
+}
+
+interface ListedToken {
+  readonly id: string;
+  readonly issued_by: string;
+  /** Seconds since the Unix epoch, as the next. */
+  readonly issued_at: number;
+  readonly expires_at: number | null;
+  readonly tables?: readonly string[];
+  readonly reducers?: readonly string[];
+  readonly read_only: boolean;
+  readonly sql_writes: boolean;
+  readonly max_rows?: number;
+}
+
+/** `token`: tokens that may less than whoever makes them, for one database. */
+export function addToken(program: Command, io: Io): void {
+  const token = program
+    .command('token')
+    .description('make, list and revoke tokens with limits, for one database each');
+  addCreate(token, io);
+  addList(token, io);
+  addRevoke(token, io);
+  addGiveUp(token, io);
+}
+
+function addCreate(token: Command, io: Io): void {
+  withYes(withServer(token.command('create [database]')))
+    .description('print a new token; what it may is yours, narrowed')
+    .option('--database <database>', 'the database that it is for')
+    .option('--tables <names>', 'the only tables and views that it reads', names)
+    .option('--reducers <names>', 'the only reducers that it calls', names)
+    .option('--read-only', 'it calls no reducer and writes nothing')
+    .option('--sql-writes', 'it may INSERT, UPDATE and DELETE in these tables')
+    .option('--max-rows <n>', 'most rows of one answer', wholeNumber)
+    .option('--expires <duration>', 'how long it counts, such as 1h or 7d', seconds)
+    .action(async (word: string | undefined, flags: CreateFlags, command: Command) => {
+      const session = new Session(io, command);
+      const { database, server } = onlyDatabase(session, word ?? flags.database);
+      const api = await session.apiWithIdentity(server);
+      const answer = await api.json('POST', databasePath(database, '/tokens'), {
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(requestOf(flags)),
+      });
+      const { id, token: made, identity, expires_at } = answer as CreatedToken;
+      io.err(`Token ${id} for ${database}; ${expiryText(expires_at)}.`);
+      io.err(`Whoever has it acts as ${identity}. It is not shown again:`);
+      io.out(made);
+    });
+}
+
+function requestOf(flags: CreateFlags): object {
+  return {
+    tables: flags.tables,
+    reducers: flags.reducers,
+    read_only: flags.readOnly,
+    sql_writes: flags.sqlWrites,
+    max_rows: flags.maxRows,
+    expires_seconds: flags.expires,
+  };
+}
+
+function addList(token: Command, io: Io): void {
+  withYes(withServer(token.command('list [database]')))
+    .description('list the tokens of a database that count')
+    .action(async (word: string | undefined, _flags, command: Command) => {
+      const session = new Session(io, command);
+      const { database, server } = onlyDatabase(session, word);
+      const api = await session.apiWithIdentity(server);
+      const answer = await api.json('GET', databasePath(database, '/tokens'));
+      const { tokens } = answer as { readonly tokens: readonly ListedToken[] };
+      if (tokens.length === 0) io.out(`There are no tokens for ${database}.`);
+      else io.out(tableOf(tokens));
+    });
+}
+
+function tableOf(tokens: readonly ListedToken[]): string {
+  return drawTable({
+    header: ['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'EXPIRES', 'MADE', 'BY'],
+    rows: tokens.map((token) => [
+      token.id,
+      token.tables?.join(', ') ?? 'what everybody may',
+      callsText(token),
+      token.sql_writes && !token.read_only ? 'yes' : 'no',
+      String(token.max_rows ?? ''),
+      token.expires_at === null ? 'never' : timeText(token.expires_at * 1000),
+      timeText(token.issued_at * 1000),
+      token.issued_by,
+    ]),
+  });
+}
+
+function callsText({ read_only, reducers }: ListedToken): string {
+  if (read_only || reducers?.length === 0) return 'nothing';
+  return reducers?.join(', ') ?? 'what everybody may';
+}
+
+function addRevoke(token: Command, io: Io): void {
+  withYes(withServer(token.command('revoke [database] [id]')))
+    .description('refuse a token from now on, and close its connections')
+    .option('--database <database>', 'the database that it is for')
+    .action(
+      async (
+        first: string | undefined,
+        second: string | undefined,
+        flags: { readonly database?: string },
+        command: Command,
+      ) => {
+        const session = new Session(io, command);
+        const { chosen, id } = tokenMeant(session, [flags.database, first, second]);
+        const api = await session.apiWithIdentity(chosen.server);
+        const where = `/tokens/${encodeURIComponent(id)}`;
+        await api.text('DELETE', databasePath(chosen.database, where));
+        io.out(`The token ${id} is revoked.`);
+      },
+    );
+}
+
+/** The database may be left out, like that of a query. */
+function tokenMeant(
+  session: Session,
+  given: readonly (string | undefined)[],
+): { readonly chosen: ChosenDatabase; readonly id: string } {
+  const words = given.filter((word) => word !== undefined);
+  if (words.length === 0) throw new CliError('which token? See `reducerdb token list`', 2);
+  const { chosen, rest } = databaseAndQuery(session, words);
+  return { chosen, id: rest[0] ?? '' };
+}
+
+function addGiveUp(token: Command, io: Io): void {
+  withYes(withServer(token.command('give-up')))
+    .description('have your saved token, or another one, refused for good')
+    .option('--token <token>', 'the token, instead of the saved one')
+    .action(async (flags: { readonly token?: string }, command: Command) => {
+      const session = new Session(io, command);
+      const { token: saved } = session.config;
+      const given = flags.token ?? saved;
+      if (given === undefined) throw new CliError('You are not logged in.');
+      const identity = identityOfToken(given);
+      const question =
+        `This token is all that shows that you are ${identity}: ` +
+        'who loses it owns nothing any more. Give it up?';
+      const isSaved = given === saved;
+      if (isSaved && !(await confirm(io, question, session.answersYes('give-up')))) {
+        io.out('Aborting');
+        return;
+      }
+      await new Api(session.server(), given).text('POST', '/v1/identity/revoke');
+      if (isSaved) session.save({ ...session.config, token: undefined });
+      io.out(`The token of ${identity} is revoked.`);
+    });
+}
+
+function expiryText(expiresAt: number | null): string {
+  return expiresAt === null ? 'it does not expire' : `it expires ${timeText(expiresAt * 1000)}`;
+}
+
+function names(text: string): string[] {
+  return text
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+function wholeNumber(text: string): number {
+  const count = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (count === 0) throw new InvalidArgumentError('A whole number above zero.');
+  return count;
+}
+
+function seconds(text: string): number {
+  const millis = parseDuration(text) ?? 0;
+  if (millis < 1000) throw new InvalidArgumentError('A duration, such as 90s, 1h or 7d.');
+  return Math.floor(millis / 1000);
+}

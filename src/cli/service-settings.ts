@@ -1,0 +1,111 @@
+import path from 'node:path';
+import { type Command, Option } from 'commander';
+import type { KeyFiles } from '../auth/keys.ts';
+import {
+  ConfigurationError,
+  completeConfiguration,
+  type GivenConfiguration,
+  parseListenAddress,
+} from '../service/configuration.ts';
+import { type EffectiveSettings, effectiveSettings } from '../service/effective-settings.ts';
+import { keyFilesOf } from '../service/key-folder.ts';
+import type { Setting } from '../service/setting.ts';
+import { settings } from '../service/settings.ts';
+import { CliError } from './io.ts';
+import type { Session } from './session.ts';
+
+/** Adds a flag for each setting of a service, and those that say where its data is. */
+export function withServiceSettings(command: Command): Command {
+  command
+    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
+    .option('--in-memory', 'keep databases in memory only');
+  for (const setting of settings) command.addOption(optionOf(setting));
+  return command;
+}
+
+/** Adds the flags that say where the keys of a service are. */
+export function withKeySettings(command: Command): Command {
+  command.option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)');
+  for (const setting of settings) {
+    if (setting.flag.startsWith('jwt-')) command.addOption(optionOf(setting));
+  }
+  return command;
+}
+
+function optionOf({ flag, kind, value, help, otherwise }: Setting): Option {
+  const short = flag === 'listen-addr' ? '-l, ' : '';
+  const shown = kind === 'switch' ? '[true|false]' : (value ?? '<value>');
+  const option = new Option(`${short}--${flag} ${shown}`, `${help} (default: ${otherwise})`);
+  if (kind === 'list') option.argParser(collect);
+  return option;
+}
+
+/** A flag that may be given several times. */
+function collect(value: string, before: readonly string[] | undefined): readonly string[] {
+  return [...(before ?? []), value];
+}
+
+export interface ServiceSettings extends Omit<EffectiveSettings, 'configuration'> {
+  readonly configuration: GivenConfiguration;
+  /** Where the data is, and `config.toml`, also when databases are kept in memory. */
+  readonly dataDirectory: string;
+}
+
+/** What a service that this command starts would run with. Throws `ConfigurationError`. */
+export function serviceSettings(session: Session, command: Command): ServiceSettings {
+  const { io, places, config } = session;
+  const flags = command.opts<{ dataDir?: string; inMemory?: boolean }>();
+  const named = flags.dataDir ?? io.environment.REDUCERDB_DATA_DIR;
+  const dataDirectory = dataFolder(session, flags.dataDir);
+  const effective = usable(() =>
+    effectiveSettings({
+      flags: Object.fromEntries(
+        settings.map(({ flag }) => [flag, command.opts()[camelCase(flag)]]),
+      ),
+      environment: io.environment,
+      dataDirectory,
+      folder: io.cwd,
+    }),
+  );
+  return {
+    settings: effective.settings,
+    warnings: effective.warnings,
+    configuration: {
+      // Keys live with the user's configuration, or with the data when its folder was named.
+      keyDirectory: named === undefined ? places.keyDirectory : path.join(dataDirectory, 'keys'),
+      ...(config.listenAddress !== undefined && {
+        listen: parseListenAddress(config.listenAddress),
+      }),
+      ...effective.configuration,
+      dataDirectory: flags.inMemory === true ? undefined : dataDirectory,
+    },
+    dataDirectory,
+  };
+}
+
+/** The key files of a service that is started with the same flags. Throws `ConfigurationError`. */
+export function keyFilesOfService(session: Session, command: Command): KeyFiles {
+  const { configuration } = serviceSettings(session, command);
+  return keyFilesOf(completeConfiguration(configuration));
+}
+
+/** Where the data of a service is, that of the variable or of the user when no flag says so. */
+export function dataFolder({ io, places }: Session, flag: string | undefined): string {
+  const named = flag ?? io.environment.REDUCERDB_DATA_DIR;
+  return named === undefined ? places.dataDirectory : path.resolve(io.cwd, named);
+}
+
+/** A flag with a value that does not fit is wrong usage of the command. */
+function usable<Result>(read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    const isFlag = error instanceof ConfigurationError && error.message.startsWith('--');
+    throw isFlag ? new CliError(error.message, 2, { cause: error }) : error;
+  }
+}
+
+/** How commander names the value of a flag. */
+function camelCase(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,161 @@
+import { Refusal } from '../database/outcome.ts';
+import {
+  narrowed,
+  ownerRights,
+  type Rights,
+  type Role,
+  rightsOfRole,
+  roles,
+  strangerRights,
+} from '../database/rights.ts';
+import { identityToHex } from '../values/identity.ts';
+import type { AuditLog } from './audit-log.ts';
+import type { Creators, DatabaseRecord, HostCaller } from './host-types.ts';
+import type { Registry } from './registry.ts';
+
+/** Who somebody is in one database. An operator of the host may what the owner may. */
+export type Standing = 'stranger' | Role | 'owner' | 'operator';
+
+const owners: readonly Standing[] = ['owner', 'operator'];
+const admins: readonly Standing[] = ['admin', ...owners];
+const developers: readonly Standing[] = ['developer', ...admins];
+
+/** What only some may do with a database: who, and the words of the refusal. */
+export const actions = {
+  update: { text: 'update database', allowed: developers },
+  reset: { text: 'reset database', allowed: admins },
+  delete: { text: 'delete database', allowed: owners },
+  lock: { text: 'delete database', allowed: admins },
+  rename: { text: 'rename database', allowed: admins },
+  viewLogs: { text: 'view module logs', allowed: developers },
+  viewGrants: { text: 'view grants', allowed: admins },
+  grant: { text: 'grant roles', allowed: admins },
+  grantAdmin: { text: 'grant the role admin', allowed: owners },
+  createToken: { text: 'create tokens', allowed: admins },
+} as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
+
+export type DatabaseAction = keyof typeof actions;
+
+export interface AccessOptions {
+  readonly registry: Registry;
+  readonly creators: Creators;
+  /** Identities that may on every database what its owner may. */
+  readonly operators: readonly bigint[];
+  readonly audit: AuditLog;
+}
+
+/** Decides who may do what: the one place that does, for all doors. */
+export class Access {
+  readonly #options: AccessOptions;
+
+  constructor(options: AccessOptions) {
+    this.#options = options;
+  }
+
+  /** Throws `Refusal` `notOwner` unless the caller may. A limited token is for no such thing. */
+  require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
+    if (this.allows(caller, database, action)) return;
+    const { text } = actions[action];
+    void this.#options.audit.note({
+      action: text,
+      caller,
+      database: database.identity,
+      outcome: 'refused',
+    });
+    const who = identityToHex(caller.identity);
+    const what = `perform action on database ${identityToHex(database.identity)}: ${text}`;
+    throw new Refusal({ code: 'notOwner', message: `${who} is not authorized to ${what}` });
+  }
+
+  allows(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): boolean {
+    if (caller.capability !== undefined) return false;
+    const allowed: readonly Standing[] = actions[action].allowed;
+    return allowed.includes(this.standing(caller.identity, database));
+  }
+
+  /** Throws `Refusal` `notOperator` unless the caller is one. `action` is for the audit log. */
+  requireOperator(caller: HostCaller, action: string): void {
+    if (this.isOperator(caller)) return;
+    void this.#options.audit.note({ action, caller, outcome: 'refused' });
+    const message = `${identityToHex(caller.identity)} is not an operator of this host`;
+    throw new Refusal({ code: 'notOperator', message });
+  }
+
+  /** Throws `Refusal` `creation.forbidden` unless the operator lets the caller create databases. */
+  requireCreator(caller: HostCaller): void {
+    const fault = this.#creatorFault(caller);
+    if (fault === undefined) return;
+    void this.#options.audit.note({ action: 'create database', caller, outcome: 'refused' });
+    throw new Refusal({ code: 'creation.forbidden', message: fault });
+  }
+
+  #creatorFault({ identity, isAnonymous, capability, payload }: HostCaller): string | undefined {
+    const { creators, operators } = this.#options;
+    if (capability !== undefined) return 'A limited token cannot create databases.';
+    if (creators === 'anyone' || operators.includes(identity)) return undefined;
+    if (creators === 'authenticated') {
+      return isAnonymous ? 'To create a database, you must be logged in.' : undefined;
+    }
+    if ('identities' in creators) {
+      if (creators.identities.includes(identity)) return undefined;
+      return 'To create a database, you need an identity that the operator has admitted.';
+    }
+    if (creators.issuers.includes(issuerIn(payload))) return undefined;
+    const issuers = creators.issuers.join(' or ');
+    return `To create a database, you must be logged in with an account of ${issuers}.`;
+  }
+
+  /** What the caller may do inside the database. */
+  rightsIn(database: DatabaseKey, { identity, capability }: HostCaller): Rights {
+    if (capability === undefined) return this.#rightsOf(identity, database);
+    if (capability.database !== database.identity) {
+      const message = `This token is for the database ${identityToHex(capability.database)} alone`;
+      throw new Refusal({ code: 'token.limited', message });
+    }
+    return narrowed(this.#rightsOf(capability.by, database), capability);
+  }
+
+  /**
+   * Whether the caller may do less now than with these rights, which it had before. Rights of a
+   * limited token count as lost when they are any others.
+   */
+  hasLost(caller: HostCaller, database: DatabaseKey, before: Rights): boolean {
+    const now = this.rightsIn(database, caller);
+    if (caller.capability !== undefined) return now.key !== before.key;
+    return byPower.indexOf(now.key) < byPower.indexOf(before.key);
+  }
+
+  standing(identity: bigint, database: DatabaseKey): Standing {
+    const { registry, operators } = this.#options;
+    if (identity === database.owner) return 'owner';
+    if (operators.includes(identity)) return 'operator';
+    return registry.roleOf(database.identity, identity) ?? 'stranger';
+  }
+
+  isOperator({ identity, capability }: HostCaller): boolean {
+    return capability === undefined && this.#options.operators.includes(identity);
+  }
+
+  #rightsOf(identity: bigint, database: DatabaseKey): Rights {
+    const standing = this.standing(identity, database);
+    switch (standing) {
+      case 'owner':
+      case 'operator':
+        return ownerRights;
+      case 'stranger':
+        return strangerRights;
+      default:
+        return rightsOfRole(standing);
+    }
+  }
+}
+
+/** Keys of rights; each may do what those before it may. */
+const byPower = [strangerRights, ...roles.map(rightsOfRole)].map(({ key }) => key);
+
+/** The payload was read when the token was checked. */
+function issuerIn(payload: string): string {
+  return String((JSON.parse(payload) as { iss?: unknown }).iss);
+}
+
+type DatabaseKey = Pick<DatabaseRecord, 'identity' | 'owner'>;

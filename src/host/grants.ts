@@ -1,0 +1,194 @@
+import type { Capability } from '../auth/capability.ts';
+import { capabilityToClaim } from '../auth/capability.ts';
+import type { Clock } from '../database/clock.ts';
+import { Refusal } from '../database/outcome.ts';
+import type { Role } from '../database/rights.ts';
+import { limits } from '../limits.ts';
+import { identityToHex } from '../values/identity.ts';
+import type { Access } from './access.ts';
+import type { AuditAction, AuditLog, AuditNote } from './audit-log.ts';
+
+import type { DatabaseRecord, HostCaller } from './host-types.ts';
+import type { Grant, IssuedToken, Registry } from './registry.ts';
+
+export interface GrantsOptions {
+  readonly registry: Registry;
+  readonly access: Access;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+}
+
+/** A limited token that its maker is about to hand out. */
+export interface TokenToIssue {
+  /** Its `jti`. */
+  readonly id: string;
+  readonly capability: Capability;
+  /** Seconds since the Unix epoch; `undefined`: it does not expire. */
+  readonly expiresAt: number | undefined;
+}
+
+/** Whom a change concerns that takes something away. */
+export type Loss =
+  | { readonly kind: 'token'; readonly id: string }
+  | { readonly kind: 'role'; readonly database: bigint; readonly identity: bigint };
+
+/** What the owner of a database gives to others: roles, and tokens with limits. */
+export class Grants {
+  readonly #options: GrantsOptions;
+  readonly #listeners = new Set<(loss: Loss) => void>();
+
+  constructor(options: GrantsOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * `listener` is called after each change by which somebody may do less than before, until the
+   * function that is returned is called.
+   */
+  onLoss(listener: (loss: Loss) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** In the order of granting. */
+  list(caller: HostCaller, database: DatabaseRecord): readonly Grant[] {
+    const { access, registry } = this.#options;
+    access.require(caller, database, 'viewGrants');
+    return registry.grantsOf(database.identity);
+  }
+
+  /** Gives an identity a role, instead of the one that it had. */
+  grant(caller: HostCaller, database: DatabaseRecord, identity: bigint, role: Role): Promise<void> {
+    const { access, registry, clock } = this.#options;
+    return registry.exclusively(async () => {
+      const before = registry.roleOf(database.identity, identity);
+      const concernsAdmin = role === 'admin' || before === 'admin';
+      access.require(caller, database, concernsAdmin ? 'grantAdmin' : 'grant');
+      const isNew = before === undefined;
+      if (isNew && registry.grantsOf(database.identity).length >= limits.databaseGrantsMax) {
+        throw tooMany(`A database has at most ${limits.databaseGrantsMax} grants`);
+      }
+      await registry.putGrant({
+        database: database.identity,
+        identity,
+        role,
+        grantedBy: caller.identity,
+        grantedMicros: clock.nowMicros(),
+      });
+      this.#lost({ kind: 'role', database: database.identity, identity });
+      const detail = { to: identityToHex(identity), role };
+      await this.#note({ action: 'grant role', caller, database: database.identity, detail });
+    });
+  }
+
+  /** Takes the role away; everybody may lay down their own. No role there: does nothing. */
+  revoke(caller: HostCaller, database: DatabaseRecord, identity: bigint): Promise<void> {
+    const { access, registry } = this.#options;
+    return registry.exclusively(async () => {
+      const role = registry.roleOf(database.identity, identity);
+      const isOwn = identity === caller.identity && caller.capability === undefined;
+      if (!isOwn) access.require(caller, database, role === 'admin' ? 'grantAdmin' : 'grant');
+      if (role === undefined) return;
+      await registry.removeGrant(database.identity, identity);
+      this.#lost({ kind: 'role', database: database.identity, identity });
+      const detail = { of: identityToHex(identity), role };
+      await this.#note({ action: 'revoke role', caller, database: database.identity, detail });
+    });
+  }
+
+  /** Limited tokens that still count, in the order of issuing. */
+  tokens(caller: HostCaller, database: DatabaseRecord): readonly IssuedToken[] {
+    this.#options.access.require(caller, database, 'createToken');
+    return this.#tokensOf(database);
+  }
+
+  /** Notes a token before it is handed out, so that it can be listed and revoked. */
+  noteToken(caller: HostCaller, database: DatabaseRecord, token: TokenToIssue): Promise<void> {
+    const { access, registry, clock } = this.#options;
+    const { id, capability, expiresAt } = token;
+    return registry.exclusively(async () => {
+      access.require(caller, database, 'createToken');
+      if (this.#tokensOf(database).length >= limits.databaseTokensMax) {
+        throw tooMany(`A database has at most ${limits.databaseTokensMax} tokens; revoke some`);
+      }
+      await registry.putIssuedToken({
+        id,
+        database: database.identity,
+        issuedBy: caller.identity,
+        capability: JSON.stringify(capabilityToClaim(capability)),
+        issuedMicros: clock.nowMicros(),
+        untilMicros: micros(expiresAt),
+      });
+      const detail = { token_id: id };
+      await this.#note({ action: 'create token', caller, database: database.identity, detail });
+    });
+  }
+
+  /** From now on the token is refused. Throws `Refusal` `token.unknown`. */
+  revokeToken(caller: HostCaller, database: DatabaseRecord, id: string): Promise<void> {
+    const { access, registry } = this.#options;
+    return registry.exclusively(async () => {
+      access.require(caller, database, 'createToken');
+      const token = registry.issuedTokensOf(database.identity).find((one) => one.id === id);
+      if (token === undefined) {
+        throw new Refusal({ code: 'token.unknown', message: `No such token: ${id}` });
+      }
+      await this.#revoke(id, token.untilMicros, caller.identity);
+      const detail = { token_id: id };
+      await this.#note({ action: 'revoke token', caller, database: database.identity, detail });
+    });
+  }
+
+  /** Its bearer gives a token up. `expiresAt` in seconds since the Unix epoch. */
+  giveUpToken(caller: HostCaller, id: string, expiresAt: number | undefined): Promise<void> {
+    const { registry } = this.#options;
+    return registry.exclusively(async () => {
+      // Everybody may have as many tokens as they like: without a bound they could fill the disk.
+      if (registry.revokedTokenCount >= limits.revokedTokensMax) {
+        throw tooMany('Too many tokens were given up on this host; ask its operator');
+      }
+      await this.#revoke(id, micros(expiresAt), caller.identity);
+      await this.#note({ action: 'give up token', caller, detail: { token_id: id } });
+    });
+  }
+
+  isRevoked(tokenId: string): boolean {
+    return this.#options.registry.isRevoked(tokenId);
+  }
+
+  /** When a limited token expires, in microseconds since the Unix epoch; `undefined`: never. */
+  expiryOf(tokenId: string): bigint | undefined {
+    const until = this.#options.registry.issuedToken(tokenId)?.untilMicros ?? 0n;
+    return until === 0n ? undefined : until;
+  }
+
+  #tokensOf({ identity }: DatabaseRecord): readonly IssuedToken[] {
+    const { registry, clock } = this.#options;
+    const now = clock.nowMicros();
+    const issued = registry.issuedTokensOf(identity);
+    return issued.filter(({ untilMicros }) => untilMicros === 0n || untilMicros > now);
+  }
+
+  #lost(loss: Loss): void {
+    for (const listener of this.#listeners) listener(loss);
+  }
+
+  #note(note: Omit<AuditNote, 'outcome'> & { action: AuditAction }): Promise<void> {
+    return this.#options.audit.note({ ...note, outcome: 'done' });
+  }
+
+  async #revoke(id: string, untilMicros: bigint, revokedBy: bigint): Promise<void> {
+    const { registry, clock } = this.#options;
+    const revokedMicros = clock.nowMicros();
+    await registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros });
+    this.#lost({ kind: 'token', id });
+  }
+}
+
+function micros(seconds: number | undefined): bigint {
+  return seconds === undefined ? 0n : BigInt(seconds) * 1_000_000n;
+}
+
+function tooMany(message: string): Refusal {
+  return new Refusal({ code: 'grants.tooMany', message });
+}

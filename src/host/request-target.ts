@@ -1,0 +1,35 @@
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** What a request asks for, as it was sent. */
+export interface RequestTarget {
+  readonly path: string;
+  /** Begins with `?`, or is empty. */
+  readonly search: string;
+}
+
+/**
+ * Splits the target of a request. Nothing is decoded and no `..` is resolved, so that what is
+ * looked at is what is served. An address in full, as proxies are given it, counts by its path.
+ */
+export function splitTarget(url = ''): RequestTarget {
+  const target = url.replace(/^https?:\/\/[^/?]*/i, '');
+  const mark = target.indexOf('?');
+  if (mark < 0) return { path: target, search: '' };
+  return { path: target.slice(0, mark), search: target.slice(mark) };
+}
+
+/**
+ * One part of a path as its writer meant it: percent-decoded once; what looks like an escape and is
+ * none stays. `undefined`: its bytes are not UTF-8. `part` has one character for each byte, as Node
+ * gives the target of a request.
+ */
+export function decodePathPart(part: string): string | undefined {
+  const bytes = part.replace(/%([0-9a-f]{2})/gi, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  );
+  try {
+    return decoder.decode(Buffer.from(bytes, 'latin1'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+import { limits } from '../limits.ts';
+import { callerOf } from './context.ts';
+import { type Exchange, empty, json, type Reply } from './exchange.ts';
+import { pathIdentity } from './path-identity.ts';
+import type { Route } from './route.ts';
+
+/**
+ * Balances that older tools ask for. Nothing is ever charged and nothing is refused for want of
+ * one, so they are kept in memory alone, those that were changed last.
+ */
+class Balances {
+  readonly #balances = new Map<bigint, bigint>();
+
+  of(identity: bigint): bigint {
+    return this.#balances.get(identity) ?? 0n;
+  }
+
+  add(identity: bigint, amount: bigint): bigint {
+    const sum = this.of(identity) + amount;
+    const balance = sum > balanceMax ? balanceMax : sum;
+    this.#balances.delete(identity);
+    this.#balances.set(identity, balance);
+    const [oldest] = this.#balances.keys();
+    if (this.#balances.size > limits.energyBalancesMax && oldest !== undefined) {
+      this.#balances.delete(oldest);
+    }
+    return balance;
+  }
+}
+
+const amountMax = 2n ** 128n - 1n;
+const balanceMax = 2n ** 127n - 1n;
+
+/** `/v1/energy/:identity`: kept for tools that know nothing of a service without an account. */
+export function energyRoute(): Route {
+  const balances = new Balances();
+  return {
+    path: '/v1/energy/:identity',
+    methods: {
+      GET: { token: 'none', run: (exchange) => balanceReply(balances.of(pathIdentity(exchange))) },
+      POST: { token: 'required', run: (exchange) => addEnergy(exchange, balances) },
+      PUT: { token: 'required', run: () => empty(401) },
+    },
+  };
+}
+
+/** Whoever the path names, it is the caller's balance that grows. */
+function addEnergy(exchange: Exchange, balances: Balances): Reply {
+  const given = exchange.query.string('amount') ?? '';
+  const amount = /^\d{1,39}$/.test(given) ? BigInt(given) : undefined;
+  if (amount === undefined || amount > amountMax) return empty(400);
+  return balanceReply(balances.add(callerOf(exchange).identity, amount));
+}
+
+function balanceReply(balance: bigint): Reply {
+  return json(200, JSON.stringify({ balance: String(balance) }));
+}

@@ -1,0 +1,47 @@
+import { type Role, roles } from '../database/rights.ts';
+import { identityFromHex, identityToHex } from '../values/identity.ts';
+import { jsonObject } from './body.ts';
+import { callerOf, type HttpContext, targetOf } from './context.ts';
+import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
+
+/** `GET /v1/database/:db/grants`: who has which role. */
+export function listGrants(exchange: Exchange, { host }: HttpContext): Reply {
+  const grants = host.grants.list(callerOf(exchange), host.database(targetOf(exchange)));
+  const body = grants.map(({ identity, role, grantedBy, grantedMicros }) => ({
+    identity: identityToHex(identity),
+    role,
+    granted_by: identityToHex(grantedBy),
+    granted_at: Number(grantedMicros),
+  }));
+  return json(200, JSON.stringify({ grants: body }));
+}
+
+/** `PUT /v1/database/:db/grants/:identity` with `{"role":"reader"}`. */
+export async function putGrant(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const database = host.database(targetOf(exchange));
+  const identity = grantee(exchange);
+  const { role } = await jsonObject(exchange);
+  if (!isRole(role)) {
+    throw new HttpError(text(422, `\`role\` must be one of ${roles.join(', ')}`));
+  }
+  await host.grants.grant(callerOf(exchange), database, identity, role);
+  return empty(200);
+}
+
+/** `DELETE /v1/database/:db/grants/:identity`. */
+export async function removeGrant(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
+  const database = host.database(targetOf(exchange));
+  await host.grants.revoke(callerOf(exchange), database, grantee(exchange));
+  return empty(200);
+}
+
+function isRole(value: unknown): value is Role {
+  return roles.some((role) => role === value);
+}
+
+function grantee(exchange: Exchange): bigint {
+  const given = exchange.params.identity ?? '';
+  const identity = identityFromHex(given);
+  if (identity !== undefined) return identity;
+  throw new HttpError(text(400, `Invalid URL: \`${given}\` is not an identity (64 hex digits)`));
+}

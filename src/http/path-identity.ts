@@ -1,0 +1,9 @@
+import { type Exchange, HttpError, text } from './exchange.ts';
+
+/** `:identity` of a path that knows no databases: 64 hex digits without a prefix, nothing else. */
+export function pathIdentity(exchange: Exchange): bigint {
+  const given = exchange.params.identity ?? '';
+  if (/^[0-9a-f]{64}$/i.test(given)) return BigInt(`0x${given}`);
+  const words = `invalid value: string "${given}", expected a byte array or hex string`;
+  throw new HttpError(text(400, `Invalid URL: ${words}`));
+}

@@ -1,0 +1,91 @@
+import type { Server } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
+import type { Socket } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
+import { limits } from '../limits.ts';
+import { ConfigurationError, type ServiceConfiguration } from './configuration.ts';
+import { answerPlainHttp, followTls, readTls } from './tls.ts';
+
+export type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
+
+export interface ListenerOptions {
+  readonly configuration: ServiceConfiguration;
+  readonly addresses: ClientAddresses;
+  readonly handler: Handler;
+  /** Told when a new certificate cannot be used; the old one goes on. */
+  readonly report: (message: string) => void;
+}
+
+/**
+ * Takes the port. Rejects with `ConfigurationError` when it is in use or the TLS files are no good.
+ */
+export async function listen(options: ListenerOptions): Promise<Server> {
+  const { configuration, addresses } = options;
+  const { host, port } = configuration.listen;
+  const server = makeServer(options);
+  server.maxConnections = configuration.bounds.connectionsMax;
+  boundConnections(server, addresses, configuration.rates.addressConnections);
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
+    server.listen(port, host, () => resolve(server));
+  });
+}
+
+function makeServer({ configuration, handler, report }: ListenerOptions): Server {
+  const { tls } = configuration;
+  const adaptor = { fetch: handler, overrideGlobalObjects: false };
+  const bounds = requestBounds(configuration);
+  if (tls === undefined) {
+    return createAdaptorServer({ ...adaptor, serverOptions: bounds }) as Server;
+  }
+  const server = createAdaptorServer({
+    ...adaptor,
+    createServer: createTlsServer,
+    serverOptions: { ...bounds, ...readTls(tls) },
+  }) as unknown as TlsServer;
+  followTls(server, tls, report);
+  answerPlainHttp(server);
+  return server as unknown as Server;
+}
+
+/** Slow requests are looked for often: what is open for nothing takes the place of others. */
+function requestBounds({ bounds }: ServiceConfiguration) {
+  const { headerMillisMax, requestMillisMax } = bounds;
+  return {
+    headersTimeout: Math.min(headerMillisMax, requestMillisMax),
+    requestTimeout: requestMillisMax,
+    connectionsCheckingInterval: limits.slowRequestLookMillis,
+    maxHeaderSize: limits.headerBytesMax,
+  };
+}
+
+/** Those of a proxy are many clients': it is left to the proxy to bound them. */
+function boundConnections(server: Server, addresses: ClientAddresses, countMax: number): void {
+  if (countMax === Number.POSITIVE_INFINITY) return;
+  const open = new Map<string, number>();
+  server.on('connection', (socket: Socket) => {
+    const remoteAddress = socket.remoteAddress ?? '';
+    if (addresses.isProxy(remoteAddress)) return;
+    const address = networkOf(addresses.of({ remoteAddress, forwardedFor: undefined }));
+    const count = (open.get(address) ?? 0) + 1;
+    if (count > countMax) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+  });
+}
+
+function listenError(error: NodeJS.ErrnoException, port: number): Error {
+  if (error.code !== 'EADDRINUSE') return error;
+  return new ConfigurationError(
+    `Port ${port} is already in use. Please free up the port or specify a different port with ` +
+      '--listen-addr.',
+  );
+}

@@ -1,0 +1,36 @@
+import { type RecoverOutcome, recoverOwner } from '../host/recover-owner.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { ConfigurationError } from './configuration.ts';
+import { hasData, takeLock } from './data-folder.ts';
+
+export type Recovered = Extract<RecoverOutcome, { kind: 'recovered' }>;
+
+/**
+ * Gives a database of a data folder to another owner while no service uses the folder: for who has
+ * lost the token that owned it. `target` is its name or identity. Throws `ConfigurationError`.
+ */
+export async function recoverOwnerIn(
+  folder: string,
+  target: string,
+  owner: bigint,
+): Promise<Recovered> {
+  if (!hasData(folder)) throw new ConfigurationError(`There is no data in ${folder}.`);
+  const lock = takeLock(folder);
+  const faults: string[] = [];
+  try {
+    const outcome = await recoverOwner({
+      directory: folder,
+      target,
+      owner,
+      clock: new MachineClock(),
+      entropy: new MachineEntropy(),
+      report: ({ level, message }) => void (level === 'error' && faults.push(message)),
+    });
+    if (outcome.kind === 'refused') throw new ConfigurationError(outcome.message);
+    if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+    return outcome;
+  } finally {
+    lock.release();
+  }
+}

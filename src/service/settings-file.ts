@@ -1,0 +1,57 @@
+import type { Setting } from './setting.ts';
+import { settings } from './settings.ts';
+import { formatToml } from './toml.ts';
+
+/** Settings that stand in one table of `config.toml`. */
+export interface SettingGroup {
+  /** Empty for those at the top of the file. */
+  readonly table: string;
+  readonly settings: readonly Setting[];
+}
+
+/** The settings by their tables, in the order of the file. */
+export function settingGroups(): readonly SettingGroup[] {
+  const groups = new Map<string, Setting[]>();
+  for (const setting of settings) {
+    const { table } = keyParts(setting);
+    groups.set(table, [...(groups.get(table) ?? []), setting]);
+  }
+  return [...groups].map(([table, ofTable]) => ({ table, settings: ofTable }));
+}
+
+/** `websocket.ping-interval` is `ping-interval` in the table `websocket`. */
+export function keyParts({ key }: Pick<Setting, 'key'>): { table: string; name: string } {
+  const dot = key.lastIndexOf('.');
+  return { table: key.slice(0, Math.max(dot, 0)), name: key.slice(dot + 1) };
+}
+
+/** A `config.toml` that says everything that can be set, and sets nothing. */
+export function emptySettingsFile(): string {
+  const groups = settingGroups().map(({ table, settings: ofTable }) => {
+    const lines = ofTable.flatMap((setting) => [
+      ...wrapped(setting.help),
+      `# default: ${setting.otherwise}`,
+      `#${formatToml({ [keyParts(setting).name]: setting.example }).trim()}`,
+      '',
+    ]);
+    return [...(table === '' ? [] : [`[${table}]`, '']), ...lines].join('\n');
+  });
+  return [head, ...groups].join('\n');
+}
+
+/** As comments of at most a hundred columns. */
+function wrapped(text: string): string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = `${lines.at(-1) ?? ''} ${word}`;
+    if (line.length < 100) lines[lines.length - 1] = line;
+    else lines.push(` ${word}`);
+  }
+  return lines.map((line) => `#${line}`);
+}
+
+const head = `\
+# Settings of the service whose data is in this folder. Flags of reducerdb start and variables of
+# the environment win over this file; reducerdb config check shows what holds, and why.
+# A line that begins with # and a key is an example: take the # away to set it.
+`;

@@ -1,0 +1,167 @@
+import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
+import { identityFromHex } from '../../values/identity.ts';
+import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';
+import { type Setting, setting } from '../setting.ts';
+
+/** Where the service listens, and who may do what. */
+export function accessSettings(): Setting[] {
+  return [...serviceSettings(), ...authSettings(), ...keySettings()];
+}
+
+function serviceSettings(): Setting[] {
+  return [
+    setting({
+      key: 'listen-addr',
+      flag: 'listen-addr',
+      kind: 'text',
+      value: '<address>',
+      help: 'address to listen on',
+      otherwise: '127.0.0.1:3000',
+      example: '127.0.0.1:3000',
+      apply: (value, draft) => {
+        draft.listen = parseListenAddress(value);
+      },
+    }),
+    setting({
+      key: 'publish-policy',
+      flag: 'publish-policy',
+      kind: 'text',
+      value: '<policy>',
+      help:
+        'who may create databases: anyone, authenticated, owners-list:<identity,...> or ' +
+        'issuer:<issuer,...>; must be given to listen on another address than loopback',
+      otherwise: 'anyone, on loopback',
+      example: 'authenticated',
+      apply: (value, draft) => {
+        draft.publishPolicy = parsePublishPolicy(value);
+      },
+    }),
+    setting({
+      key: 'operators',
+      flag: 'operator',
+      kind: 'list',
+      value: '<identity>',
+      help: 'may on every database what its owner may, and reads the audit log',
+      otherwise: 'nobody',
+      example: [`c200${'0'.repeat(60)}`],
+      apply: (values, draft) => {
+        draft.operators = values.map(operator);
+      },
+    }),
+  ];
+}
+
+function authSettings(): Setting[] {
+  return [
+    setting({
+      key: 'auth.jwt-key-dir',
+      flag: 'jwt-key-dir',
+      kind: 'path',
+      value: '<dir>',
+      help: 'folder of the key pair that signs tokens',
+      otherwise: '`keys` in a data folder that was named, else your configuration',
+      example: 'keys',
+      apply: (value, draft) => {
+        draft.keyDirectory = value;
+      },
+    }),
+    setting({
+      key: 'auth.issuer',
+      flag: 'issuer',
+      kind: 'text',
+      value: '<name>',
+      help: '`iss` of the tokens of this host; identities depend on it, so never change it',
+      otherwise: 'localhost',
+      example: 'localhost',
+      apply: (value, draft) => {
+        draft.issuer = value;
+      },
+    }),
+    setting({
+      key: 'auth.token-expiry',
+      flag: 'token-expiry',
+      kind: 'duration',
+      value: '<duration>',
+      help: 'after which tokens of this host expire; their identities end with them',
+      otherwise: 'they do not expire',
+      example: '90d',
+      apply: (value, draft) => {
+        draft.tokenSeconds = Math.ceil(value / 1000);
+      },
+    }),
+    setting({
+      key: 'auth.issuers',
+      flag: 'accept-issuer',
+      kind: 'list',
+      value: '<issuer[=audience]>',
+      help: 'whose tokens are accepted beside those of this host',
+      otherwise: 'every issuer whose keys may be asked for',
+      example: ['https://auth.example.com=my-app'],
+      apply: (values, draft) => {
+        draft.issuers = { ...draft.issuers, accepted: acceptedIssuers(values) };
+      },
+    }),
+    setting({
+      key: 'auth.private-issuers',
+      flag: 'private-issuers',
+      kind: 'switch',
+      help: 'ask issuers at private and loopback addresses for their keys, too, and by http',
+      otherwise: 'loopback ones, while the service listens on loopback',
+      example: false,
+      apply: (value, draft) => {
+        const allowed = { allowsPrivate: value, allowsLoopback: value };
+        draft.issuers = { ...draft.issuers, ...allowed };
+      },
+    }),
+  ];
+}
+
+/** The names that a SpacetimeDB server has for them. */
+function keySettings(): Setting[] {
+  return [
+    setting({
+      key: 'certificate-authority.jwt-priv-key-path',
+      flag: 'jwt-priv-key-path',
+      kind: 'path',
+      value: '<file>',
+      help: 'private key that signs tokens, PEM; with the public one, in place of the folder',
+      otherwise: '`id_ecdsa` in the folder of the key pair',
+      example: 'keys/id_ecdsa',
+      apply: (value, draft) => {
+        draft.keyFiles = { publicKeyFile: '', ...draft.keyFiles, privateKeyFile: value };
+      },
+    }),
+    setting({
+      key: 'certificate-authority.jwt-pub-key-path',
+      flag: 'jwt-pub-key-path',
+      kind: 'path',
+      value: '<file>',
+      help: 'its public key, PEM',
+      otherwise: '`id_ecdsa.pub` beside it',
+      example: 'keys/id_ecdsa.pub',
+      apply: (value, draft) => {
+        draft.keyFiles = { privateKeyFile: '', ...draft.keyFiles, publicKeyFile: value };
+      },
+    }),
+  ];
+}
+
+function operator(text: string): bigint {
+  const identity = identityFromHex(text);
+  if (identity !== undefined) return identity;
+  throw new ConfigurationError(`\`${text}\` is not an identity (64 hex digits)`);
+}
+
+/** `https://auth.example.com`, or with an audience behind an equals sign; several add up. */
+function acceptedIssuers(values: readonly string[]): readonly AcceptedIssuer[] {
+  const audiences = new Map<string, readonly string[]>();
+  for (const value of values) {
+    const at = value.lastIndexOf('=');
+    const issuer = at < 0 ? value : value.slice(0, at);
+    const added = at < 0 ? [] : [value.slice(at + 1)];
+    audiences.set(issuer, [...(audiences.get(issuer) ?? []), ...added]);
+  }
+  return [...audiences].map(([issuer, given]) =>
+    given.length === 0 ? { issuer } : { issuer, audiences: given },
+  );
+}

@@ -1,0 +1,151 @@
+import { limits } from '../../limits.ts';
+import { ConfigurationError, metricsReaders } from '../configuration.ts';
+import { durationText, type Setting, setting } from '../setting.ts';
+
+/** How clients reach the service: TLS, HTTP, WebSockets. */
+export function connectionSettings(): Setting[] {
+  return [...tlsSettings(), ...httpSettings(), ...websocketSettings()];
+}
+
+function tlsSettings(): Setting[] {
+  return [
+    setting({
+      key: 'tls.certificate',
+      flag: 'tls-cert',
+      kind: 'path',
+      value: '<file>',
+      help: 'certificate chain, PEM; read again when it changes',
+      otherwise: 'no TLS',
+      example: 'tls/fullchain.pem',
+      apply: (value, draft) => {
+        draft.tls = { keyFile: '', ...draft.tls, certificateFile: value };
+      },
+    }),
+    setting({
+      key: 'tls.key',
+      flag: 'tls-key',
+      kind: 'path',
+      value: '<file>',
+      help: 'private key of the certificate, PEM',
+      otherwise: 'no TLS',
+      example: 'tls/privkey.pem',
+      apply: (value, draft) => {
+        draft.tls = { certificateFile: '', ...draft.tls, keyFile: value };
+      },
+    }),
+  ];
+}
+
+function httpSettings(): Setting[] {
+  return [
+    setting({
+      key: 'http.trusted-proxies',
+      flag: 'trusted-proxy',
+      kind: 'list',
+      value: '<address>',
+      help: 'proxies whose `x-forwarded-for` says who asks: addresses, or networks like 10.0.0.0/8',
+      otherwise: 'none',
+      example: ['127.0.0.1'],
+      apply: (values, draft) => {
+        draft.trustedProxies = values;
+      },
+    }),
+    setting({
+      key: 'http.mcp-hosts',
+      flag: 'mcp-host',
+      kind: 'list',
+      value: '<name>',
+      help: '`Host` names that MCP accepts on loopback, too',
+      otherwise: 'loopback names',
+      example: ['db.example.com'],
+      apply: (values, draft) => {
+        draft.mcpHosts = values.map((value) => value.toLowerCase());
+      },
+    }),
+    setting({
+      key: 'http.mcp-origins',
+      flag: 'mcp-origin',
+      kind: 'list',
+      value: '<origin>',
+      help: 'origins of pages that may use MCP, too',
+      otherwise: "the service's own, and loopback ones on loopback",
+      example: ['https://app.example.com'],
+      apply: (values, draft) => {
+        // A browser sends them so.
+        draft.mcpOrigins = values.map((value) => value.toLowerCase().replace(/\/$/, ''));
+      },
+    }),
+    setting({
+      key: 'http.metrics',
+      flag: 'metrics',
+      kind: 'text',
+      value: '<who>',
+      help: 'who reads /v1/metrics: anyone, operators (with their token), or off for nobody',
+      otherwise: 'operators; on loopback anyone',
+      example: 'operators',
+      apply: (value, draft) => {
+        draft.metricsFor = oneOf(metricsReaders, value);
+      },
+    }),
+  ];
+}
+
+function websocketSettings(): Setting[] {
+  return [
+    setting({
+      key: 'websocket.ping-interval',
+      flag: 'ping-interval',
+      kind: 'duration',
+      value: '<time>',
+      help: 'between two pings of a WebSocket',
+      otherwise: durationText(limits.socketPingMillis),
+      example: '15s',
+      apply: (value, draft) => {
+        draft.websocket = { ...draft.websocket, pingMillis: value };
+      },
+    }),
+    setting({
+      key: 'websocket.idle-timeout',
+      flag: 'idle-timeout',
+      kind: 'duration',
+      value: '<time>',
+      help: 'silence after which a WebSocket is dropped',
+      otherwise: durationText(limits.socketIdleMillis),
+      example: '30s',
+      apply: (value, draft) => {
+        draft.websocket = { ...draft.websocket, idleMillis: value };
+      },
+    }),
+    setting({
+      key: 'websocket.close-handshake-timeout',
+      flag: 'close-handshake-timeout',
+      kind: 'duration',
+      value: '<time>',
+      help: 'wait for the answer to a close',
+      otherwise: durationText(limits.socketCloseMillis),
+      example: '250ms',
+      apply: (value, draft) => {
+        draft.websocket = { ...draft.websocket, closeMillis: value };
+      },
+    }),
+    setting({
+      key: 'websocket.incoming-queue-length',
+      flag: 'incoming-queue-length',
+      kind: 'count',
+      value: '<count>',
+      help: 'requests of one WebSocket that wait',
+      otherwise: String(limits.socketMessagesInMax),
+      example: limits.socketMessagesInMax,
+      apply: (value, draft) => {
+        draft.websocket = { ...draft.websocket, messagesInMax: value };
+      },
+    }),
+  ];
+}
+
+/** The word that was given, if it is one of these. Throws `ConfigurationError`. */
+export function oneOf<Word extends string>(words: readonly Word[], given: string): Word {
+  const word = words.find((candidate) => candidate === given);
+  if (word !== undefined) return word;
+  throw new ConfigurationError(`\`${given}\` is none of ${words.join(', ')}`);
+}

@@ -1,0 +1,71 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import { createSecureContext } from 'node:tls';
+import { limits } from '../limits.ts';
+import { ConfigurationError, type TlsFiles } from './configuration.ts';
+
+/** The content of the files. Throws `ConfigurationError` when they do not make a pair. */
+export function readTls({ certificateFile, keyFile }: TlsFiles): { cert: Buffer; key: Buffer } {
+  try {
+    const read = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
+    const isPair = new X509Certificate(read.cert).checkPrivateKey(createPrivateKey(read.key));
+    if (!isPair) throw new Error('the key is not that of the certificate');
+    createSecureContext(read);
+    return read;
+  } catch (cause) {
+    const files = `${certificateFile} and ${keyFile}`;
+    const text = `${files} cannot be used for TLS: ${(cause as Error).message}`;
+    throw new ConfigurationError(text, { cause });
+  }
+}
+
+/**
+ * Certificates are renewed in place: new connections get the new one. While the two files do not
+ * belong together, because one of them is not written yet, the old ones go on.
+ */
+export function followTls(
+  server: Server,
+  files: TlsFiles,
+  report: (message: string) => void,
+): void {
+  const renew = () => {
+    try {
+      server.setSecureContext(readTls(files));
+    } catch (error) {
+      report(`The old certificate goes on: ${(error as Error).message}`);
+    }
+  };
+  const watched = [files.certificateFile, files.keyFile];
+  const options = { interval: limits.certificateLookMillis, persistent: false };
+  for (const file of watched) watchFile(file, options, renew);
+  server.once('close', () => {
+    for (const file of watched) unwatchFile(file, renew);
+  });
+}
+
+const plainAnswer = 'This port speaks TLS: ask with https:// or wss://';
+const plainResponse = [
+  'HTTP/1.1 400 Bad Request',
+  'connection: close',
+  'content-type: text/plain; charset=utf-8',
+  `content-length: ${plainAnswer.length}`,
+  '',
+  plainAnswer,
+].join('\r\n');
+
+/** Whoever speaks plain HTTP to the port is told so, on the connection below TLS. */
+export function answerPlainHttp(server: Server): void {
+  const below = new Map<string, Socket>();
+  const keyOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
+  server.on('connection', (socket: Socket) => {
+    const key = keyOf(socket);
+    below.set(key, socket);
+    socket.once('close', () => below.delete(key));
+  });
+  // Before the listener that ends the connection.
+  server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ERR_SSL_HTTP_REQUEST') below.get(keyOf(socket))?.write(plainResponse);
+  });
+}

@@ -1,0 +1,35 @@
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { RequestCaller } from '../auth/caller.ts';
+import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
+import { identityToHex } from '../values/identity.ts';
+
+/** An answer other than 101. */
+export interface RefusedUpgrade {
+  readonly status: number;
+  readonly text: string;
+  /** Who asked, once that is known. */
+  readonly caller?: RequestCaller | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers without an upgrade, and ends the connection. */
+export function refuse(stream: Duplex, { status, text, caller, headers }: RefusedUpgrade): void {
+  const all = {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': String(Buffer.byteLength(text)),
+    ...openHeaders,
+    ...varyHeaders,
+    ...headers,
+    ...(caller === undefined ? {} : callerHeaders(caller)),
+    connection: 'close',
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+  stream.once('finish', () => stream.destroy());
+  stream.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n${lines.join('')}\r\n${text}`);
+}
+
+/** Every answer that knows its caller says so. */
+export function callerHeaders({ identity, token }: RequestCaller) {
+  return { 'spacetime-identity': identityToHex(identity), 'spacetime-identity-token': token };
+}

@@ -1,0 +1,51 @@
+import type { RequestCaller } from '../auth/caller.ts';
+import type { Rights } from '../database/outcome.ts';
+import type { Loss } from '../host/grants.ts';
+import type { Host } from '../host/host.ts';
+import type { DatabaseRecord } from '../host/host-types.ts';
+
+/** A client as it was let in. */
+export interface Guest {
+  readonly caller: RequestCaller;
+  readonly database: DatabaseRecord;
+  readonly rights: Rights;
+}
+
+/**
+ * Whether a client may stay: its rights are those of the moment at which it was let in, so it has
+ * to go when it has lost some of them since, and may come again with what is left.
+ */
+export class Stay {
+  readonly #host: Host;
+  readonly #guest: Guest;
+  /** When its limited token expires, in milliseconds since the Unix epoch. */
+  readonly #untilMillis: number;
+
+  constructor(host: Host, guest: Guest) {
+    this.#host = host;
+    this.#guest = guest;
+    const { capability, tokenId } = guest.caller;
+    const until = capability === undefined ? undefined : host.grants.expiryOf(tokenId);
+    this.#untilMillis = until === undefined ? Number.POSITIVE_INFINITY : Number(until / 1000n);
+  }
+
+  get isOver(): boolean {
+    return Date.now() >= this.#untilMillis;
+  }
+
+  /** Whether a loss is one of this client, or of whoever made its limited token. */
+  concerns(loss: Loss): boolean {
+    const { caller, database } = this.#guest;
+    if (loss.kind === 'token') return loss.id === caller.tokenId;
+    const holder = caller.capability?.by ?? caller.identity;
+    return loss.identity === holder && loss.database === database.identity;
+  }
+
+  /** The reason for which the connection is to be closed, if there is one. */
+  get fault(): string | undefined {
+    const { caller, database, rights } = this.#guest;
+    if (this.#host.grants.isRevoked(caller.tokenId)) return 'token revoked';
+    if (!this.#host.access.hasLost(caller, database, rights)) return undefined;
+    return caller.capability === undefined ? 'role revoked' : 'token revoked';
+  }
+}

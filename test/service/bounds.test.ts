@@ -1,0 +1,272 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { LoadBounds } from '../../src/http/load.ts';
+import type { GivenConfiguration } from '../../src/service/configuration.ts';
+import { converse } from './raw-http.ts';
+import { program, Running } from './running.ts';
+import { SocketClient } from './socket-client.ts';
+
+/** What one client, or all of them together, may take of a service. */
+
+let running: Running;
+afterEach(() => running.stop());
+
+async function start(given: GivenConfiguration): Promise<void> {
+  running = await Running.start(given);
+}
+
+const unlimited = Number.POSITIVE_INFINITY;
+const forwarded = (address: string) => ({ headers: { 'x-forwarded-for': address } });
+
+/** How often each status was answered. */
+async function statuses(
+  count: number,
+  ask: (_: unknown, number: number) => Promise<{ status: number }>,
+) {
+  const answers = await Promise.all(Array.from({ length: count }, ask));
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+describe('rates of requests', () => {
+  it('[design D11] are without limit on loopback, unless set', async () => {
+    await start({});
+    const ping = () => running.ask('GET', '/v1/ping');
+    expect(await statuses(300, ping)).toEqual({ 200: 300 });
+  });
+
+  it('[design D11] of one identity: 429, and when to come again; others go on', async () => {
+    await start({ rates: { identityRequestsPerSecond: 3 } });
+    const [ada, grace] = [await running.person(), await running.person()];
+    const names = '/v1/database/nowhere/names';
+    expect(await statuses(8, () => running.ask('GET', names, { as: ada }))).toEqual({
+      404: 3,
+      429: 5,
+    });
+    const refused = await running.ask('GET', names, { as: ada });
+    expect(refused).toMatchObject({ status: 429, text: 'Too many requests' });
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(refused.headers.get('access-control-allow-origin')).toBe('*');
+    expect((await running.ask('GET', names, { as: grace })).status).toBe(404);
+    // Who has no identity is counted by the address alone.
+    expect(await statuses(8, () => running.ask('GET', names))).toEqual({ 404: 8 });
+    await expect
+      .poll(async () => (await running.ask('GET', names, { as: ada })).status, { timeout: 5_000 })
+      .toBe(404);
+  });
+
+  it('[design D11] of one address, which a trusted proxy may name', async () => {
+    const rates = { addressRequestsPerSecond: 4 };
+    await start({ rates, trustedProxies: ['127.0.0.1'] });
+    const from = (address: string) => () => running.ask('GET', '/v1/ping', forwarded(address));
+    expect(await statuses(10, from('203.0.113.5'))).toEqual({ 200: 4, 429: 6 });
+    expect(await statuses(10, from('6.6.6.6, 203.0.113.5'))).toEqual({ 429: 10 });
+    expect(await statuses(4, from('203.0.113.6'))).toEqual({ 200: 4 });
+    // All addresses of an IPv6 network are one.
+    expect(await statuses(4, from('2001:db8::1'))).toEqual({ 200: 4 });
+    expect(await statuses(4, from('2001:db8::2'))).toEqual({ 429: 4 });
+  });
+
+  it('[design D11] of whoever is no proxy do not heed what it says of itself', async () => {
+    await start({ rates: { addressRequestsPerSecond: 4 } });
+    const ask = (_: unknown, number: number) =>
+      running.ask('GET', '/v1/ping', forwarded(`203.0.113.${number}`));
+    expect(await statuses(10, ask)).toEqual({ 200: 4, 429: 6 });
+  });
+
+  it.each([
+    ['of an address', { addressRequestsPerSecond: 3 }],
+    ['of an identity', { identityRequestsPerSecond: 3 }],
+  ])('[design D11] %s hold for WebSockets, too', async (_, rates) => {
+    await start({ rates: { identityRequestsPerSecond: unlimited, ...rates } });
+    const { token } = await running.person();
+    const headers = { authorization: `Bearer ${token}` };
+    const results = [];
+    for (let knock = 0; knock < 5; knock += 1) {
+      const client = SocketClient.begin(running.service.url, 'nowhere', { headers });
+      results.push(
+        await new Promise((resolve) => {
+          client.socket.once('unexpected-response', (_request, { statusCode, headers: told }) =>
+            resolve(`${statusCode} ${told['retry-after'] ?? ''}`.trim()),
+          );
+          client.socket.once('error', () => undefined);
+        }),
+      );
+      client.socket.terminate();
+    }
+    // Asking for the identity was a request of the address.
+    const count = 'addressRequestsPerSecond' in rates ? 2 : 3;
+    expect(results.filter((result) => result === '404')).toHaveLength(count);
+    expect(results.slice(count)).toEqual(Array.from({ length: 5 - count }, () => '429 1'));
+  });
+});
+
+describe('connections', () => {
+  const opened: Socket[] = [];
+  afterEach(() => {
+    for (const socket of opened.splice(0)) socket.destroy();
+  });
+
+  /** Opens a connection; whether it is still open once the service has looked at it. */
+  async function stays(): Promise<boolean> {
+    const socket = connect(running.service.address.port, '127.0.0.1');
+    opened.push(socket);
+    return new Promise((resolve) => {
+      socket.on('error', () => resolve(false));
+      socket.on('close', () => resolve(false));
+      socket.once('connect', () => socket.write('GET /v1/ping HTTP/1.1\r\nhost: x\r\n\r\n'));
+      socket.once('data', () => resolve(true));
+    });
+  }
+
+  it.each([
+    ['one address', { rates: { addressConnections: 3 } }],
+    ['all clients', { bounds: { connectionsMax: 3 } }],
+  ] satisfies [string, GivenConfiguration][])(
+    '[design D11] of %s are counted, and more are closed',
+    async (_, given) => {
+      await start(given);
+      expect([await stays(), await stays(), await stays()]).toEqual([true, true, true]);
+      expect(await stays()).toBe(false);
+      // Room that is left can be taken.
+      opened[0]?.destroy();
+      await expect.poll(stays, { timeout: 5_000 }).toBe(true);
+    },
+  );
+
+  it('[design D11] of a trusted proxy are not counted as one client', async () => {
+    await start({ rates: { addressConnections: 1 }, trustedProxies: ['127.0.0.0/8'] });
+    expect([await stays(), await stays(), await stays()]).toEqual([true, true, true]);
+  });
+});
+
+describe('requests that do not arrive', () => {
+  const bounds = { headerMillisMax: 300, requestMillisMax: 900 };
+  const port = () => running.service.address.port;
+  const head = 'POST /v1/database/x/sql HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n';
+
+  it('[design D11] slow headers get 408, and the connection ends', async () => {
+    await start({ bounds });
+    const pieces = [Buffer.from('GET /v1/ping HTTP/1.1\r\n')];
+    const { answers, millis } = await converse(port(), {
+      pieces,
+      answersMin: 1,
+      quietMillis: 8_000,
+    });
+    expect(answers.map(({ status }) => status)).toEqual([408]);
+    expect(millis).toBeLessThan(6_000);
+  });
+
+  it('[design D11] a slow body gets 408, however steadily it comes', async () => {
+    await start({ bounds });
+    const drops = Array.from({ length: 60 }, () => Buffer.from('S'));
+    const pieces = [Buffer.from(`${head}\r\n`), ...drops];
+    const slow = { pieces, pauseMillis: 100, answersMin: 1, quietMillis: 4_000 };
+    const { answers, millis } = await converse(port(), slow);
+    expect(answers.map(({ status }) => status)).toEqual([408]);
+    expect(millis).toBeLessThan(6_000);
+    // The service is well, and has nothing left of it.
+    expect((await running.ask('GET', '/v1/ping')).status).toBe(200);
+  });
+
+  it('[design D11] headers that are too large, or too many, do not get in', async () => {
+    await start({});
+    const ask = async (headers: string) => {
+      const pieces = [Buffer.from(`GET /v1/ping HTTP/1.1\r\nhost: x\r\n${headers}\r\n`)];
+      const { answers } = await converse(port(), { pieces, answersMin: 1, quietMillis: 4_000 });
+      return answers[0]?.status;
+    };
+    expect(await ask(`a: ${'x'.repeat(8_000)}\r\n`)).toBe(200);
+    expect(await ask(`a: ${'x'.repeat(17_000)}\r\n`)).toBe(431);
+    expect(await ask('a: b\r\n'.repeat(20_000))).toBe(431);
+  });
+});
+
+describe('what is in hand for all clients', () => {
+  const patient = { timeout: 10_000 };
+
+  /** Sends the beginning of a body, once the service wants it, and leaves the rest out. */
+  async function hold(byteCount: number): Promise<Socket> {
+    const socket = connect(running.service.address.port, '127.0.0.1');
+    socket.on('error', () => undefined);
+    const head = ['host: x', 'content-length: 2000000', 'expect: 100-continue'].join('\r\n');
+    socket.write(`POST /v1/database/ledger/sql HTTP/1.1\r\n${head}\r\n\r\n`);
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toContain('100 Continue');
+    socket.write(' '.repeat(byteCount));
+    // Nothing tells that the bytes have arrived.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    return socket;
+  }
+
+  async function startWith(bounds: Partial<LoadBounds>): Promise<void> {
+    await start({ bounds });
+    const owner = await running.person();
+    const body = await program('ledger');
+    expect((await running.upload('ledger', body, owner)).status).toBe(200);
+  }
+
+  const ask = () => running.sql('ledger', 'SELECT * FROM entry');
+
+  it('[design D11] is so many requests; more get 503 until some are done', async () => {
+    await startWith({ requestsMax: 2 });
+    const held = [await hold(10), await hold(10)];
+    await expect.poll(async () => (await ask()).status, patient).toBe(503);
+    const refused = await ask();
+    expect(refused.text).toBe('The service has too many requests in hand; try again soon');
+    expect(refused.headers.get('retry-after')).toBe('1');
+    for (const socket of held) socket.destroy();
+    await expect.poll(async () => (await ask()).status, patient).toBe(200);
+  });
+
+  it('[design D11] is so many bytes of bodies; more get 503 until some are done', async () => {
+    await startWith({ bodiesBytesMax: 1_000_000 });
+    expect((await ask()).status).toBe(200);
+    const held = await hold(999_990);
+    await expect.poll(async () => (await ask()).status, patient).toBe(503);
+    // What has no body goes on.
+    expect((await running.ask('GET', '/v1/database/ledger/names')).status).toBe(200);
+    held.destroy();
+    await expect.poll(async () => (await ask()).status, patient).toBe(200);
+  });
+
+  it('[http 2.5] is a program of a size that can be set', async () => {
+    const body = await program('ledger');
+    await start({ bounds: { programBytesMax: body.length } });
+    const owner = await running.person();
+    expect((await running.upload('ledger', body, owner)).status).toBe(200);
+    const larger = new Uint8Array([...body, 10]);
+    const refused = await running.upload('ledger', larger, owner);
+    expect(refused).toMatchObject({
+      status: 413,
+      text: 'Failed to buffer the request body: length limit exceeded',
+    });
+  });
+});
+
+describe('metrics', () => {
+  it('[http 7] are for anyone on loopback, for operators when told so, or off', async () => {
+    await start({});
+    const metrics = (as?: { token: string; identity: string }) =>
+      running.ask('GET', '/v1/metrics', { as });
+    expect((await metrics()).status).toBe(200);
+    const { identity, token } = await running.person();
+    await running.pause();
+    const { folder } = running;
+    const given = { dataDirectory: folder, operators: [BigInt(`0x${identity}`)] };
+    running = await Running.start({ ...given, metricsFor: 'operators' });
+    expect((await metrics()).status).toBe(401);
+    expect((await metrics(await running.person())).status).toBe(403);
+    expect((await metrics({ identity, token })).status).toBe(200);
+    await running.pause();
+    running = await Running.start({ ...given, metricsFor: 'off' });
+    expect((await metrics({ identity, token })).status).toBe(404);
+    await running.pause();
+    const listen = { host: '0.0.0.0', port: 0 };
+    running = await Running.start({ ...given, listen, publishPolicy: 'anyone' });
+    expect((await metrics()).status).toBe(401);
+    expect((await metrics({ identity, token })).status).toBe(200);
+  });
+});

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openInn } from './inn.ts';
+import { type Person, program, type Running } from './running.ts';
+import { written } from './written-module.ts';
+
+let running: Running;
+let owner: Person;
+let stranger: Person;
+
+beforeAll(async () => {
+  ({ running, owner, stranger } = await openInn());
+});
+afterAll(() => running.stop());
+
+describe('SQL', () => {
+  it('[http 10] answers one result, with its keys in order', async () => {
+    const { text, headers } = await running.sql(
+      'inn',
+      "SELECT name FROM person WHERE name = 'Ann'",
+    );
+    const [result, ...more] = JSON.parse(text);
+    expect(more).toEqual([]);
+    expect(Object.keys(result)).toEqual(['schema', 'rows', 'total_duration_micros', 'stats']);
+    expect(result.schema.elements).toEqual([
+      { name: { some: 'name' }, algebraic_type: { String: [] } },
+    ]);
+    expect(result.stats).toEqual({ rows_inserted: 0, rows_deleted: 0, rows_updated: 0 });
+    expect(headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
+  });
+
+  it('[http 10] hides private tables from all but the owner, as if they were not there', async () => {
+    const hidden = await running.sql('inn', 'SELECT * FROM secret', stranger);
+    const absent = await running.sql('inn', 'SELECT * FROM absent', stranger);
+    expect(hidden.status).toBe(400);
+    expect(hidden.text).toBe(
+      'no such table: `secret`. If the table exists, it may be marked private.',
+    );
+    expect(absent.text).toBe(hidden.text.replace('secret', 'absent'));
+    expect(await running.rows('inn', 'SELECT words FROM secret', owner)).toEqual([['swordfish']]);
+  });
+
+  it('[http 10] lets the owner alone write', async () => {
+    const statement = 'DELETE FROM visit';
+    expect((await running.sql('inn', statement, stranger)).text).toBe(
+      `Caller ${stranger.identity} is not authorized to run SQL DML statements`,
+    );
+    expect((await running.sql('inn', 'DELETE FROM secret', stranger)).text).toMatch(
+      /^no such table/,
+    );
+    expect((await running.sql('inn', statement, owner)).status).toBe(200);
+  });
+
+  it.each([
+    ['', 'Empty SQL query'],
+    ['SELECT * FROM person; SELECT * FROM person', 'Multiple SQL statements are not supported'],
+  ])('[http 10] %j is refused', async (statement, text) => {
+    expect(await running.sql('inn', statement)).toMatchObject({ status: 400, text });
+  });
+
+  it('[http 10] of over 50,000 bytes is refused by its first 120 characters', async () => {
+    const { text } = await running.sql('inn', `SELECT ${'x'.repeat(50_000)}`);
+    expect(text).toBe(`SQL query exceeds maximum allowed length: "SELECT ${'x'.repeat(113)}..."`);
+  });
+
+  it('[http 10] answers exactly one result, a final semicolon or not', async () => {
+    await running.call('inn', 'add_person', ['Only']);
+    for (const end of ['', ';', ' ; ', ';\n']) {
+      const { status, text, headers } = await running.sql(
+        'inn',
+        `SELECT name FROM person WHERE name = 'Only'${end}`,
+      );
+      expect(status).toBe(200);
+      expect(headers.get('content-type')).toBe('application/json');
+      const micros = headers.get('spacetime-execution-duration-micros');
+      expect(text).toBe(
+        '[{"schema":{"elements":[{"name":{"some":"name"},"algebraic_type":{"String":[]}}]},' +
+          `"rows":[["Only"]],"total_duration_micros":${micros},` +
+          '"stats":{"rows_inserted":0,"rows_deleted":0,"rows_updated":0}}]',
+      );
+    }
+  });
+
+  it('[http 10] counts what a statement wrote', async () => {
+    const stats = async (statement: string) => {
+      const [result] = JSON.parse((await running.sql('inn', statement, owner)).text);
+      expect(result.schema).toEqual({ elements: [] });
+      expect(result.rows).toEqual([]);
+      return Object.values(result.stats);
+    };
+    expect(await stats("INSERT INTO visit (id, what) VALUES (901, 'a'), (902, 'b')")).toEqual([
+      2, 0, 0,
+    ]);
+    expect(await stats("UPDATE visit SET what = 'c' WHERE id = 901")).toEqual([0, 0, 1]);
+    expect(await stats('DELETE FROM visit WHERE id = 901 OR id = 902')).toEqual([0, 2, 0]);
+  });
+
+  it.each(['true', 'false'])('[http 10] may be confirmed=%s', async (confirmed) => {
+    const answer = await running.ask('POST', `/v1/database/inn/sql?confirmed=${confirmed}`, {
+      body: 'SELECT id FROM visit',
+    });
+    expect(answer.status).toBe(200);
+  });
+
+  it.each([
+    [' ', 'Empty SQL query'],
+    [';', 'Empty SQL query'],
+    ['-- nothing', 'Empty SQL query'],
+    ['SELECT 1; SELECT 2', 'Multiple SQL statements are not supported'],
+  ])('[http 10] %j is refused too', async (statement, text) => {
+    expect(await running.sql('inn', statement)).toMatchObject({ status: 400, text });
+  });
+
+  it.each(['SELEC', 'SELECT nothing FROM person', 'SELECT * FROM person WHERE id', "SELECT '"])(
+    '[http 10] %j fails with a text that says why',
+    async (statement) => {
+      const { status, text, headers } = await running.sql('inn', statement);
+      expect(status).toBe(400);
+      expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
+      expect(text.length).toBeGreaterThan(5);
+    },
+  );
+
+  it('[http 10] has names and types checked before who may write', async () => {
+    const refusal = async (statement: string) =>
+      (await running.sql('inn', statement, stranger)).text;
+    expect(await refusal('DELETE FROM nothing')).toMatch(/^no such table/);
+    expect(await refusal('UPDATE person SET nothing = 1')).not.toMatch(/not authorized/);
+    expect(await refusal("UPDATE person SET name = 'x'")).toBe(
+      `Caller ${stranger.identity} is not authorized to run SQL DML statements`,
+    );
+  });
+
+  it('[http 10] is bounded for all but the owner, when the database says so', async () => {
+    const table = '{ public: true }, { id: t.u32().primaryKey() }';
+    const fill = `export const fill = db.reducer((ctx) => {
+      for (let id = 0; id < 20; id += 1) ctx.db.item.insert({ id });
+    });`;
+    await running.upload('many', await written({ tables: { item: table }, exports: fill }), owner);
+    await running.call('many', 'fill', []);
+    expect((await running.sql('many', 'SET row_limit = 10', owner)).status).toBe(200);
+    const all = 'SELECT * FROM item';
+    expect(await running.sql('many', all, stranger)).toMatchObject({
+      status: 400,
+      text: 'Estimated cardinality (20 rows) exceeds limit (10 rows)',
+    });
+    expect((await running.sql('many', all, owner)).status).toBe(200);
+  });
+
+  it('[http 10] cannot be in a database that has gone', async () => {
+    const body = await program('inn');
+    await running.upload('gone', body, owner);
+    await running.ask('DELETE', '/v1/database/gone', { as: owner });
+    expect(await running.sql('gone', 'SELECT 1')).toMatchObject({
+      status: 404,
+      text: 'No such database.',
+    });
+  });
+});

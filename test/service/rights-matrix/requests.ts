@@ -1,0 +1,152 @@
+import type { Answer, Person } from '../running.ts';
+import type { Stage } from './stage.ts';
+import type { CallerName } from './table.ts';
+
+/** One cell of the table of requests. */
+export interface RequestCell {
+  readonly stage: Stage;
+  readonly caller: CallerName;
+  readonly as: Person | undefined;
+  /** True when the table says that it is allowed. */
+  readonly isAllowed: boolean;
+}
+
+const json = { 'content-type': 'application/json' };
+
+/** Sends the request as its row names it, to the hall unless a `database` is given. */
+async function ask(
+  { stage, as }: RequestCell,
+  request: string,
+  given: {
+    readonly database?: string;
+    readonly body?: string | Uint8Array<ArrayBuffer>;
+    readonly more?: string;
+  } = {},
+): Promise<Answer> {
+  const [method = '', where = ''] = request.split(' ');
+  const { database = stage.hall.database, body, more = '' } = given;
+  const path = where.replace(':db', database).replace(':identity', identityOf(as));
+  const content = body === undefined ? {} : { body, headers: json };
+  return stage.running.ask(method, path + more, { as, ...content });
+}
+
+/** Of an anonymous caller, any. */
+function identityOf(as: Person | undefined): string {
+  return as?.identity ?? '07'.repeat(32);
+}
+
+type Send = (cell: RequestCell) => Promise<Answer>;
+
+const db = '/v1/database/:db';
+const js = '?host_type=Js';
+const toolList = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+
+/** Those that are more than their method and path. */
+const special: Readonly<Record<string, Send>> = {
+  'POST /v1/energy/:identity': (cell) => {
+    return ask(cell, 'POST /v1/energy/:identity', { more: '?amount=1' });
+  },
+  'POST /v1/database': (cell) => {
+    return ask(cell, 'POST /v1/database', { body: cell.stage.program, more: js });
+  },
+  [`PUT ${db}, a new name`]: (cell) => {
+    const database = `new-${cell.caller}`;
+    return ask(cell, `PUT ${db}`, { database, body: cell.stage.program, more: js });
+  },
+  [`PUT ${db}, this database`]: (cell) => {
+    return ask(cell, `PUT ${db}`, { body: cell.stage.program, more: js });
+  },
+  [`PUT ${db}, this database, clear=true`]: (cell) => {
+    return ask(cell, `PUT ${db}`, { body: cell.stage.program, more: `${js}&clear=true` });
+  },
+  [`DELETE ${db}`]: async (cell) => {
+    const { stage, caller, isAllowed } = cell;
+    const database = isAllowed ? await stage.fresh(`doomed-${caller}`) : stage.hall.database;
+    return ask(cell, `DELETE ${db}`, { database });
+  },
+  [`POST ${db}/names`]: (cell) => ask(cell, `POST ${db}/names`, { body: `more-${cell.caller}` }),
+  [`PUT ${db}/names`]: (cell) => ask(cell, `PUT ${db}/names`, { body: `["one-${cell.caller}"]` }),
+  ...grantRequests('reader'),
+  ...grantRequests('developer'),
+  ...grantRequests('admin'),
+  [`DELETE ${db}/grants/:identity, their own`]: async (cell) => {
+    const { stage, caller, as } = cell;
+    const answer = await ask(cell, `DELETE ${db}/grants/:identity`);
+    const hasRole = caller === 'reader' || caller === 'developer' || caller === 'admin';
+    if (hasRole && as !== undefined) {
+      await stage.running.grant(stage.hall.database, caller, as, stage.owner);
+    }
+    return answer;
+  },
+  [`POST ${db}/tokens`]: (cell) => ask(cell, `POST ${db}/tokens`, { body: '{}' }),
+  [`DELETE ${db}/tokens/:id`]: async (cell) => {
+    const { stage } = cell;
+    const { id } = await stage.running.agent(stage.hall.database, {}, stage.owner);
+    return ask(cell, `DELETE ${db}/tokens/${id}`);
+  },
+  [`POST ${db}/call/:name, a reducer`]: (cell) => {
+    return ask(cell, `POST ${db}/call/put_note`, { body: '[1]' });
+  },
+  [`POST ${db}/call/:name, a private reducer`]: (cell) => {
+    return ask(cell, `POST ${db}/call/tidy`, { body: '[]' });
+  },
+  [`POST ${db}/call/:name, a lifecycle reducer`]: (cell) => {
+    return ask(cell, `POST ${db}/call/begin`, { body: '[]' });
+  },
+  [`POST ${db}/call/:name, elsewhere`]: (cell) => {
+    const database = cell.stage.elsewhere;
+    return ask(cell, `POST ${db}/call/put_note`, { database, body: '[1]' });
+  },
+  [`GET ${db}/schema`]: (cell) => ask(cell, `GET ${db}/schema`, { more: '?version=10' }),
+  [`GET ${db}/schema, elsewhere`]: (cell) => {
+    return ask(cell, `GET ${db}/schema`, { database: cell.stage.elsewhere, more: '?version=10' });
+  },
+  [`POST ${db}/sql`]: (cell) => ask(cell, `POST ${db}/sql`, { body: 'SELECT * FROM note' }),
+  [`POST ${db}/sql, elsewhere`]: (cell) => {
+    const database = cell.stage.elsewhere;
+    return ask(cell, `POST ${db}/sql`, { database, body: 'SELECT * FROM note' });
+  },
+  [`POST ${db}/pre_publish`]: (cell) => {
+    return ask(cell, `POST ${db}/pre_publish`, { body: cell.stage.program, more: js });
+  },
+  [`PUT ${db}/reset`]: (cell) => ask(cell, `PUT ${db}/reset`, { more: js }),
+  [`POST ${db}/lock`]: async (cell) => {
+    const answer = await ask(cell, `POST ${db}/lock`);
+    await ask({ ...cell, as: cell.stage.owner }, `POST ${db}/unlock`);
+    return answer;
+  },
+  [`ANY ${db}/route/*`]: (cell) => ask(cell, `PATCH ${db}/route/anything`),
+  'POST /v1/mcp': (cell) => ask(cell, 'POST /v1/mcp', { body: toolList }),
+  [`POST ${db}/mcp`]: (cell) => ask(cell, `POST ${db}/mcp`, { body: toolList }),
+};
+
+/** Gives a role to somebody new, or takes it from them. */
+function grantRequests(role: 'reader' | 'developer' | 'admin'): Record<string, Send> {
+  const article = role === 'admin' ? 'an' : 'a';
+  return {
+    [`PUT ${db}/grants/:identity, ${role}`]: async (cell) => {
+      const { identity } = await cell.stage.running.person();
+      return ask(cell, `PUT ${db}/grants/${identity}`, { body: JSON.stringify({ role }) });
+    },
+    [`DELETE ${db}/grants/:identity, of ${article} ${role}`]: async (cell) => {
+      const { running, hall, owner } = cell.stage;
+      const somebody = await running.person();
+      await running.grant(hall.database, role, somebody, owner);
+      return ask(cell, `DELETE ${db}/grants/${somebody.identity}`);
+    },
+  };
+}
+
+/** `GET /v1/database/:db/names`, from a label that may go on after a comma. */
+export function requestOf(label: string): string {
+  return label.split(',')[0] ?? '';
+}
+
+export function send(label: string, cell: RequestCell): Promise<Answer> {
+  const request = requestOf(label);
+  // Who gives up an own token, or does without an upgrade, has nothing more to say.
+  return (special[label] ?? ((one) => ask(one, request)))(cell);
+}
+
+/** Labels that this file has more to say of. */
+export const specialLabels = Object.keys(special);

@@ -1,0 +1,89 @@
+import { rowsOf } from '../../../src/protocol/row-list.ts';
+import type { TableRows } from '../../../src/protocol/v2/server-message.ts';
+import type { Person } from '../running.ts';
+import { Guest } from '../socket-guest.ts';
+import { wordFor } from './words.ts';
+
+/** One caller's connection, and the words for what it is answered. */
+export class Line {
+  readonly #guest: Guest;
+  #lastId = 0;
+
+  private constructor(guest: Guest) {
+    this.#guest = guest;
+  }
+
+  static async open(
+    { url, database, version }: { url: string; database: string; version: string },
+    as: Person | undefined,
+  ): Promise<Line> {
+    const headers: Record<string, string> =
+      as === undefined ? {} : { authorization: `Bearer ${as.token}` };
+    const protocols = [`${version}.bsatn.spacetimedb`];
+    return new Line(await Guest.arrive(url, database, { protocols, headers }));
+  }
+
+  async close(): Promise<void> {
+    await this.#guest.client.close();
+  }
+
+  /** Does what a label of the table says. */
+  act(label: string): Promise<string> {
+    const [, verb = '', rest = ''] = /^(subscribe to|ask once|call a) (.*)$/.exec(label) ?? [];
+    const statement = rest.split(', ')[0] ?? '';
+    switch (verb) {
+      case 'subscribe to':
+        return this.#subscribe(statement);
+      case 'ask once':
+        return this.#askOnce(statement);
+      default:
+        return this.#call(rest);
+    }
+  }
+
+  async #subscribe(query: string): Promise<string> {
+    const id = ++this.#lastId;
+    this.#guest.subscribe(id, id, query);
+    const answer = await this.#guest.next();
+    if (answer.kind === 'subscriptionError') return wordFor(answer.error);
+    if (answer.kind !== 'subscribeApplied') return answer.kind;
+    const tables = answer.tables.filter(hasRows).map(({ table }) => table);
+    const send = { requestId: id, querySetId: id, sendDroppedRows: false };
+    this.#guest.send({ kind: 'unsubscribe', ...send });
+    await this.#guest.expect('unsubscribeApplied');
+    if (query === 'SELECT * FROM *') return wholes[tables.sort().join()] ?? tables.join();
+    return tables.length === 0 ? 'no rows' : 'yes';
+  }
+
+  async #askOnce(query: string): Promise<string> {
+    this.#guest.send({ kind: 'oneOffQuery', requestId: ++this.#lastId, query });
+    const { result } = await this.#guest.expect('oneOffQueryResult');
+    if (result.kind === 'err') return wordFor(result.error);
+    return result.tables.some(hasRows) ? 'yes' : 'no rows';
+  }
+
+  async #call(which: string): Promise<string> {
+    const [reducer, ...args] = calls[which] ?? [which];
+    this.#guest.call(++this.#lastId, String(reducer), ...args);
+    const { outcome } = await this.#guest.expect('reducerResult');
+    if (outcome.kind === 'ok' || outcome.kind === 'okEmpty') return 'yes';
+    return wordFor('message' in outcome ? outcome.message : outcome.kind);
+  }
+}
+
+const calls: Readonly<Record<string, readonly [string, ...number[]]>> = {
+  reducer: ['put_note', 1],
+  'private reducer': ['tidy'],
+  'lifecycle reducer': ['begin'],
+};
+
+/** What \`SELECT * FROM *\` may give: of \`diary\`, strangers see no row. */
+const wholes: Readonly<Record<string, string>> = {
+  'all_secrets,crowd,note': 'public',
+  'all_secrets,crowd,diary,note,own_secrets,secret': 'all',
+  'diary,note,secret': 'listed',
+};
+
+function hasRows({ rows }: TableRows): boolean {
+  return [...rowsOf(rows)].length > 0;
+}

@@ -1,0 +1,26 @@
+/** What the guide calls an answer; the answer itself when it has no word for it. */
+export function wordFor(text: string): string {
+  return refusals.find(([pattern]) => pattern.test(text))?.[1] ?? text;
+}
+
+const refusals: readonly (readonly [RegExp, string])[] = [
+  // By a tool; everywhere else.
+  [/^no such table: \w+$/, 'hidden'],
+  [/^no such table: `\w+`\. If the table exists, it may be marked private\.($|, exec)/, 'hidden'],
+  [/^Caller [0-9a-f]{64} is not authorized to run SQL DML statements$/, 'denied'],
+  [/^The result has more than 2 rows; /, 'too many'],
+  [/^Estimated cardinality \(3 rows\) exceeds limit \(1 rows\)$/, 'too large'],
+  [/^Unsupported: SQL cannot change the system table `st_table`$/, 'fixed'],
+  [/^no such reducer$/, 'unknown'],
+  [/^can't directly call special Init lifecycle reducer$/, 'lifecycle'],
+  [/^reducer '\w+' committed$/, 'yes'],
+  [/^pong$/, 'yes'],
+  [/^`[0-9a-f]+` not found$/, 'absent'],
+];
+
+/** The word for the JSON of a statement's result. */
+export function wordForResult(json: string): string {
+  const [result] = JSON.parse(json) as { rows: unknown[]; schema: { elements: unknown[] } }[];
+  const isRead = result !== undefined && result.schema.elements.length > 0;
+  return isRead && result.rows.length === 0 ? 'no rows' : 'yes';
+}
