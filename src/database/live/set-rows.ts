@@ -18,7 +18,9 @@ export interface QueryToRead {
 export class SetRows {
   readonly #core: DatabaseCore;
   readonly #queries: readonly QueryToRead[];
-  readonly #rowsMax: number | undefined;
+  /** What the reader was promised at most, and what is left of it. */
+  readonly #rowsMax: number;
+  #rowsLeft: number;
   /** Those that were begun. */
   readonly #shared: SharedRead[] = [];
   #at = 0;
@@ -26,11 +28,16 @@ export class SetRows {
   #hasOwn = false;
   #isPaused = false;
 
-  /** `rowsMax`: most rows that each query may have for its reader. */
-  constructor(core: DatabaseCore, queries: readonly QueryToRead[], rowsMax?: number) {
+  /** `rowsMax`: most rows that their reader may have, of all together. */
+  constructor(
+    core: DatabaseCore,
+    queries: readonly QueryToRead[],
+    rowsMax = Number.POSITIVE_INFINITY,
+  ) {
     this.#core = core;
     this.#queries = queries;
     this.#rowsMax = rowsMax;
+    this.#rowsLeft = rowsMax;
   }
 
   /** True when nothing is left to be read, maybe because others have read it. */
@@ -41,7 +48,7 @@ export class SetRows {
   /** Runs one slice. Throws `SqlFailure`, or `PinRevokedError`. */
   run(): 'done' | 'paused' {
     if (this.#slice() === 'paused') return 'paused';
-    for (const { read } of this.#shared) requireWithin(this.#rowsMax, read.rows());
+    this.#requireWithin(this.#shared.flatMap(({ read }) => read.rows()));
     return 'done';
   }
 
@@ -57,6 +64,15 @@ export class SetRows {
       if (isOver && !this.isReady && this.#pause()) return 'paused';
     }
     return 'done';
+  }
+
+  /**
+   * The reader gets these rows, too, which nobody has to read; there is less room for others.
+   * Throws `SqlFailure` when there is none.
+   */
+  alsoGets(sets: readonly RowSet[]): void {
+    this.#rowsLeft -= countOf(sets);
+    this.#requireWithin(this.isReady ? this.#shared.flatMap(({ read }) => read.rows()) : []);
   }
 
   /** Runs all slices that are left. */
@@ -91,6 +107,11 @@ export class SetRows {
     return true;
   }
 
+  #requireWithin(sets: readonly RowSet[]): void {
+    if (countOf(sets) <= this.#rowsLeft) return;
+    throw overBudget(`The result has more than ${this.#rowsMax} rows; narrow the WHERE clauses`);
+  }
+
   #begun(at: number): SharedRead {
     const known = this.#shared[at];
     if (known !== undefined) return known;
@@ -107,11 +128,8 @@ export class SetRows {
   }
 }
 
-/** Throws `SqlFailure` when a query has more rows than its reader may have. */
-export function requireWithin(rowsMax: number | undefined, sets: readonly RowSet[]): void {
-  if (rowsMax === undefined) return;
-  if (sets.reduce((sum, set) => sum + rowCountOf(set), 0) <= rowsMax) return;
-  throw overBudget(`The result has more than ${rowsMax} rows; narrow the WHERE clauses`);
+function countOf(sets: readonly RowSet[]): number {
+  return sets.reduce((sum, set) => sum + rowCountOf(set), 0);
 }
 
 function isDone({ read }: SharedRead): boolean {

@@ -22,7 +22,7 @@ import { tablesFor } from './live-feed.ts';
 import type { PausedRows } from './paused-rows.ts';
 import type { QuerySet } from './query-sets.ts';
 import { type Refused, readAll, type Timed, timed } from './read-all.ts';
-import { type QueryToRead, requireWithin, SetRows } from './set-rows.ts';
+import { type QueryToRead, SetRows } from './set-rows.ts';
 import { expandAll, isOfAll } from './whole-database.ts';
 
 /**
@@ -203,7 +203,7 @@ class NewSet {
     );
     let watched: Watched | undefined;
     const register = (): Watched => {
-      watched ??= this.#register(prepared, reader);
+      watched ??= this.#register(prepared, { reader, rows });
       return watched;
     };
     return readAll<Applied>(
@@ -219,7 +219,10 @@ class NewSet {
     );
   }
 
-  #register(prepared: readonly PreparedQuery[], reader: RowsReader): Watched {
+  #register(
+    prepared: readonly PreparedQuery[],
+    { reader, rows }: { readonly reader: RowsReader; readonly rows: SetRows },
+  ): Watched {
     const { connectionId, setId } = this.#request;
     const { live } = this.#core;
     const identity = this.#identity;
@@ -229,7 +232,7 @@ class NewSet {
         queries.push(live.queries.add(query, identity, reader.whole));
       }
       const kept = queries.map((query) => reader.keptRows(query));
-      for (const rows of kept) requireWithin(this.#request.caller.rights.rowsMax, rows ?? []);
+      rows.alsoGets(kept.flatMap((sets) => sets ?? []));
       const set = { connectionId, identity, queries };
       live.sets.add(setId, set);
       return { set, kept };
