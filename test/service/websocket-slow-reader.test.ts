@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { encodeClientMessage } from '../../src/protocol/v2/client-message.ts';
 import { serverMessagesIn } from '../../src/protocol/v3.ts';
+import { figureIn } from './figure.ts';
 import { type Person, Running } from './running.ts';
 import { bodyOf, SocketClient } from './socket-client.ts';
 import { encoded, Guest } from './socket-guest.ts';
@@ -195,11 +196,7 @@ async function hasLeft(connection: bigint | undefined): Promise<boolean> {
 
 async function figures() {
   const { text } = await running.ask('GET', '/v1/metrics');
-  const figure = (name: string): number =>
-    [...text.matchAll(new RegExp(`^reducerdb_${name}(?:\\{.*\\})? (\\d+)$`, 'gm'))].reduce(
-      (sum, [, value]) => sum + Number(value),
-      0,
-    );
+  const figure = (name: string) => figureIn(text, name);
   return {
     connections: figure('socket_connections'),
     sets: figure('query_sets'),

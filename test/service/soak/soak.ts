@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { Random } from '../../../src/testing/random.ts';
+import { figureIn } from '../figure.ts';
 import { type RunningService, Sandbox } from '../harness.ts';
 import type { Person } from '../running.ts';
 import { SocketClient } from '../socket-client.ts';
@@ -55,6 +57,9 @@ export async function soak(options: SoakOptions): Promise<SoakReport> {
 }
 
 const steadyCount = 8;
+const floodText = 'x'.repeat(1_500);
+/** Much more than the system keeps for a socket, and the service besides. */
+const floodRoundsMax = 120;
 const database = 'soak';
 
 class Soak {
@@ -158,19 +163,21 @@ class Soak {
     return slow;
   }
 
-  /** A reader that stops while it goes on to send, and more messages for it than may wait. */
+  /** A reader that stops while it goes on to send, until more messages wait for it than may. */
   async #flood(): Promise<void> {
     const speech = speechOf('v3.bsatn');
     const [slow, caller] = await Promise.all([this.#plainClient(), this.#plainClient()]);
     slow.send(speech.subscribe(1, 1, ['SELECT * FROM bell']));
     slow.socket.pause();
-    // Much more than the system keeps for a socket.
-    const text = 'x'.repeat(1_500);
-    for (let round = 0; round < 48; round += 1) {
-      const calls = Array.from({ length: 500 }, (_, id) => speech.call(id, 'ring', [text]));
+    const calls = Array.from({ length: 500 }, (_, id) => speech.call(id, 'ring', [floodText]));
+    const { givenUp } = await this.#figures();
+    for (let round = 0; round < floodRoundsMax; round += 1) {
       caller.send(Buffer.concat(calls as Uint8Array[]));
       slow.socket.ping();
+      // Not faster than the service answers, else it is the caller who is given up.
+      await Promise.race([once(caller.socket, 'message'), caller.ended]);
       await pause(50);
+      if ((await this.#figures()).givenUp > givenUp) break;
     }
     slow.socket.resume();
     caller.socket.close();
@@ -222,16 +229,12 @@ class Soak {
   async #figures() {
     const answer = await fetch(`${this.#target.url}/v1/metrics`);
     const text = await answer.text();
-    const figure = (name: string): number =>
-      [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\d+)$`, 'gm'))].reduce(
-        (sum, match) => sum + Number(match[1]),
-        0,
-      );
+    const figure = (name: string) => figureIn(text, name);
     return {
-      connections: figure('reducerdb_connections'),
-      querySets: figure('reducerdb_query_sets'),
-      waiting: figure('reducerdb_socket_queued_messages'),
-      givenUp: figure('reducerdb_socket_dropped_total'),
+      connections: figure('connections'),
+      querySets: figure('query_sets'),
+      waiting: figure('socket_queued_messages'),
+      givenUp: figure('socket_dropped_total'),
     };
   }
 }
