@@ -18,13 +18,24 @@ export class Allowance {
 
   /** Takes one; 0 when there was one, else the seconds after which there will be. */
   take(nowMillis: number): number {
+    this.#fill(nowMillis);
+    if (this.#left < 1) return (1 - this.#left) / this.#bounds.perSecond;
+    this.#left -= 1;
+    return 0;
+  }
+
+  /** Takes so many, even if there are fewer; the seconds after which there is no debt any more. */
+  spend(count: number, nowMillis: number): number {
+    this.#fill(nowMillis);
+    this.#left -= count;
+    return Math.max(0, -this.#left / this.#bounds.perSecond);
+  }
+
+  #fill(nowMillis: number): void {
     const { perSecond, atOnce } = this.#bounds;
     // A clock that is set back gives nothing, and takes nothing away.
     const gained = (Math.max(0, nowMillis - this.#filledMillis) / 1000) * perSecond;
     this.#left = Math.min(atOnce, this.#left + gained);
     this.#filledMillis = nowMillis;
-    if (this.#left < 1) return (1 - this.#left) / perSecond;
-    this.#left -= 1;
-    return 0;
   }
 }

@@ -37,7 +37,8 @@ export class ClientAddresses {
 
   #add(proxy: string): void {
     const [address = '', bits] = proxy.split('/', 2);
-    const isWhole = bits === undefined || /^\d{1,3}$/.test(bits);
+    const bitsMax = isIPv6(address) ? 128 : 32;
+    const isWhole = bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= bitsMax);
     if (isIP(address) === 0 || !isWhole) {
       throw new Error(`\`${proxy}\` is neither an address nor a network such as 10.0.0.0/8`);
     }

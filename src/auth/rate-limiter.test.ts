@@ -14,6 +14,15 @@ describe('an allowance', () => {
     expect(allowance.take(9_000)).toBeGreaterThan(0);
   });
 
+  it('gives on credit, and says how long it takes to pay back', () => {
+    const allowance = new Allowance({ perSecond: 10, atOnce: 10 }, 0);
+    expect(allowance.spend(10, 0)).toBe(0);
+    expect(allowance.spend(5, 0)).toBe(0.5);
+    expect(allowance.spend(5, 0)).toBe(1);
+    expect(allowance.take(1_000)).toBe(0.1);
+    expect(allowance.spend(1, 1_100)).toBe(0);
+  });
+
   it('gives nothing for a clock that is set back, and goes on from there', () => {
     const allowance = new Allowance({ perSecond: 1, atOnce: 1 }, 5_000);
     expect(allowance.take(5_000)).toBe(0);

@@ -36,6 +36,13 @@ export class RateLimiter {
     return Math.ceil(this.#allowance(key, now).take(now));
   }
 
+  /** Takes so many, even if there are fewer; the seconds to wait before the next. */
+  spend(key: string, count: number): number {
+    if (this.#perSecond === Number.POSITIVE_INFINITY) return 0;
+    const now = this.#nowMillis();
+    return this.#allowance(key, now).spend(count, now);
+  }
+
   /** Moved to the end of the line. */
   #allowance(key: string, now: number): Allowance {
     const bounds = { perSecond: this.#perSecond, atOnce: this.#perSecond };

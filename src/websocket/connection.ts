@@ -41,6 +41,8 @@ export interface ConnectionParts {
   readonly dialect: Dialect;
   readonly queue: SendQueue;
   readonly stay: Stay;
+  /** Counts requests; gives the seconds for which nothing more is to be read. */
+  readonly pace: (requestCount: number) => number;
   readonly limits: SocketLimits;
   readonly owner: ConnectionOwner;
 }
@@ -64,6 +66,8 @@ export class Connection implements LiveSink, SocketEvents {
   readonly #intake: Intake;
   #state: State = { kind: 'open' };
   #isPaused = false;
+  /** Until then the client has asked as often as it may; 0: it has not. */
+  #pausedUntil = 0;
   #heardAt: number;
   #bytesHeard = 0;
   #pingAt: number;
@@ -105,6 +109,8 @@ export class Connection implements LiveSink, SocketEvents {
     }
     traffic.messagesIn += count;
     this.#intake.add(count, bytes.length);
+    const seconds = this.#parts.pace(count);
+    if (seconds > 0) this.#pausedUntil = performance.now() + seconds * 1000;
     this.#regulate();
   }
 
@@ -220,6 +226,7 @@ export class Connection implements LiveSink, SocketEvents {
   }
 
   #listen(nowMillis: number): void {
+    if (this.#pausedUntil > 0) this.#regulate();
     const { socket, limits } = this.#parts;
     const { bytesRead } = socket;
     if (bytesRead !== this.#bytesHeard || this.#isPaused) {
@@ -235,9 +242,13 @@ export class Connection implements LiveSink, SocketEvents {
     socket.ping();
   }
 
-  /** Reads on, or not: a client that is ahead of the database by many bytes has to wait. */
+  /**
+   * Reads on, or not: a client that is ahead of the database by many bytes, or asks more often than
+   * it may, has to wait.
+   */
   #regulate(): void {
-    const shallPause = this.#intake.isSated;
+    if (this.#pausedUntil > 0 && performance.now() >= this.#pausedUntil) this.#pausedUntil = 0;
+    const shallPause = this.#intake.isSated || this.#pausedUntil > 0;
     if (shallPause === this.#isPaused) return;
     this.#isPaused = shallPause;
     if (shallPause) this.#parts.socket.pause();

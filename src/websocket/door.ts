@@ -189,7 +189,7 @@ export class WebSocketDoor {
       backlog: this.#backlog,
     });
     const dialect = dialectOf(admitted);
-    const parts = { socket, live, dialect, queue, stay };
+    const parts = { socket, live, dialect, queue, stay, pace: this.#paceOf(admitted) };
     const bounds = { limits: this.#limits, owner: this.#owner };
     const connection = new Connection({ ...parts, ...bounds }, now);
     this.#connections.add(connection);
@@ -199,6 +199,15 @@ export class WebSocketDoor {
     connection.tick(now);
     this.#timer ??= this.#startTimer();
     return connection;
+  }
+
+  /** What a client asks over its connection counts as requests of who and where it is. */
+  #paceOf({ caller }: Admitted): (requestCount: number) => number {
+    const { byIdentity, byAddress } = this.#options.rates;
+    const identity = caller.identity.toString(16);
+    const network = networkOf(caller.address ?? '');
+    return (requestCount) =>
+      Math.max(byIdentity.spend(identity, requestCount), byAddress.spend(network, requestCount));
   }
 
   #startTimer(): NodeJS.Timeout {

@@ -103,6 +103,36 @@ describe('rates of requests', () => {
   });
 });
 
+describe('requests over a WebSocket', () => {
+  it('[design D11] wait when they are too many, and none is lost', async () => {
+    await start({ rates: { identityRequestsPerSecond: 40 } });
+    const owner = await running.person();
+    expect((await running.upload('ledger', await program('ledger'), owner)).status).toBe(200);
+    const headers = { authorization: `Bearer ${owner.token}` };
+    const protocols = ['v1.json.spacetimedb'];
+    const client = await SocketClient.open(running.service.url, 'ledger', { headers, protocols });
+    await client.frame();
+    const started = performance.now();
+    for (let number = 1; number <= 120; number += 1) {
+      const call = { reducer: 'append', args: `[1, ${number}]`, request_id: number, flags: 0 };
+      client.send(JSON.stringify({ CallReducer: call }));
+      // Apart from each other: what comes in one piece is read in one piece.
+      if (number % 10 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const count = async () => (await running.rows('ledger', 'SELECT number FROM entry')).length;
+    await expect.poll(count, { timeout: 15_000 }).toBe(120);
+    // 40 at once, then 40 a second; without a limit it is over in a moment.
+    expect(performance.now() - started).toBeGreaterThan(1_000);
+    // What was sent counts for its other requests, too.
+    const more = Array.from({ length: 120 }, (_, at) =>
+      running.call('ledger', 'append', [2, at], owner),
+    );
+    const answers = (await Promise.all(more)).map(({ status }) => status);
+    expect(new Set(answers)).toEqual(new Set([200, 429]));
+    await client.close();
+  });
+});
+
 describe('connections', () => {
   const opened: Socket[] = [];
   afterEach(() => {

@@ -117,7 +117,11 @@ describe('start', () => {
     [['--publish-policy', 'owners-list:bob'], 2, 'owners-list:<identity,...>'],
     [['--operator', 'me'], 2, '--operator: `me` is not an identity'],
     [['--tls-cert', 'cert.pem'], 1, '--tls-cert and --tls-key belong together'],
-    [['--trusted-proxy', 'gateway'], 1, '`gateway` is neither an address nor a network'],
+    [
+      ['--trusted-proxy', 'gateway'],
+      2,
+      '--trusted-proxy: `gateway` is neither an address nor a network',
+    ],
     [['--log-level', 'loud'], 2, '--log-level: `loud` is none of trace, debug'],
     [['--call-timeout', '0'], 2, '--call-timeout: `0` is not a duration, such as `15s`'],
     [['--heap-limit', 'x'], 2, '--heap-limit: `x` is not'],

@@ -1,3 +1,4 @@
+import { ClientAddresses } from '../../auth/client-address.ts';
 import { limits } from '../../limits.ts';
 import { ConfigurationError, metricsReaders } from '../configuration.ts';
 import { durationText, type Setting, setting } from '../setting.ts';
@@ -47,6 +48,7 @@ function httpSettings(): Setting[] {
       otherwise: 'none',
       example: ['127.0.0.1'],
       apply: (values, draft) => {
+        checkProxies(values);
         draft.trustedProxies = values;
       },
     }),
@@ -141,6 +143,14 @@ function websocketSettings(): Setting[] {
       },
     }),
   ];
+}
+
+function checkProxies(proxies: readonly string[]): void {
+  try {
+    new ClientAddresses(proxies);
+  } catch (cause) {
+    throw new ConfigurationError((cause as Error).message, { cause });
+  }
 }
 
 /** The word that was given, if it is one of these. Throws `ConfigurationError`. */
