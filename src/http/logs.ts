@@ -12,40 +12,39 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
   const caller = callerOf(exchange);
   const database = host.database(targetOf(exchange));
   const stream = host.logs(caller, targetOf(exchange), { lines, follow });
-  const end = () => void stream.return?.();
-  stopping.addEventListener('abort', end, { once: true });
+  const end = () => {
+    stopping.removeEventListener('abort', end);
+    forgetLosses();
+    void stream.return?.();
+  };
+  stopping.addEventListener('abort', end);
   const forgetLosses = host.grants.onLoss(() => {
     const isRevoked = host.grants.isRevoked(caller.tokenId);
     if (isRevoked || !host.access.allows(caller, database, 'viewLogs')) end();
   });
-  const forget = () => {
-    stopping.removeEventListener('abort', end);
-    forgetLosses();
-  };
+  // An answer that waits behind another one is not told when their connection ends.
+  if (follow) void exchange.closed.then(end);
   const headers = {
     'content-type': 'application/x-ndjson',
     'cache-control': 'no-cache',
     'x-content-type-options': 'nosniff',
   };
-  return { status: 200, headers, body: streamOf(stream, forget) };
+  return { status: 200, headers, body: streamOf(stream, end) };
 }
 
-/** `ended` is called when the last line has been read, or nobody reads any more. */
-function streamOf(log: LogStream, ended: () => void): ReadableStream<Uint8Array> {
+/** `end` is called when the last line has been read, or nobody reads any more. */
+function streamOf(log: LogStream, end: () => void): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await log.next();
       if (done) {
-        ended();
+        end();
         controller.close();
       } else {
         controller.enqueue(encoder.encode(value));
       }
     },
-    async cancel() {
-      ended();
-      await log.return?.();
-    },
+    cancel: end,
   });
 }

@@ -214,7 +214,9 @@ class HonoExchange implements Exchange {
   }
 
   get closed(): Promise<void> {
-    return new Promise((resolve) => this.#incoming.socket.once('close', () => resolve()));
+    const { socket } = this.#incoming;
+    if (socket.destroyed) return Promise.resolve();
+    return new Promise((resolve) => socket.once('close', () => resolve()));
   }
 
   header(name: string): string | undefined {

@@ -1,4 +1,5 @@
 import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 
 /**
  * Ends a server in order. Watches its requests from the start: a client that keeps its connection
@@ -6,13 +7,16 @@ import type { Server, ServerResponse } from 'node:http';
  */
 export class ServerEnd {
   readonly #server: Server;
-  readonly #open = new Set<ServerResponse>();
+  /** By connection: an answer that waits behind another one is not told when theirs ends. */
+  readonly #open = new Map<Socket, Set<ServerResponse>>();
   #isEnding = false;
 
   constructor(server: Server) {
     this.#server = server;
     // Before any other listener, so that nothing has been written yet.
-    server.prependListener('request', (_, response) => this.#watch(response));
+    server.prependListener('request', ({ socket }, response) => {
+      this.#watch(this.#openOn(socket), response);
+    });
   }
 
   /**
@@ -28,15 +32,24 @@ export class ServerEnd {
         resolve();
       });
       this.#server.closeIdleConnections();
-      for (const response of this.#open) announceEnd(response);
+      for (const open of this.#open.values()) open.forEach(announceEnd);
     });
   }
 
-  #watch(response: ServerResponse): void {
-    this.#open.add(response);
+  #openOn(socket: Socket): Set<ServerResponse> {
+    const known = this.#open.get(socket);
+    if (known !== undefined) return known;
+    const open = new Set<ServerResponse>();
+    this.#open.set(socket, open);
+    socket.once('close', () => this.#open.delete(socket));
+    return open;
+  }
+
+  #watch(open: Set<ServerResponse>, response: ServerResponse): void {
+    open.add(response);
     if (this.#isEnding) announceEnd(response);
     response.once('close', () => {
-      this.#open.delete(response);
+      open.delete(response);
       // An answer that had begun before the end could not announce it.
       if (this.#isEnding) setImmediate(() => this.#server.closeIdleConnections());
     });

@@ -66,6 +66,9 @@ function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex
     endSoon(stream);
     return;
   }
+  // Nobody reads the connection any more; unread, it would not tell that its client has gone.
+  stream.resume();
+  stream.once('end', () => stream.destroy());
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(request.socket);

@@ -10,5 +10,5 @@ it(`[http 2.5] survives mutated requests, seed ${seed}`, async () => {
   expect(Object.keys(report.statuses)).toEqual(
     expect.arrayContaining(['101', '200', '400', '401', '404', '405', '413', '415', '431']),
   );
-  expect(report.grownBytes.gateway).toBeLessThan(32 * mebibyte);
+  expect(report.grownBytes.gateway).toBeLessThan(8 * mebibyte);
 }, 300_000);

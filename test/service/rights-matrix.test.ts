@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeRoutes, type RoutesOptions } from '../../src/http/routes.ts';
-import { requestOf, send, specialLabels } from './rights-matrix/requests.ts';
+import { send, specialLabels } from './rights-matrix/requests.ts';
 import { Line } from './rights-matrix/sockets.ts';
 import { Stage } from './rights-matrix/stage.ts';
 import { type CallerName, callers, type MatrixRow, matrixOf } from './rights-matrix/table.ts';
@@ -49,7 +49,7 @@ describe('[http 14] the requests', () => {
       const verbs = everyMethod === undefined ? Object.keys(methods) : ['ANY'];
       return verbs.map((verb) => `${verb} ${path}`);
     });
-    const told = requests.map(({ label }) => requestOf(label));
+    const told = requests.map(({ code }) => code);
     expect([...new Set(told)].sort()).toEqual([...new Set(served)].sort());
     const labels = requests.map(({ label }) => label);
     expect(specialLabels.filter((label) => !labels.includes(label))).toEqual([]);
@@ -63,7 +63,7 @@ function compareRequest(row: MatrixRow): Promise<void> {
   const ask = async (caller: CallerName) => {
     const as = stage.hall.callers[caller];
     const isAllowed = row.expected[caller] === 'yes';
-    const { status, text, headers } = await send(row.label, { stage, caller, as, isAllowed });
+    const { status, text, headers } = await send(row, { stage, caller, as, isAllowed });
     if (status < 400) return String(status);
     return `${status} ${told(text, as?.identity ?? headers.get('spacetime-identity') ?? '')}`.trim();
   };
@@ -95,17 +95,13 @@ describe.each(['HTTP', 'MCP'] as const)('[auth 7] a statement over %s', (door) =
 
   it.each(matrixOf('statement'))('$label', async (row) => {
     const isLimited = row.label.includes('with row_limit 1');
-    const statement = row.label.replace(
-      /, (public|private|the private|rows of|a |three|with ).*$/,
-      '',
-    );
     if (isLimited) await asOwner('SET row_limit = 1');
     await compare(row, async (caller) => {
-      const word = await run(statement, stage.library.callers[caller]);
-      if (statement.startsWith('INSERT')) {
+      const word = await run(row.code, stage.library.callers[caller]);
+      if (row.code.startsWith('INSERT')) {
         for (const table of ['note', 'secret']) await asOwner(`DELETE FROM ${table} WHERE id > 7`);
       }
-      if (statement.startsWith('SET')) await asOwner(forget);
+      if (row.code.startsWith('SET')) await asOwner(forget);
       return word;
     });
     if (isLimited) await asOwner(forget);
@@ -171,7 +167,7 @@ describe.each(['v2', 'v3'] as const)('[websocket] over a connection of version %
       const line = opened.get(caller) ?? (await open(stage.library.database, caller));
       if (!opened.has(caller)) lines.push(line);
       opened.set(caller, line);
-      return line.act(row.label);
+      return line.act(row);
     });
   });
 

@@ -3,7 +3,7 @@ import { Random } from '../../../src/testing/random.ts';
 import { type RunningService, Sandbox } from '../harness.ts';
 import { type Conversation, converse } from '../raw-http.ts';
 import { type Person, program } from '../running.ts';
-import { Inspector } from '../soak/inspector.ts';
+import { type Census, Inspector } from '../soak/inspector.ts';
 import { framings, inOrder, smuggling } from './http-framing.ts';
 import { mutations } from './http-mutations.ts';
 import { type Draft, plainRequest, type Scene } from './http-requests.ts';
@@ -32,6 +32,8 @@ export interface FuzzReport {
   readonly failures: readonly string[];
   /** How often a database was opened again after its thread had ended. */
   readonly restarts: number;
+  /** Objects of connections that are more than before, by class. */
+  readonly leftovers: readonly string[];
   /** Sockets of the process that are left when every client has gone. */
   readonly socketsLeft: number;
   readonly grownBytes: { readonly resident: number; readonly gateway: number };
@@ -51,6 +53,7 @@ export const nothingWrong = {
   smuggled: [],
   failures: [],
   restarts: 0,
+  leftovers: [],
   socketsLeft: 0,
 } as const satisfies Partial<FuzzReport>;
 
@@ -103,10 +106,12 @@ class Fuzz {
     const start = performance.now();
     await this.#send(warmUp);
     const sockets = this.#sockets();
+    const objects = await inspector.main.census();
     const before = await inspector.main.memory();
     await this.#send(warmUp + requests);
     const socketsLeft = await this.#socketsBeyond(sockets);
     const after = await inspector.main.memory();
+    const leftovers = leftoversOf(objects, await inspector.main.census());
     const failures = service.output.split('\n').filter((line) => line.includes('failed while'));
     const report = {
       statuses: this.#statuses,
@@ -116,6 +121,7 @@ class Fuzz {
       smuggled: this.#smuggled,
       failures,
       restarts: await this.#restarts(),
+      leftovers,
       socketsLeft,
       grownBytes: {
         resident: after.rssBytes - before.rssBytes,
@@ -196,6 +202,17 @@ class Fuzz {
     const counts = [...text.matchAll(/^reducerdb_worker_restarts_total\{.*\} (\d+)$/gm)];
     return counts.reduce((sum, [, count]) => sum + Number(count), 0);
   }
+}
+
+/** What there is for each connection or request; some of the last ones may not be gone yet. */
+const ofConnections = ['Socket', 'IncomingMessage', 'ServerResponse', 'Follower', 'Connection'];
+const leftoversMax = 10;
+
+function leftoversOf(before: Census, after: Census): string[] {
+  return ofConnections.flatMap((name) => {
+    const more = (after[name] ?? 0) - (before[name] ?? 0);
+    return more > leftoversMax ? [`${more} more of ${name}`] : [];
+  });
 }
 
 /** A request that the service knows, changed up to three times. */

@@ -1,6 +1,6 @@
 import type { Answer, Person } from '../running.ts';
 import type { Stage } from './stage.ts';
-import type { CallerName } from './table.ts';
+import type { CallerName, MatrixRow } from './table.ts';
 
 /** One cell of the table of requests. */
 export interface RequestCell {
@@ -137,15 +137,9 @@ function grantRequests(role: 'reader' | 'developer' | 'admin'): Record<string, S
   };
 }
 
-/** `GET /v1/database/:db/names`, from a label that may go on after a comma. */
-export function requestOf(label: string): string {
-  return label.split(',')[0] ?? '';
-}
-
-export function send(label: string, cell: RequestCell): Promise<Answer> {
-  const request = requestOf(label);
-  // Who gives up an own token, or does without an upgrade, has nothing more to say.
-  return (special[label] ?? ((one) => ask(one, request)))(cell);
+/** Sends what a row is about, as one of the callers. */
+export function send({ label, code }: MatrixRow, cell: RequestCell): Promise<Answer> {
+  return special[label]?.(cell) ?? ask(cell, code);
 }
 
 /** Labels that this file has more to say of. */

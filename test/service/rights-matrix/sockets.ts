@@ -2,6 +2,7 @@ import { rowsOf } from '../../../src/protocol/row-list.ts';
 import type { TableRows } from '../../../src/protocol/v2/server-message.ts';
 import type { Person } from '../running.ts';
 import { Guest } from '../socket-guest.ts';
+import type { MatrixRow } from './table.ts';
 import { wordFor } from './words.ts';
 
 /** One caller's connection, and the words for what it is answered. */
@@ -27,18 +28,11 @@ export class Line {
     await this.#guest.client.close();
   }
 
-  /** Does what a label of the table says. */
-  act(label: string): Promise<string> {
-    const [, verb = '', rest = ''] = /^(subscribe to|ask once|call a) (.*)$/.exec(label) ?? [];
-    const statement = rest.split(', ')[0] ?? '';
-    switch (verb) {
-      case 'subscribe to':
-        return this.#subscribe(statement);
-      case 'ask once':
-        return this.#askOnce(statement);
-      default:
-        return this.#call(rest);
-    }
+  /** Does what a row of the table says. */
+  act({ label, code }: MatrixRow): Promise<string> {
+    if (label.startsWith('subscribe to ')) return this.#subscribe(code);
+    if (label.startsWith('ask once ')) return this.#askOnce(code);
+    return this.#call(label);
   }
 
   async #subscribe(query: string): Promise<string> {
@@ -62,9 +56,9 @@ export class Line {
     return result.tables.some(hasRows) ? 'yes' : 'no rows';
   }
 
-  async #call(which: string): Promise<string> {
-    const [reducer, ...args] = calls[which] ?? [which];
-    this.#guest.call(++this.#lastId, String(reducer), ...args);
+  async #call(label: string): Promise<string> {
+    const [reducer, ...args] = calls[label] ?? [label];
+    this.#guest.call(++this.#lastId, reducer, ...args);
     const { outcome } = await this.#guest.expect('reducerResult');
     if (outcome.kind === 'ok' || outcome.kind === 'okEmpty') return 'yes';
     return wordFor('message' in outcome ? outcome.message : outcome.kind);
@@ -72,9 +66,9 @@ export class Line {
 }
 
 const calls: Readonly<Record<string, readonly [string, ...number[]]>> = {
-  reducer: ['put_note', 1],
-  'private reducer': ['tidy'],
-  'lifecycle reducer': ['begin'],
+  'call a reducer': ['put_note', 1],
+  'call a private reducer': ['tidy'],
+  'call a lifecycle reducer': ['begin'],
 };
 
 /** What \`SELECT * FROM *\` may give: of \`diary\`, strangers see no row. */

@@ -22,6 +22,8 @@ export type CallerName = (typeof callers)[number];
 export interface MatrixRow {
   /** The first cell, without the marks of code. */
   readonly label: string;
+  /** The first code in it: a request, a statement, the name of a tool. */
+  readonly code: string;
   readonly expected: Readonly<Record<CallerName, string>>;
   /** Cells behind those of the callers. */
   readonly more: readonly string[];
@@ -44,10 +46,11 @@ export function matrixOf(first: string): readonly MatrixRow[] {
 }
 
 function rowOf(line: string): MatrixRow {
+  const code = /`([^`]*)`/.exec(line.split('|')[1] ?? '')?.[1] ?? '';
   const [label = '', ...cells] = line
     .slice(1, -1)
     .split('|')
     .map((cell) => cell.trim().replaceAll('`', ''));
   const expected = callers.map((caller, at) => [caller, cells[at]]);
-  return { label, expected: Object.fromEntries(expected), more: cells.slice(callers.length) };
+  return { label, code, expected: Object.fromEntries(expected), more: cells.slice(callers.length) };
 }
