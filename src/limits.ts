@@ -31,8 +31,11 @@ export const limits = {
   callQueueMax: 16_384,
   /** How many of them may come from clients that stay connected; what they send more waits. */
   feedQueueMax: 12_288,
-  /** Calls run in one turn, that is, between two syncs. */
+  /** Calls run in one turn, that is, between two syncs: at least so many, if they wait, at most. */
+  callsPerTurnMin: 128,
   callsPerTurnMax: 4_096,
+  /** Turns that are made of what waits, within those bounds. */
+  turnsOfQueue: 4,
   /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
   turnMillisMax: 20,
   /** Wall-clock time of one reducer call. */
