@@ -31,10 +31,10 @@ export const limits = {
   callQueueMax: 16_384,
   /** How many of them may come from clients that stay connected; what they send more waits. */
   feedQueueMax: 12_288,
-  /** Calls run in one turn, that is, between two syncs: at least so many, if they wait, at most. */
-  callsPerTurnMin: 128,
+  /** Calls run in one turn, that is, between two syncs. */
   callsPerTurnMax: 4_096,
-  /** Turns that are made of what waits, within those bounds. */
+  /** Calls that are not divided into several turns; of more, each turn takes that part. */
+  callsPerTurnMin: 128,
   turnsOfQueue: 4,
   /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
   turnMillisMax: 20,
@@ -230,6 +230,7 @@ assert(
   limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
   'results of views must leave room for their rows: an empty one takes about 16 KiB',
 );
+assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
 assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');
