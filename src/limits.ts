@@ -33,6 +33,9 @@ export const limits = {
   feedQueueMax: 12_288,
   /** Calls run in one turn, that is, between two syncs. */
   callsPerTurnMax: 4_096,
+  /** Calls that are not divided into several turns; of more, each turn takes that part. */
+  callsPerTurnMin: 128,
+  turnsOfQueue: 4,
   /** Wall-clock time of one turn before it syncs and yields, however many calls wait. */
   turnMillisMax: 20,
   /** Wall-clock time of one reducer call. */
@@ -291,6 +294,7 @@ assert(
   limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
   'results of views must leave room for their rows: an empty one takes about 16 KiB',
 );
+assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
 assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');

@@ -68,6 +68,23 @@ describe('a turn', () => {
     await database.close();
   });
 
+  it('[layout 5] is a part of a long queue, so that what it did is synced meanwhile', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    const count = 2 * limits.turnsOfQueue * limits.callsPerTurnMin;
+    const turnsOf = async (callCount: number) => {
+      const before = disk.counts.get('write') ?? 0;
+      const calls = Array.from({ length: callCount }, (_, at) => putName(database, `n${at}`));
+      await Promise.all(calls);
+      return (disk.counts.get('write') ?? 0) - before;
+    };
+    expect(await turnsOf(limits.callsPerTurnMin)).toBe(1);
+    const turns = await turnsOf(count);
+    expect(turns).toBeGreaterThanOrEqual(limits.turnsOfQueue);
+    expect(turns).toBeLessThanOrEqual(count / limits.callsPerTurnMin);
+    await database.close();
+  });
+
   it('[durability W1] holds an aborted call too: it may tell of sequence values', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);

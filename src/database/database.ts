@@ -214,8 +214,9 @@ export class Database {
   #runBatch(results: TurnResult[]): number | undefined {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
+    const countMax = this.#countOfTurn();
     let last: number | undefined;
-    while (results.length < limits.callsPerTurnMax) {
+    while (results.length < countMax) {
       const work = this.#queue.take();
       if (work === undefined) break;
       const isUpdate = 'loaded' in work;
@@ -225,6 +226,18 @@ export class Database {
       if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) break;
     }
     return last;
+  }
+
+  /**
+   * A turn takes a part of what waits: what it did is synced and told while the next part runs. All
+   * at once would leave the threads that have to do with a call idle by turns. Reads that go on at
+   * the end of each turn have to be worth it, so then there are few turns.
+   */
+  #countOfTurn(): number {
+    const { callsPerTurnMin, callsPerTurnMax, turnsOfQueue } = limits;
+    if (this.#longReads.count > 0) return callsPerTurnMax;
+    const share = Math.ceil(this.#queue.length / turnsOfQueue);
+    return Math.min(Math.max(share, callsPerTurnMin), callsPerTurnMax);
   }
 
   #run(work: QueuedWork, results: TurnResult[]): void {

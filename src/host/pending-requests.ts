@@ -3,6 +3,7 @@ import type { Clock } from '../database/clock.ts';
 import { stoppedRefusal } from '../database/database.ts';
 import { Refusal, type RefusalBody } from '../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../database/turn.ts';
+import { ByTicket } from './by-ticket.ts';
 import type { LiveProcedure } from './live-connection.ts';
 import { databaseRequest, type FeedRequest, type LiveFeed } from './live-feed.ts';
 import type { SeatEnd } from './seat.ts';
@@ -67,7 +68,7 @@ const deathsMax = 3;
 /** The requests that an actor has or will get, in the order of their tickets. */
 export class PendingRequests {
   readonly #clock: Clock;
-  readonly #byTicket = new Map<number, Pending>();
+  readonly #byTicket = new ByTicket<Pending>();
   /** Requests that no actor has. */
   #unsubmitted: Pending[] = [];
   #lastTicket = 0;
@@ -107,7 +108,7 @@ export class PendingRequests {
     for (const pending of unsubmitted) {
       if (pending.kind === 'feed') {
         if (pending.isIdle) {
-          this.#byTicket.delete(pending.ticketed.ticket);
+          this.#byTicket.take(pending.ticketed.ticket);
           continue;
         }
         if (pending.request.kind === 'connect') pending.feed.began();
@@ -125,9 +126,7 @@ export class PendingRequests {
 
   /** Takes a request out, because its outcome is here. */
   take(ticket: number): Pending | undefined {
-    const pending = this.#byTicket.get(ticket);
-    this.#byTicket.delete(ticket);
-    return pending;
+    return this.#byTicket.take(ticket);
   }
 
   /**
@@ -136,22 +135,17 @@ export class PendingRequests {
    * Connections end with their actor, and what they sent ends with them.
    */
   actorEnded(end: SeatEnd): void {
-    const kept: Pending[] = [];
-    for (const pending of this.#byTicket.values()) {
-      if (!this.#settleAfter(pending, end)) kept.push(pending);
-    }
-    this.#byTicket.clear();
+    const kept = this.#byTicket.takeAll().filter((pending) => !this.#settleAfter(pending, end));
     for (const pending of kept) {
       pending.wasSubmitted = false;
-      this.#byTicket.set(pending.ticketed.ticket, pending);
+      this.#byTicket.add(pending);
     }
     this.#unsubmitted = kept;
   }
 
   rejectAll(refusal: Refusal): void {
-    for (const pending of this.#byTicket.values()) pending.reject(refusal);
-    this.#byTicket.clear();
     this.#unsubmitted = [];
+    for (const pending of this.#byTicket.takeAll()) pending.reject(refusal);
   }
 
   #ticketed(request: DatabaseRequest): TicketedRequest {
@@ -160,7 +154,7 @@ export class PendingRequests {
   }
 
   #push(pending: Pending): void {
-    this.#byTicket.set(pending.ticketed.ticket, pending);
+    this.#byTicket.add(pending);
     this.#unsubmitted.push(pending);
   }
 

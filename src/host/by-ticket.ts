@@ -1,0 +1,83 @@
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+
+export interface Ticketed {
+  readonly ticketed: { readonly ticket: number };
+}
+
+const slotsMin = 16;
+/** A power of two, as all counts of slots are. */
+const slotsMax = limits.callQueueMax;
+assert((slotsMax & (slotsMax - 1)) === 0, 'a ticket modulo the slots is some of its bits');
+
+/**
+ * Items by their tickets, which ascend. Most leave soon and in order, so each has the slot of its
+ * ticket modulo their number; one that is still there when all slots were used moves to a map.
+ *
+ * Not a map for all: that of the engine makes itself a new table ever again, and the table before
+ * keeps a reference to it. Once one of them has become old, all garbage behind it looks alive until
+ * the next full collection, and is copied twice.
+ */
+export class ByTicket<Item extends Ticketed> {
+  #slots = emptySlots<Item>(slotsMin);
+  readonly #stragglers = new Map<number, Item>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The ticket must be new. */
+  add(item: Item): void {
+    const { ticket } = item.ticketed;
+    let at = ticket % this.#slots.length;
+    for (let other = this.#slots[at]; other !== undefined; other = this.#slots[at]) {
+      if (this.#slots.length === slotsMax) {
+        this.#stragglers.set(other.ticketed.ticket, other);
+        break;
+      }
+      this.#grow();
+      at = ticket % this.#slots.length;
+    }
+    this.#slots[at] = item;
+    this.#size += 1;
+  }
+
+  get(ticket: number): Item | undefined {
+    const item = this.#slots[ticket % this.#slots.length];
+    if (item?.ticketed.ticket === ticket) return item;
+    return this.#stragglers.size === 0 ? undefined : this.#stragglers.get(ticket);
+  }
+
+  take(ticket: number): Item | undefined {
+    const item = this.get(ticket);
+    if (item === undefined) return undefined;
+    this.#size -= 1;
+    const at = ticket % this.#slots.length;
+    if (this.#slots[at] === item) this.#slots[at] = undefined;
+    else this.#stragglers.delete(ticket);
+    return item;
+  }
+
+  /** All of them, in the order of their tickets; none is left. */
+  takeAll(): Item[] {
+    const items = this.#slots.filter((item) => item !== undefined);
+    items.push(...this.#stragglers.values());
+    this.#slots = emptySlots(slotsMin);
+    this.#stragglers.clear();
+    this.#size = 0;
+    return items.sort((one, other) => one.ticketed.ticket - other.ticketed.ticket);
+  }
+
+  #grow(): void {
+    const slots = emptySlots<Item>(this.#slots.length * 2);
+    for (const item of this.#slots) {
+      if (item !== undefined) slots[item.ticketed.ticket % slots.length] = item;
+    }
+    this.#slots = slots;
+  }
+}
+
+function emptySlots<Item>(count: number): (Item | undefined)[] {
+  return new Array<Item | undefined>(count).fill(undefined);
+}
