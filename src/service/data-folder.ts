@@ -27,7 +27,10 @@ export function checkDataFolder(folder: string): Finding[] {
   }
 }
 
-/** Where a host keeps what it knows. The keys are not among it: tokens outlive the data. */
+/**
+ * Where a host keeps what it knows. Neither the keys nor the audit log are among it: tokens, and
+ * what was done with them, outlive the data.
+ */
 const dataParts = ['registry', 'databases'] as const;
 
 /** True if a service has kept databases in the folder. */

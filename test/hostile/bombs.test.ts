@@ -38,7 +38,9 @@ describe('a bomb', () => {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(args),
     });
-    return { status: answer.status, text: await answer.text() };
+    // Why a call was ended stands beside the answer.
+    const hint = decodeURIComponent(answer.headers.get('reducerdb-error-hint') ?? '');
+    return { status: answer.status, text: `${await answer.text()} ${hint}`.trimEnd() };
   };
   const texts = async (database: string): Promise<string[]> => {
     const body = 'SELECT text FROM note';
