@@ -23,7 +23,8 @@ let owner: Person;
 let others: Others;
 
 beforeAll(async () => {
-  running = await Running.start({ websocket });
+  // In one thread, so that what is held can be measured: garbage of another cannot be collected.
+  running = await Running.start({ websocket, placement: 'local' });
   owner = await running.person();
   const { status, text } = await running.upload('tavern', await tavern(), owner);
   if (status !== 200) throw new Error(text);
@@ -71,7 +72,8 @@ describe('a client that stops reading, and sends pings all the time', () => {
       slow.client.socket.resume();
       expect((await slow.client.ended).code).toBe(1006);
       slow.client.frames.splice(0);
-      await expect.poll(() => heldBytes() - heldBefore).toBeLessThan(4 * mebibyte);
+      // The log, which is in this thread too, may keep a buffer of 8 MiB.
+      await expect.poll(() => heldBytes() - heldBefore).toBeLessThan(12 * mebibyte);
 
       await others.hear(10, tuneBytes);
       expect((await figures()).dropped).toBe(dropped);
