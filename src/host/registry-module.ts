@@ -23,8 +23,8 @@ import type { Value } from '../values/value.ts';
  * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
  * | `revoked_token` | a token that counts no more, until it has expired for sure (0: for ever) |
  */
-export const registryTables = {
-  database: product(
+const rows = {
+  database: [
     ['identity', { kind: 'u256' }],
     ['owner', { kind: 'u256' }],
     ['host_type', { kind: 'string' }],
@@ -32,88 +32,67 @@ export const registryTables = {
     ['created_micros', { kind: 'i64' }],
     ['is_locked', { kind: 'bool' }],
     ['generation', { kind: 'u32' }],
-    ['number', { kind: 'u64' }],
-  ),
-  name: product(
+  ],
+  name: [
     ['name', { kind: 'string' }],
     ['owner', { kind: 'u256' }],
     ['database', { kind: 'u256' }],
-    ['number', { kind: 'u64' }],
-  ),
-  grant: product(
+  ],
+  grant: [
     ['key', { kind: 'string' }],
     ['database', { kind: 'u256' }],
     ['identity', { kind: 'u256' }],
     ['role', { kind: 'string' }],
     ['granted_by', { kind: 'u256' }],
     ['granted_micros', { kind: 'i64' }],
-    ['number', { kind: 'u64' }],
-  ),
-  issued_token: product(
+  ],
+  issued_token: [
     ['id', { kind: 'string' }],
     ['database', { kind: 'u256' }],
     ['issued_by', { kind: 'u256' }],
     ['capability', { kind: 'string' }],
     ['issued_micros', { kind: 'i64' }],
     ['until_micros', { kind: 'i64' }],
-    ['number', { kind: 'u64' }],
-  ),
-  revoked_token: product(
+  ],
+  revoked_token: [
     ['id', { kind: 'string' }],
     ['until_micros', { kind: 'i64' }],
     ['revoked_by', { kind: 'u256' }],
     ['revoked_micros', { kind: 'i64' }],
-    ['number', { kind: 'u64' }],
-  ),
+  ],
+} as const satisfies Record<string, readonly Column[]>;
+
+/** With the number that each row gets, which orders the rows of a table. */
+export const registryTables = {
+  database: numbered(rows.database),
+  name: numbered(rows.name),
+  grant: numbered(rows.grant),
+  issued_token: numbered(rows.issued_token),
+  revoked_token: numbered(rows.revoked_token),
 } as const;
 
-/** The parameters of each reducer; a row without its `number` comes as it is to be stored. */
+function numbered(columns: readonly Column[]): ProductType {
+  return product(...columns, ['number', { kind: 'u64' }]);
+}
+
+type Column = readonly [string, AlgebraicType];
+
+/** The parameters of each reducer; those of `put_…` are a row without its `number`. */
 export const registryReducers = {
-  put_database: product(
-    ['identity', { kind: 'u256' }],
-    ['owner', { kind: 'u256' }],
-    ['host_type', { kind: 'string' }],
-    ['initial_program', { kind: 'string' }],
-    ['created_micros', { kind: 'i64' }],
-    ['is_locked', { kind: 'bool' }],
-    ['generation', { kind: 'u32' }],
-  ),
+  put_database: product(...rows.database),
   remove_database: product(['identity', { kind: 'u256' }]),
-  put_name: product(
-    ['name', { kind: 'string' }],
-    ['owner', { kind: 'u256' }],
-    ['database', { kind: 'u256' }],
-  ),
+  put_name: product(...rows.name),
   /** Releases all names of the database, then registers these for it. */
   replace_names: product(
     ['database', { kind: 'u256' }],
     ['owner', { kind: 'u256' }],
     ['names', { kind: 'array', element: { kind: 'string' } }],
   ),
-  put_grant: product(
-    ['key', { kind: 'string' }],
-    ['database', { kind: 'u256' }],
-    ['identity', { kind: 'u256' }],
-    ['role', { kind: 'string' }],
-    ['granted_by', { kind: 'u256' }],
-    ['granted_micros', { kind: 'i64' }],
-  ),
+  put_grant: product(...rows.grant),
   remove_grant: product(['key', { kind: 'string' }]),
-  put_issued_token: product(
-    ['id', { kind: 'string' }],
-    ['database', { kind: 'u256' }],
-    ['issued_by', { kind: 'u256' }],
-    ['capability', { kind: 'string' }],
-    ['issued_micros', { kind: 'i64' }],
-    ['until_micros', { kind: 'i64' }],
-  ),
+  put_issued_token: product(...rows.issued_token),
   /** An issued token is listed no more. */
-  put_revoked_token: product(
-    ['id', { kind: 'string' }],
-    ['until_micros', { kind: 'i64' }],
-    ['revoked_by', { kind: 'u256' }],
-    ['revoked_micros', { kind: 'i64' }],
-  ),
+  put_revoked_token: product(...rows.revoked_token),
   /** Forgets what has expired for sure. */
   forget_expired_tokens: product(['now_micros', { kind: 'i64' }]),
   /** Its names become those of the new owner, too. */
