@@ -90,17 +90,9 @@ export class HostTokens {
 
   /** A new identity of this host, with a token. */
   async issue(): Promise<IssuedToken> {
-    const subject = randomUUID();
-    const identity = deriveIdentity(this.#options.issuer, subject);
     const issuedAt = nowSeconds();
-    const payload = JSON.stringify({
-      hex_identity: identityToHex(identity),
-      sub: subject,
-      iss: this.#options.issuer,
-      aud: ['spacetimedb'],
-      iat: issuedAt,
-      exp: this.#endOf(issuedAt) ?? null,
-    });
+    const { identity, claims } = this.#somebodyNew(issuedAt, this.#endOf(issuedAt));
+    const payload = JSON.stringify(claims);
     const token = await this.#sign(payload);
     return { identity, token, payload, tokenId: digestOf(token) };
   }
@@ -110,22 +102,28 @@ export class HostTokens {
    * uses it from who made it. It expires after `seconds`, if given, but no later than others do.
    */
   async issueLimited(capability: Capability, seconds: number | undefined): Promise<LimitedToken> {
-    const subject = randomUUID();
-    const identity = deriveIdentity(this.#options.issuer, subject);
     const issuedAt = nowSeconds();
     const expiresAt = this.#endOf(issuedAt, seconds);
+    const { identity, claims } = this.#somebodyNew(issuedAt, expiresAt);
     const tokenId = randomUUID();
-    const payload = JSON.stringify({
+    const limits = { jti: tokenId, [capabilityClaim]: capabilityToClaim(capability) };
+    const payload = JSON.stringify({ ...claims, ...limits });
+    return { identity, token: await this.#sign(payload), payload, tokenId, expiresAt };
+  }
+
+  /** An identity that nobody had, and the claims of its token in their order. */
+  #somebodyNew(issuedAt: number, expiresAt: number | undefined) {
+    const subject = randomUUID();
+    const identity = deriveIdentity(this.#options.issuer, subject);
+    const claims = {
       hex_identity: identityToHex(identity),
       sub: subject,
       iss: this.#options.issuer,
       aud: ['spacetimedb'],
       iat: issuedAt,
       exp: expiresAt ?? null,
-      jti: tokenId,
-      [capabilityClaim]: capabilityToClaim(capability),
-    });
-    return { identity, token: await this.#sign(payload), payload, tokenId, expiresAt };
+    };
+    return { identity, claims };
   }
 
   /**
