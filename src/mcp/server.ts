@@ -1,9 +1,15 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
+import {
+  errorAnswer,
+  RpcError,
+  readMessage,
+  resultAnswer,
+  rpcCode,
+} from '../mcp-protocol/json-rpc.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import { instructionsOf } from './instructions.ts';
-import { errorAnswer, RpcError, readMessage, resultAnswer, rpcCode } from './json-rpc.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';
 import { describeTool, type Mode, toolsOf } from './tool-list.ts';
 

@@ -1,7 +1,7 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Host } from '../host/host.ts';
+import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
 import type { JsonObject } from '../values/json.ts';
-import { RpcError, rpcCode } from './json-rpc.ts';
 
 /** What a tool call runs with. */
 export interface ToolContext {

@@ -28,9 +28,10 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'auth',
     'bundle',
   ],
-  http: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
+  'mcp-protocol': ['values'],
+  http: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'mcp-protocol'],
   websocket: ['values', 'schema', 'protocol', 'auth', 'live', 'database', 'host'],
-  mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host'],
+  mcp: ['values', 'schema', 'protocol', 'auth', 'database', 'host', 'mcp-protocol'],
   declare: ['values', 'schema'],
   server: ['values', 'schema', 'protocol', 'declare'],
   client: ['values', 'schema', 'protocol', 'declare'],
@@ -51,7 +52,17 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
     'declare',
     'server',
   ],
-  cli: ['values', 'schema', 'protocol', 'codegen', 'bundle', 'auth', 'host', 'service'],
+  cli: [
+    'values',
+    'schema',
+    'protocol',
+    'codegen',
+    'bundle',
+    'auth',
+    'host',
+    'mcp-protocol',
+    'service',
+  ],
 };
 
 /** Rooms that know no machine: only the ECMAScript library, no package. */

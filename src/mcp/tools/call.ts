@@ -2,8 +2,8 @@ import { present, unreachable } from '../../assert.ts';
 import type { CallError } from '../../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../../host/json-call.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
 import type { JsonObject } from '../../values/json.ts';
-import { RpcError, rpcCode } from '../json-rpc.ts';
 import { openDatabase } from '../open-database.ts';
 import {
   databaseArgument,

@@ -1,5 +1,6 @@
 import type { SqlError } from '../../database/outcome.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
 import {
   SqlParametersError,
   type SqlParameterValues,
@@ -7,7 +8,6 @@ import {
 } from '../../protocol/sql-parameters.ts';
 import { sqlResultJson } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
-import { RpcError, rpcCode } from '../json-rpc.ts';
 import { openDatabase } from '../open-database.ts';
 import { databaseArgument, stringArgument, type Tool, ToolFailure } from '../tool.ts';
 

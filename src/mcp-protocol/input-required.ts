@@ -1,0 +1,24 @@
+import type { JsonValue } from '../values/json.ts';
+
+/**
+ * A result that is not there yet: the client asks its user (or model) and sends the request again
+ * with the answers. Modern era only; the client must have declared that it can.
+ */
+export interface InputRequired {
+  readonly kind: 'inputRequired';
+  /** By a name of the tool's choice, under which the answer comes back. */
+  readonly requests: Readonly<Record<string, InputRequest>>;
+  /** Comes back with the answers; sealed, and bound to the request, on the way. */
+  readonly state?: string;
+}
+
+export interface InputRequest {
+  readonly method: 'elicitation/create' | 'sampling/createMessage' | 'roots/list';
+  readonly params: object;
+}
+
+/** What came back with a request that is sent again. */
+export interface GivenInput {
+  readonly answers: ReadonlyMap<string, JsonValue>;
+  readonly state: string | undefined;
+}

@@ -1,0 +1,50 @@
+import type { JsonObject } from '../values/json.ts';
+import type { Completion, CompletionRequest, Prompt } from './prompt.ts';
+import type { RequestContext } from './request-context.ts';
+import type { Resources } from './resource.ts';
+import type { Tool } from './tool.ts';
+
+/** How a server names itself. */
+export interface ServerInfo {
+  readonly name: string;
+  readonly title?: string;
+  readonly version: string;
+}
+
+/**
+ * What a server offers: the engine speaks the protocol, this says about what. `Session` is whatever
+ * the server needs to know of who asks; the engine hands it through and looks at nothing in it.
+ * There are no sessions of the protocol: each request brings its own.
+ *
+ * A capability is declared when its member is there, and what is not declared does not exist.
+ */
+export interface ServerDefinition<Session> {
+  readonly info: ServerInfo;
+  /** What a client tells its agent about this server. */
+  instructions(session: Session): string;
+  /** In a fixed order; the same for the same session. */
+  tools(session: Session): Promise<readonly Tool<Session>[]>;
+  /** Runs one tool by its name, also where listing all would cost more. Absent: looked up. */
+  findTool?(name: string, session: Session): Promise<Tool<Session> | undefined>;
+  readonly resources?: Resources<Session>;
+  /** In a fixed order. */
+  readonly prompts?: (session: Session) => readonly Prompt<Session>[];
+  readonly complete?: (
+    request: CompletionRequest,
+    context: RequestContext<Session>,
+  ) => Promise<Completion>;
+  /** True: log messages go along with answers where a client asks for them (modern era only). */
+  readonly logs?: true;
+  /** Keys of `requestState`: absent, no tool may ask for input. */
+  readonly sealing?: Sealing;
+}
+
+/** Makes text that a client keeps for the server unreadable as ours unless we wrote it. */
+export interface Sealing {
+  seal(text: string): string;
+  /** `undefined`: not sealed by this server. */
+  open(sealed: string): string | undefined;
+}
+
+/** Arguments by name; numbers keep all their digits. */
+export type Arguments = JsonObject;

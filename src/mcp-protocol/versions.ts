@@ -1,0 +1,15 @@
+/** Revisions of the protocol without a handshake: every request says what it needs. */
+export const modernVersions = ['2026-07-28'] as const;
+
+/** Revisions that begin with `initialize`, newest first. */
+export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
+
+/** All that are spoken, newest first. */
+export const protocolVersions = [...modernVersions, ...legacyVersions] as const;
+
+export type ModernVersion = (typeof modernVersions)[number];
+export type LegacyVersion = (typeof legacyVersions)[number];
+export type ProtocolVersion = ModernVersion | LegacyVersion;
+
+/** Which set of rules a request is served by. */
+export type Era = 'modern' | 'legacy';

@@ -1,0 +1,13 @@
+import type { RequestCaller } from '../auth/caller.ts';
+import type { Host } from '../host/host.ts';
+import type { AgentFeature } from '../protocol/agent-features.ts';
+
+/** Who asks, of what, with which abilities: all that a tool, resource or prompt works from. */
+export interface McpSession {
+  readonly host: Host;
+  readonly caller: RequestCaller;
+  /** Fixed by the path or the command; `undefined` = host-wide, each call names its database. */
+  readonly database: string | undefined;
+  /** Asked for in the address, or granted with a limited token. */
+  readonly features: ReadonlySet<AgentFeature>;
+}
