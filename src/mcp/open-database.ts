@@ -8,7 +8,7 @@ import { type ToolContext, ToolFailure } from './tool.ts';
  */
 export function openDatabase(
   given: string,
-  { host, caller }: ToolContext,
+  { session: { host, caller } }: ToolContext,
 ): { handle: DatabaseHandle; caller: Caller } {
   try {
     const database = host.database(given);

@@ -11,7 +11,6 @@ import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
-import { McpServer } from '../mcp/server.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
@@ -28,6 +27,7 @@ import {
 } from './configuration.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
+import { makeMcpDoor } from './mcp-door.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
@@ -234,7 +234,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
-    mcp: new McpServer({ host, serverVersion: productVersion }),
+    mcp: makeMcpDoor({ host, log, stopping }),
     originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
   });
   const onError = (error: unknown, method: string, path: string) =>
