@@ -1,5 +1,4 @@
-import type { DatabaseRecord, HostCaller } from '../../host/host-types.ts';
-import { identityToHex } from '../../values/identity.ts';
+import { databasesJson } from '../listed-databases.ts';
 import type { ToolSource } from '../tool.ts';
 
 /**
@@ -14,18 +13,5 @@ export const listDatabases: ToolSource = {
   required: [],
   takesDatabase: false,
   isReadOnly: true,
-  run: async (_args, { session: { host, caller } }) => {
-    const isListed = listedFor(caller, host.access.isOperator(caller));
-    const databases = host.databases.filter(isListed).map(({ identity }) => ({
-      identity: identityToHex(identity),
-      names: host.namesOf(identity),
-    }));
-    return JSON.stringify({ databases });
-  },
+  run: async (_args, { session: { host, caller } }) => databasesJson(host, caller),
 };
-
-function listedFor({ identity, capability }: HostCaller, isOperator: boolean) {
-  if (capability !== undefined)
-    return (one: DatabaseRecord) => one.identity === capability.database;
-  return ({ owner }: DatabaseRecord) => isOperator || owner === identity;
-}
