@@ -8,6 +8,7 @@ import { Issuers } from '../auth/issuers.ts';
 import { KeyError, loadKeys } from '../auth/keys.ts';
 import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
 import { Host } from '../host/host.ts';
+import type { McpRules } from '../http/mcp.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
@@ -235,12 +236,30 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
     mcp: new McpServer({ host, serverVersion: productVersion }),
-    originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
+    mcpRules: mcpRulesOf(configuration),
   });
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);
   const { bounds } = configuration;
   return makeRouter({ routes, ...gate, bounds, onError }).fetch as Handler;
+}
+
+/** Who comes by the public address is no stranger, also when a proxy passes its name on. */
+function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
+  const { mcpHosts, mcpOrigins, publicUrl, issuers, tls } = configuration;
+  const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
+  return {
+    origins: {
+      hosts: [...mcpHosts, ...own.map(({ hostname }) => hostname)],
+      origins: [...mcpOrigins, ...own.map(({ origin }) => origin)],
+    },
+    login: {
+      issuers: issuers.accepted?.map(({ issuer }) => issuer) ?? [],
+      publicUrl,
+      scheme: tls === undefined ? 'http' : 'https',
+      isRequired: configuration.mcpLogin,
+    },
+  };
 }
 
 function addressOf(server: Server): ListenAddress {
