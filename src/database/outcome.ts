@@ -95,6 +95,8 @@ export interface SqlRequest {
   readonly sql: string;
   /** Values of `$1` and `:name`, by what stands behind the mark. */
   readonly parameters?: SqlParameters;
+  /** Running time after which it is stopped; absent, or more: as long as any statement may run. */
+  readonly millisMax?: number;
   readonly confirmed: boolean;
 }
 

@@ -56,8 +56,9 @@ function begin(
   query: SqlRequest,
   timestampMicros: bigint,
 ): ReadExecution | Ended {
-  const { store, clock, views, program, statementMillisMax: millisMax } = core;
+  const { store, clock, views, program } = core;
   const { caller, parameters = noParameters } = query;
+  const millisMax = Math.min(core.statementMillisMax, query.millisMax ?? core.statementMillisMax);
   const { systemTables } = program;
   const now = () => clock.monotonicMillis();
   const tables = new CallerTables({ store, systemTables, views }, caller.identity, timestampMicros);

@@ -8,10 +8,18 @@ import type {
   SqlOutcome,
   SqlRequest,
 } from '../database/outcome.ts';
+import type { PreviewOutcome, PreviewRequest, TableFigures } from '../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../database/program.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 
-export type { DatabaseDescription, ProgramSource, UpdatePermission };
+export type {
+  DatabaseDescription,
+  PreviewOutcome,
+  PreviewRequest,
+  ProgramSource,
+  TableFigures,
+  UpdatePermission,
+};
 
 /**
  * One running database as the doors see it. `supervised-database.ts` is the one implementation; it

@@ -40,6 +40,17 @@ describe('a batch of requests', () => {
       kind: 'query',
       query: { caller: ada, connection: temporary, sql: 'SELECT 1', confirmed: false },
     },
+    {
+      kind: 'query',
+      query: {
+        caller: ada,
+        connection: temporary,
+        sql: 'SELECT $1',
+        parameters: new Map([['1', 'ä']]),
+        millisMax: 1.5,
+        confirmed: true,
+      },
+    },
     { kind: 'connect', caller: bob, connectionId: 3n },
     { kind: 'disconnect', connectionId: 3n },
     { kind: 'call', call: { ...call, ...noVersion, caller: ada, connection: open } },

@@ -84,10 +84,11 @@ class RequestEncoder {
         this.#call(request.call);
         return;
       case 'query': {
-        const { sql, parameters } = request.query;
+        const { sql, parameters, millisMax } = request.query;
         this.#asker(request.query);
         writer.string(sql);
         writer.string(parameters === undefined ? '' : JSON.stringify([...parameters]));
+        writer.f64(millisMax ?? 0);
         return;
       }
       case 'connect':
@@ -294,9 +295,16 @@ export class RequestReader implements ItemSource<TicketedRequest> {
   }
 
   #query(): SqlRequest {
-    const query = { ...this.#asker(), sql: this.#reader.string() };
+    const asker = this.#asker();
+    const sql = this.#reader.string();
     const parameters = this.#reader.string();
-    return parameters === '' ? query : { ...query, parameters: new Map(JSON.parse(parameters)) };
+    const millisMax = this.#reader.f64();
+    return {
+      ...asker,
+      sql,
+      ...(parameters === '' ? {} : { parameters: new Map(JSON.parse(parameters)) }),
+      ...(millisMax === 0 ? {} : { millisMax }),
+    };
   }
 
   #asker(): Asker {

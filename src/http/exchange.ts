@@ -16,6 +16,8 @@ export interface Exchange {
   readonly localAddress: string;
   /** Resolves when the client has gone away. */
   readonly closed: Promise<void>;
+  /** Aborted when the client goes away before it has the whole answer. */
+  readonly abandoned: AbortSignal;
 }
 
 /** What an endpoint answers; the router adds the headers that every answer has. */

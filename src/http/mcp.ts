@@ -1,18 +1,28 @@
 import type { RequestCaller } from '../auth/caller.ts';
+import type { EngineReply } from '../mcp-protocol/engine.ts';
+import { type AgentFeature, agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import { jsonBody } from './body.ts';
 import { callerOf } from './context.ts';
-import { type Exchange, empty, json, type Reply } from './exchange.ts';
+import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { challenge, type LoginRules, mcpPaths } from './protected-resource.ts';
 import type { Route } from './route.ts';
 
-/** The MCP server as this door needs it; `mcp/server.ts` is one. */
+/** The MCP server as this door needs it; `service` puts one together. */
 export interface McpDoor {
-  handle(request: {
-    readonly body: string;
-    readonly caller: RequestCaller;
-    readonly database: string | undefined;
-  }): Promise<{ readonly status: 200 | 202 | 400; readonly body?: string }>;
+  handle(request: McpRequest): Promise<EngineReply>;
+}
+
+/** One message as an endpoint received it. */
+export interface McpRequest {
+  readonly body: string;
+  header(name: string): string | undefined;
+  readonly caller: RequestCaller;
+  /** Name or identity from the path; `undefined` for the host-wide server. */
+  readonly database: string | undefined;
+  readonly features: ReadonlySet<AgentFeature>;
+  /** Aborted when the client has gone away. */
+  readonly signal: AbortSignal;
 }
 
 /** Which pages and which callers get to the MCP endpoints. */
@@ -39,10 +49,31 @@ export function mcpRoutes(door: McpDoor, { origins, login }: McpRules): Route[] 
 }
 
 async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
-  const { status, body } = await door.handle({
+  const features = featuresOf(exchange);
+  const reply = await door.handle({
     body: await jsonBody(exchange),
+    header: (name) => exchange.header(name),
     caller: callerOf(exchange),
     database: exchange.params.db,
+    features,
+    signal: exchange.abandoned,
   });
-  return body === undefined ? empty(status) : json(status, body);
+  switch (reply.kind) {
+    case 'accepted':
+      return empty(202);
+    case 'message':
+      return json(reply.status, reply.body);
+  }
+}
+
+/** What the address asks for beside the five tools. */
+function featuresOf({ query }: Exchange): ReadonlySet<AgentFeature> {
+  const words = query.parameters.getAll('features').flatMap((list) => list.split(','));
+  const given = words.map((word) => word.trim()).filter((word) => word !== '');
+  const unknown = given.find((word) => !isAgentFeature(word));
+  if (unknown !== undefined) {
+    const known = agentFeatures.map((word) => `\`${word}\``).join(', ');
+    throw new HttpError(text(400, `unknown feature \`${unknown}\`; there are ${known}`));
+  }
+  return new Set(given.filter(isAgentFeature));
 }

@@ -195,6 +195,7 @@ class HonoExchange implements Exchange {
   /** Name of a parameter whose bytes are not UTF-8. */
   readonly badParameter: string | undefined;
   readonly #incoming: IncomingMessage;
+  readonly #outgoing: HttpBindings['outgoing'];
   readonly #load: LoadShare;
   caller: RequestCaller | undefined;
   /** The identity headers belong to the endpoints that make anonymous identities. */
@@ -203,6 +204,7 @@ class HonoExchange implements Exchange {
   constructor(context: Context<Env>, load: LoadShare) {
     this.#load = load;
     this.#incoming = context.env.incoming;
+    this.#outgoing = context.env.outgoing;
     this.method = context.req.method;
     const { path, search } = splitTarget(this.#incoming.url);
     this.query = new Query(search);
@@ -225,6 +227,17 @@ class HonoExchange implements Exchange {
     const { socket } = this.#incoming;
     if (socket.destroyed) return Promise.resolve();
     return new Promise((resolve) => socket.once('close', () => resolve()));
+  }
+
+  get abandoned(): AbortSignal {
+    const controller = new AbortController();
+    const { socket } = this.#incoming;
+    const abort = () => controller.abort();
+    if (socket.destroyed) abort();
+    // The socket is asked, because an answer that waits behind another one is not told.
+    socket.once('close', abort);
+    this.#outgoing.once('close', () => socket.off('close', abort));
+    return controller.signal;
   }
 
   header(name: string): string | undefined {

@@ -27,10 +27,22 @@ export const rpcCode = {
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
+  /** What a program reads of it. */
+  readonly data: object | undefined;
 
-  constructor(code: number, message: string) {
+  constructor(code: number, message: string, data?: object) {
     super(message);
     this.code = code;
+    this.data = data;
+  }
+}
+
+/** A member of a result that is JSON text already. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
   }
 }
 
@@ -82,13 +94,23 @@ function idText(id: JsonValue): RequestId | undefined {
 }
 
 function invalid(status: 200 | 400, id: RequestId, code: number, message: string): Message {
-  return { kind: 'invalid', status, answer: errorAnswer(id, code, message) };
+  return { kind: 'invalid', status, answer: errorAnswer(id, new RpcError(code, message)) };
 }
 
 export function resultAnswer(id: RequestId, result: object): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`;
+  return `{"jsonrpc":"2.0","id":${id},"result":${resultText(result)}}`;
 }
 
-export function errorAnswer(id: RequestId, code: number, message: string): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message })}}`;
+function resultText(result: object): string {
+  const members = Object.entries(result)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => {
+      const text = value instanceof RawJson ? value.text : JSON.stringify(value);
+      return `${JSON.stringify(name)}:${text}`;
+    });
+  return `{${members.join(',')}}`;
+}
+
+export function errorAnswer(id: RequestId, { code, message, data }: RpcError): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message, data })}}`;
 }

@@ -35,15 +35,11 @@ export interface ServerDefinition<Session> {
   ) => Promise<Completion>;
   /** True: log messages go along with answers where a client asks for them (modern era only). */
   readonly logs?: true;
-  /** Keys of `requestState`: absent, no tool may ask for input. */
-  readonly sealing?: Sealing;
-}
-
-/** Makes text that a client keeps for the server unreadable as ours unless we wrote it. */
-export interface Sealing {
-  seal(text: string): string;
-  /** `undefined`: not sealed by this server. */
-  open(sealed: string): string | undefined;
+  /**
+   * 32 random bytes: what a client keeps for the server between two requests is sealed with them.
+   * Absent: nothing may ask for input.
+   */
+  readonly sealingKey?: Uint8Array;
 }
 
 /** Arguments by name; numbers keep all their digits. */

@@ -14,8 +14,8 @@ export interface Tool<Session> {
   readonly outputSchema?: JsonSchema;
   readonly annotations: ToolAnnotations;
   /**
-   * Throws `RpcError` for arguments of the wrong shape; what the caller can mend after reading about
-   * it is a result with `isError`.
+   * Throws `RpcError` for arguments of the wrong shape; what the caller can mend after reading
+   * about it is a result with `isError`.
    */
   run(args: JsonObject, context: RequestContext<Session>): Promise<ToolResult | InputRequired>;
 }

@@ -1,18 +1,13 @@
-import type { RequestCaller } from '../auth/caller.ts';
-import type { Host } from '../host/host.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
+import type { RequestContext } from '../mcp-protocol/request-context.ts';
 import type { JsonObject } from '../values/json.ts';
+import type { McpSession } from './session.ts';
 
 /** What a tool call runs with. */
-export interface ToolContext {
-  readonly host: Host;
-  readonly caller: RequestCaller;
-  /** Fixed by the path or the command; `undefined` = host-wide, each call names its database. */
-  readonly database: string | undefined;
-}
+export type ToolContext = RequestContext<McpSession>;
 
-/** One tool: how a client sees it, and what it does. */
-export interface Tool {
+/** One of our tools; `tool-list.ts` makes of it what a client sees in a mode. */
+export interface ToolSource {
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -43,7 +38,8 @@ export class ToolFailure extends Error {
 
 /** The database that a data tool works on, as the client or the path names it. */
 export function databaseArgument(args: JsonObject, context: ToolContext): string {
-  if (context.database !== undefined) return context.database;
+  const { database } = context.session;
+  if (database !== undefined) return database;
   return stringArgument(args, 'database');
 }
 

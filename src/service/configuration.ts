@@ -49,7 +49,7 @@ export interface ServiceConfiguration {
   readonly mcpOrigins: readonly string[];
   /** True: MCP is only for callers with a token. */
   readonly mcpLogin: boolean;
-  /** Where clients reach the service, such as `https://db.example.com`; `undefined`: as they say. */
+  /** Where clients reach it, as `https://db.example.com`; `undefined`: where they say. */
   readonly publicUrl: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
   /** Who reads `/v1/metrics`; `off`: there is no such path. */

@@ -8,11 +8,9 @@ import { Issuers } from '../auth/issuers.ts';
 import { KeyError, loadKeys } from '../auth/keys.ts';
 import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
 import { Host } from '../host/host.ts';
-import type { McpRules } from '../http/mcp.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
-import { McpServer } from '../mcp/server.ts';
 import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
@@ -29,6 +27,7 @@ import {
 } from './configuration.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
+import { makeMcpDoor, mcpRulesOf } from './mcp-door.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
@@ -235,31 +234,13 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
-    mcp: new McpServer({ host, serverVersion: productVersion }),
+    mcp: makeMcpDoor({ host, log, stopping }),
     mcpRules: mcpRulesOf(configuration),
   });
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);
   const { bounds } = configuration;
   return makeRouter({ routes, ...gate, bounds, onError }).fetch as Handler;
-}
-
-/** Who comes by the public address is no stranger, also when a proxy passes its name on. */
-function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
-  const { mcpHosts, mcpOrigins, publicUrl, issuers, tls } = configuration;
-  const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
-  return {
-    origins: {
-      hosts: [...mcpHosts, ...own.map(({ hostname }) => hostname)],
-      origins: [...mcpOrigins, ...own.map(({ origin }) => origin)],
-    },
-    login: {
-      issuers: issuers.accepted?.map(({ issuer }) => issuer) ?? [],
-      publicUrl,
-      scheme: tls === undefined ? 'http' : 'https',
-      isRequired: configuration.mcpLogin,
-    },
-  };
 }
 
 function addressOf(server: Server): ListenAddress {

@@ -106,6 +106,23 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       expect(await rows('SELECT token FROM visit')).toEqual([['owner']]);
     });
 
+    it('stops a statement that runs longer than its request allows', async () => {
+      const { query, handle, caller } = await withShop();
+      const sql =
+        'SELECT COUNT(*) AS n FROM st_column AS a CROSS JOIN st_column AS b ' +
+        'CROSS JOIN st_column AS c CROSS JOIN st_column AS d WHERE a.col_name < d.col_name';
+      const connection = { kind: 'temporary', id: 5n } as const;
+      const request = { caller: caller('owner'), connection, sql, millisMax: 5, confirmed: false };
+      expect(await handle.query(request)).toMatchObject({
+        kind: 'failed',
+        error: {
+          code: 'sql.overBudget',
+          message: expect.stringMatching(/^The statement ran longer than 5 ms and was stopped/),
+        },
+      });
+      expect(await query('SELECT COUNT(*) AS n FROM item')).toMatchObject({ kind: 'result' });
+    });
+
     it('[abi 10.4] removes a connection whose client_disconnected fails', async () => {
       const { call, rows } = await withShop(shopModule({ more: lifecycleReducers }));
       expect(await call('add', ['a'], { subject: 'rude' })).toMatchObject({ kind: 'committed' });

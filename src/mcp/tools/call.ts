@@ -8,13 +8,13 @@ import { openDatabase } from '../open-database.ts';
 import {
   databaseArgument,
   stringArgument,
-  type Tool,
   type ToolContext,
   ToolFailure,
+  type ToolSource,
 } from '../tool.ts';
 
 /** Runs one reducer. */
-export const call: Tool = {
+export const call: ToolSource = {
   name: 'call',
   title: 'Call reducer',
   description:

@@ -1,10 +1,10 @@
 import { shownDefinition } from '../../host/shown-definition.ts';
 import { schemaJson } from '../../schema/schema-json.ts';
 import { openDatabase } from '../open-database.ts';
-import { databaseArgument, type Tool } from '../tool.ts';
+import { databaseArgument, type ToolSource } from '../tool.ts';
 
 /** Shows what a database is made of. */
-export const getSchema: Tool = {
+export const getSchema: ToolSource = {
   name: 'get_schema',
   title: 'Get schema',
   description:
@@ -16,6 +16,6 @@ export const getSchema: Tool = {
   run: async (args, context) => {
     const { handle, caller } = openDatabase(databaseArgument(args, context), context);
     const { definition } = await handle.describe();
-    return schemaJson(shownDefinition(definition, context.caller, caller.rights), 9);
+    return schemaJson(shownDefinition(definition, context.session.caller, caller.rights), 9);
   },
 };

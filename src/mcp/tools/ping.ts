@@ -1,7 +1,7 @@
-import type { Tool } from '../tool.ts';
+import type { ToolSource } from '../tool.ts';
 
 /** Says that the server is there, with the caller's message. */
-export const ping: Tool = {
+export const ping: ToolSource = {
   name: 'ping',
   title: 'Ping',
   description: 'Health check. Answers "pong", followed by the message if one is given.',

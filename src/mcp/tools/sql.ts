@@ -9,10 +9,10 @@ import {
 import { sqlResultJson } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { openDatabase } from '../open-database.ts';
-import { databaseArgument, stringArgument, type Tool, ToolFailure } from '../tool.ts';
+import { databaseArgument, stringArgument, ToolFailure, type ToolSource } from '../tool.ts';
 
 /** Runs one SQL statement. */
-export const sql: Tool = {
+export const sql: ToolSource = {
   name: 'sql',
   title: 'Run SQL',
   description:

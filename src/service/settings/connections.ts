@@ -57,7 +57,7 @@ function httpSettings(): Setting[] {
       flag: 'public-url',
       kind: 'text',
       value: '<url>',
-      help: 'where clients reach the service through a proxy; MCP accepts its host and its pages, too',
+      help: 'where clients reach the service behind a proxy; MCP accepts its host and pages, too',
       otherwise: 'what they ask for',
       example: 'https://db.example.com',
       apply: (value, draft) => {

@@ -1,0 +1,53 @@
+import type { Host } from '../host/host.ts';
+import type { McpDoor, McpRules } from '../http/mcp.ts';
+import { makeDefinition } from '../mcp/definition.ts';
+import type { McpSession } from '../mcp/session.ts';
+import { Engine } from '../mcp-protocol/engine.ts';
+import type { ServiceConfiguration } from './configuration.ts';
+import type { ServiceLog } from './service-log.ts';
+import { productVersion } from './version.ts';
+
+export interface McpDoorOptions {
+  readonly host: Host;
+  readonly log: ServiceLog;
+  readonly stopping: AbortSignal;
+}
+
+/** The MCP server of a service: the engine of the protocol, with this product's definition. */
+export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
+  const engine = new Engine<McpSession>({
+    definition: makeDefinition(productVersion),
+    onError: (error, method) => log.failure(error, `answering ${method} over MCP`),
+    stopping,
+  });
+  return {
+    handle: ({ body, header, caller, database, features, signal }) => {
+      const { identity, isAnonymous, address } = caller;
+      // Identities made for one request are told apart by where they come from.
+      const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
+      return engine.handle({
+        ...{ body, header, signal },
+        caller: { key, isAnonymous },
+        session: { host, caller, database, features },
+      });
+    },
+  };
+}
+
+/** Who comes by the public address is no stranger, also when a proxy passes its name on. */
+export function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
+  const { mcpHosts, mcpOrigins, publicUrl, issuers, tls } = configuration;
+  const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
+  return {
+    origins: {
+      hosts: [...mcpHosts, ...own.map(({ hostname }) => hostname)],
+      origins: [...mcpOrigins, ...own.map(({ origin }) => origin)],
+    },
+    login: {
+      issuers: issuers.accepted?.map(({ issuer }) => issuer) ?? [],
+      publicUrl,
+      scheme: tls === undefined ? 'http' : 'https',
+      isRequired: configuration.mcpLogin,
+    },
+  };
+}
