@@ -131,7 +131,8 @@ export class AgentHost {
 
   /** The session of a caller, host-wide unless a database is named. */
   session(caller: RequestCaller, database?: string, features: AgentFeature[] = []): McpSession {
-    return { host: this.host, caller, database, features: new Set(features) };
+    const callerKey = caller.identity.toString(16);
+    return { host: this.host, caller, callerKey, database, features: new Set(features) };
   }
 }
 

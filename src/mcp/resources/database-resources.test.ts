@@ -138,7 +138,7 @@ describe('reading a resource', () => {
     expect(await tables(agents.session(limited({ tables: ['book'] })))).toEqual(['book']);
   });
 
-  it('[mcp B7] shows rows in the order of the key, or of the columns where there is none', async () => {
+  it('[mcp B7] shows rows by the key, or by all columns', async () => {
     const book = await jsonOf('reducerdb:///library/tables/book', agents.session(bob));
     expect(book).toEqual({
       table: 'book',
@@ -200,7 +200,7 @@ describe('reading a resource', () => {
     expect([rows.length, truncated]).toEqual([3, true]);
   });
 
-  it('[mcp B7] shows a limited token as many rows as it may have, and that there may be more', async () => {
+  it('[mcp B7] shows a limited token as many rows as it may have, and says so', async () => {
     const rowsOf = async (rowsMax: number) => {
       const session = agents.session(limited({ tables: ['book'], rowsMax }));
       const { rows, truncated } = await jsonOf('reducerdb:///library/tables/book', session);

@@ -3,10 +3,10 @@ import { usableDefinition } from '../../host/shown-definition.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { limits } from '../../limits.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
-import { BinaryReader } from '../../values/binary-reader.ts';
-import { encodedToJson } from '../../values/json.ts';
 import type { OpenDatabase } from '../open-database.ts';
+import { quoteWideIntegers } from '../structured.ts';
 
 /** A table, or a view, as far as its rows are shown. */
 export interface ReadableTable {
@@ -69,24 +69,23 @@ function unreadable({ message }: SqlError): RpcError {
   return new RpcError(rpcCode.internal, message);
 }
 
+/** Like structured results, a row a line, so that two of these texts can be compared. */
 function rowsJson(
   { name }: ReadableTable,
   { rowsMax }: Rights,
-  { columns, types, rows, rowCount, offset }: Extract<SqlOutcome, { kind: 'result' }>,
+  result: Extract<SqlOutcome, { kind: 'result' }>,
 ): string {
-  const reader = new BinaryReader(rows);
-  const lines: string[] = [];
   let characters = 0;
-  while (reader.remaining > 0 && lines.length < limits.resourceRowsMax) {
-    const line = encodedToJson({ kind: 'product', elements: columns }, reader, 'named', types);
-    characters += line.length;
-    if (characters > limits.resourceCharactersMax) break;
-    lines.push(line);
-  }
+  const fits = (row: string, count: number) => {
+    characters += row.length;
+    return count < limits.resourceRowsMax && characters <= limits.resourceCharactersMax;
+  };
+  const { rows } = sqlRows(result, firstRow, fits, 'named');
+  const { rowCount, offset } = result;
   // Who may see no more rows than these cannot know whether there are any.
-  const isTruncated = lines.length < rowCount || rowCount === rowsMax;
+  const isTruncated = rows.length < rowCount || rowCount === rowsMax;
   const head = `{"table":${JSON.stringify(name)},"offset":${offset},"truncated":${isTruncated}`;
-  return `${head},"rows":[\n${lines.join(',\n')}\n]}`;
+  return `${head},"rows":[\n${rows.map(quoteWideIntegers).join(',\n')}\n]}`;
 }
 
 function quoted(name: string): string {
