@@ -28,7 +28,7 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       return engine.handle({
         ...{ body, header, signal },
         caller: { key, isAnonymous },
-        session: { host, caller, database, features },
+        session: { host, caller, callerKey: key, database, features },
       });
     },
   };
