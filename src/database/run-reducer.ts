@@ -58,7 +58,7 @@ export function runUnlogged(
   return { outcome, changes: undefined, seed };
 }
 
-/** Does all of a run but begin and end the transaction; what did not return is to be rolled back. */
+/** Does all of a run but begin and end the transaction. What did not return is rolled back next. */
 export function runWithin(
   core: DatabaseCore,
   run: ReducerRun,

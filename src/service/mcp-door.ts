@@ -1,7 +1,7 @@
 import type { Host } from '../host/host.ts';
 import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
-import type { McpSession } from '../mcp/session.ts';
+import { type McpSession, makeSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 import type { ServiceLog } from './service-log.ts';
@@ -28,7 +28,7 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       return engine.handle({
         ...{ body, header, signal },
         caller: { key, isAnonymous },
-        session: { host, caller, callerKey: key, database, features },
+        session: makeSession({ host, caller, callerKey: key, database, features }),
       });
     },
   };
