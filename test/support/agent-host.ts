@@ -106,7 +106,7 @@ export class AgentHost {
   async call(
     target: string,
     reducer: string,
-    args: readonly unknown[] | string,
+    args: readonly unknown[] | string = [],
     caller = ada,
   ): Promise<string> {
     const text = typeof args === 'string' ? args : JSON.stringify(args);
