@@ -50,6 +50,9 @@ export const addBook = db.reducer({ id: t.u64(), title: t.string() }, (ctx, { id
   console.log('added ' + title);
   ctx.db.book.insert({ id, title });
 });
+export const addBooks = db.reducer({ ids: t.array(t.u64()) }, (ctx, { ids }) => {
+  for (const id of ids) ctx.db.book.insert({ id, title: 'x' });
+});
 export const addWord = db.reducer({ text: t.string() }, (ctx, { text }) => {
   ctx.db.word.insert({ text, count: 1 });
 });

@@ -113,9 +113,8 @@ describe('watching a resource', () => {
   });
 
   it('[mcp B5] does not tell of rows behind those that the resource shows', async () => {
-    for (let id = 0; id <= limits.resourceRowsMax; id += 1) {
-      await agents.call('library', 'add_book', [2 * id, 'x']);
-    }
+    const ids = Array.from({ length: limits.resourceRowsMax + 1 }, (_, id) => 2 * id);
+    await agents.call('library', 'add_books', [ids]);
     const watched = await watch(agents.session(bob), [book]);
     await agents.call('library', 'add_book', [5_000, 'far behind']);
     await watched.hearsNothing();
@@ -155,7 +154,7 @@ describe('watching a resource', () => {
 });
 
 describe('watching while databases change', () => {
-  it('[mcp B5] tells of databases that come, go and are renamed, to whom they are listed', async () => {
+  it('[mcp B5] tells of databases that come, go and are renamed, to their owner', async () => {
     const owner = await watch(agents.session(ada), [databases], true);
     const other = await watch(agents.session(bob), [databases], true);
     await agents.publish('second');
@@ -196,7 +195,7 @@ describe('watching while databases change', () => {
     await watched.hears(book);
   });
 
-  it('[mcp B5] tells once that a database is gone, and again when there is one of its name', async () => {
+  it('[mcp B5] tells that a database is gone, and that there is one of its name again', async () => {
     const watched = await watch(agents.session(bob), [book, schema]);
     await agents.host.remove(ada, 'library');
     await watched.hears(book, schema);
@@ -208,7 +207,7 @@ describe('watching while databases change', () => {
 });
 
 describe('watching while rights change', () => {
-  it('[mcp B5] tells that a table is gone with a role, and nothing of it from then on', async () => {
+  it('[mcp B5] tells that what a role showed is gone, and then nothing of it', async () => {
     await agents.grant('library', bob, 'developer');
     const watched = await watch(agents.session(bob), [diary, logs]);
     expect(watched.watch.uris).toEqual([diary, logs]);
