@@ -200,6 +200,25 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
+  mcpRequestsMax: 64,
+  mcpListenersMax: 32,
+  /** Messages of one batch. */
+  mcpBatchMax: 50,
+  /** Entries of a page of tools, resources, templates or prompts. */
+  mcpPageItemsMax: 200,
+  /** Values of one completion. */
+  mcpCompletionValuesMax: 100,
+  /** Resources that one stream watches. */
+  mcpWatchedResourcesMax: 64,
+  /** Messages that wait for one slow reader of a stream. */
+  mcpMessagesWaitingMax: 256,
+  /** Messages about the progress of one request. */
+  mcpProgressPerSecondMax: 20,
+  /** Time after which a client that reads a stream gets a sign of life. */
+  mcpQuietMillisMax: 10_000,
+  /** Time for which a client may answer what it was asked in the middle of a request. */
+  mcpStateMillisMax: 600_000,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */
@@ -267,6 +286,10 @@ assert(
 assert(
   limits.bodiesBytesMax >= 4 * limits.programBytesMax,
   'publishers must not wait for each other',
+);
+assert(
+  limits.mcpMessagesWaitingMax > limits.mcpWatchedResourcesMax + 4,
+  'every watched resource and list must find room',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
 assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');

@@ -1,5 +1,5 @@
-import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
 import type { RequestContext } from '../mcp-protocol/request-context.ts';
+import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { McpSession } from './session.ts';
 

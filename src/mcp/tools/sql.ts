@@ -1,6 +1,6 @@
 import type { SqlError } from '../../database/outcome.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import {
   SqlParametersError,
   type SqlParameterValues,
