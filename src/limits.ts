@@ -200,6 +200,19 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Resources that an agent is listed; it reaches the others by their addresses. */
+  agentResourcesListedMax: 2_000,
+  /** Rows of a table, and lines of a log, that a resource shows, and the length of its text. */
+  resourceRowsMax: 1_000,
+  resourceLogLinesMax: 500,
+  resourceCharactersMax: 256 * kibibyte,
+  /** Resources that an agent watches with one request. */
+  watchedResourcesMax: 100,
+  /** Time between two notices of one watch. */
+  watchNoticeMillis: 250,
+  /** Time after which what was watched and is lost is looked for again; longer each time. */
+  watchRetryMillisMin: 1_000,
+  watchRetryMillisMax: 60_000,
   /** Rows of one answer of an MCP tool; the rest comes by a cursor. */
   agentRowsMax: 10_000,
   /** Text of those rows. */
