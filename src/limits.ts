@@ -209,8 +209,6 @@ export const limits = {
   mcpPageItemsMax: 200,
   /** Values of one completion. */
   mcpCompletionValuesMax: 100,
-  /** Resources that one stream watches. */
-  mcpWatchedResourcesMax: 64,
   /** Messages that wait for one slow reader of a stream. */
   mcpMessagesWaitingMax: 256,
   /** Messages about the progress of one request. */
@@ -219,6 +217,36 @@ export const limits = {
   mcpQuietMillisMax: 10_000,
   /** Time for which a client may answer what it was asked in the middle of a request. */
   mcpStateMillisMax: 600_000,
+  /** Resources that an agent is listed; it reaches the others by their addresses. */
+  agentResourcesListedMax: 2_000,
+  /** Rows of a table, and lines of a log, that a resource shows, and the length of its text. */
+  resourceRowsMax: 1_000,
+  resourceLogLinesMax: 500,
+  resourceCharactersMax: 256 * kibibyte,
+  /** Resources that an agent watches with one request. */
+  watchedResourcesMax: 100,
+  /** Time between two notices of one watch. */
+  watchNoticeMillis: 250,
+  /** Time after which what was watched and is lost is looked for again; longer each time. */
+  watchRetryMillisMin: 1_000,
+  watchRetryMillisMax: 60_000,
+  /** Rows of one answer of an MCP tool; the rest comes by a cursor. */
+  agentRowsMax: 10_000,
+  /** Text of those rows. */
+  agentTextBytesMax: mebibyte,
+  /** Running time that an agent may give a statement, if the service's own bound allows it. */
+  agentStatementMillisMax: 600_000,
+  /** Results of statements whose rest is kept for agents: together, and of one caller. */
+  cursorsMax: 256,
+  callerCursorsMax: 16,
+  /** Encoded rows of one such rest, and of all together. */
+  cursorBytesMax: 16 * mebibyte,
+  cursorsBytesMax: 64 * mebibyte,
+  /** Time for which a rest is kept after it was last asked for. */
+  cursorMillisMax: 300_000,
+  /** Lines of a module log that one answer of the MCP tool has, and that it looks through. */
+  agentLogLinesMax: 1_000,
+  agentLogScanLinesMax: 10_000,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */
@@ -288,7 +316,7 @@ assert(
   'publishers must not wait for each other',
 );
 assert(
-  limits.mcpMessagesWaitingMax > limits.mcpWatchedResourcesMax + 4,
+  limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
   'every watched resource and list must find room',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
@@ -317,6 +345,7 @@ assert(
   limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
   'results of views must leave room for their rows: an empty one takes about 16 KiB',
 );
+assert(limits.cursorsBytesMax >= 4 * limits.cursorBytesMax, 'agents must not drive out each other');
 assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');

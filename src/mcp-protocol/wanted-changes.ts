@@ -28,8 +28,8 @@ function readUris(given: JsonValue | undefined): readonly string[] {
   if (given === undefined || given === null) return [];
   const isList = Array.isArray(given) && given.every((uri) => typeof uri === 'string');
   if (!isList) throw invalidParams('resourceSubscriptions must be an array of URIs');
-  if (given.length > limits.mcpWatchedResourcesMax) {
-    throw invalidParams(`at most ${limits.mcpWatchedResourcesMax} resources are watched at once`);
+  if (given.length > limits.watchedResourcesMax) {
+    throw invalidParams(`at most ${limits.watchedResourcesMax} resources are watched at once`);
   }
   return [...new Set(given)];
 }
