@@ -29,9 +29,9 @@ export class Api {
   }
 
   /**
-   * Sends a request whose answer may come in pieces and pause for as long as it likes, which `fetch`
-   * cuts after some minutes. Each has a connection of its own: one that idled could end in the very
-   * moment, and nobody could tell whether the request was still taken.
+   * Sends a request whose answer may come in pieces and pause for as long as it likes, which
+   * `fetch` cuts after some minutes. Each has a connection of its own: one that idled could end in
+   * the very moment, and nobody could tell whether the request was still taken.
    */
   open(method: string, path: string, request: ApiRequest = {}): Promise<IncomingMessage> {
     const headers: Record<string, string> = { ...request.headers };

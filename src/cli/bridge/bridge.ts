@@ -1,6 +1,8 @@
 import { limits } from '../../limits.ts';
-import { errorAnswer, rpcCode } from '../../mcp-protocol/json-rpc.ts';
-import { JsonObject } from '../../values/json.ts';
+import { errorAnswer, RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { member } from '../../mcp-protocol/meta.ts';
+import { versionHeader } from '../../mcp-protocol/request-headers.ts';
+import type { JsonObject } from '../../values/json.ts';
 import { asErrand, type Cancel, type Errand, readClientMessage } from './client-message.ts';
 import { type InputLine, readLines } from './input-lines.ts';
 import {
@@ -39,9 +41,9 @@ interface Trip {
  * message a line on this side, one HTTP request for each on the other.
  *
  * Requests run side by side, at most `limits.bridgeRequestsMax`, and are answered as they finish;
- * streams that stay open run beside them. A message that fails is answered with a JSON-RPC error and
- * the next one is taken: a service that restarts in between is met again. While a client does not
- * read, nothing more is read for it than what is under way.
+ * streams that stay open run beside them. A message that fails is answered with a JSON-RPC error
+ * and the next one is taken: a service that restarts in between is met again. While a client does
+ * not read, nothing more is read for it than what is under way.
  */
 export class Bridge {
   readonly #options: BridgeOptions;
@@ -76,7 +78,7 @@ export class Bridge {
     const message = readClientMessage(line);
     switch (message.kind) {
       case 'bad':
-        return this.#options.write(errorAnswer('null', message.code, message.words));
+        return this.#options.write(errorAnswer('null', message.error));
       case 'answer':
         return;
       case 'cancel':
@@ -98,7 +100,9 @@ export class Bridge {
    */
   #cancel(cancel: Cancel): void {
     const isMeant = ({ ids }: Errand) => cancel.id !== undefined && ids.includes(cancel.id);
-    const isForLegacy = [...this.#trips].some(({ errand }) => isMeant(errand) && isLegacy(errand));
+    const isForLegacy = [...this.#trips].some(
+      ({ errand }) => isMeant(errand) && errand.headers === undefined,
+    );
     this.#giveUp(isMeant);
     if (isForLegacy) void this.#travel(asErrand(cancel));
   }
@@ -141,14 +145,11 @@ export class Bridge {
     if (isStream(errand) && this.#streamCount() > limits.bridgeStreamsMax) {
       throw new Error(`more than ${limits.bridgeStreamsMax} streams are open: cancel one of them`);
     }
-    const headers = isLegacy(errand) ? this.#legacyHeaders(errand) : errand.headers;
-    const answer = await this.#options.send({
-      body: errand.text,
-      headers,
-      signal: controller.signal,
-    });
+    const headers = errand.headers ?? this.#legacyHeaders(errand);
+    const { signal } = controller;
+    const answer = await this.#options.send({ body: errand.text, headers, signal });
     for await (const text of messagesOf(answer, limits.bridgeAnswerBytesMax)) {
-      if (errand.ids.length > 0) await this.#pass(text, trip);
+      if (errand.ids.length > 0 && !signal.aborted) await this.#pass(text, trip);
     }
     if (trip.openCount > 0) throw new Error('the service ended the connection without an answer');
   }
@@ -158,8 +159,8 @@ export class Bridge {
   }
 
   #legacyHeaders({ method }: Errand): Parcel['headers'] {
-    const isKnown = this.#version !== undefined && method !== 'initialize';
-    return isKnown ? { 'mcp-protocol-version': this.#version } : {};
+    const version = method === 'initialize' ? undefined : this.#version;
+    return version === undefined ? {} : { [versionHeader]: version };
   }
 
   /** Hands a message of the service on to the client. */
@@ -176,9 +177,8 @@ export class Bridge {
   async #refuse({ errand, openCount }: Trip, error: unknown): Promise<void> {
     if (openCount === 0) return;
     const words = error instanceof Error ? error.message : String(error);
-    for (const id of errand.ids) {
-      await this.#options.write(errorAnswer(id, rpcCode.internal, words));
-    }
+    const answer = new RpcError(rpcCode.internal, words);
+    for (const id of errand.ids) await this.#options.write(errorAnswer(id, answer));
   }
 }
 
@@ -186,13 +186,8 @@ function isStream({ method }: Errand): boolean {
   return method === 'subscriptions/listen';
 }
 
-function isLegacy({ headers }: Errand): boolean {
-  return Object.keys(headers).length === 0;
-}
-
 function negotiatedVersion(answers: readonly JsonObject[]): string | undefined {
-  const result = answers[0]?.get('result');
-  const version = result instanceof JsonObject ? result.get('protocolVersion') : undefined;
+  const version = member(answers[0]?.get('result'), 'protocolVersion');
   return typeof version === 'string' ? version : undefined;
 }
 

@@ -1,7 +1,8 @@
 import { rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { member, readMeta } from '../../mcp-protocol/meta.ts';
 import { expectedHeaders } from '../../mcp-protocol/request-headers.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
-import type { BadLine, InputLine } from './input-lines.ts';
+import { type BadLine, bad, type InputLine } from './input-lines.ts';
 
 /** What a line of the client asks of the bridge. */
 export type ClientMessage =
@@ -27,8 +28,8 @@ export interface Errand {
   readonly ids: readonly IdText[];
   /** `undefined`: no single message. */
   readonly method: string | undefined;
-  /** What its revision wants repeated in the headers; none for a legacy message. */
-  readonly headers: Readonly<Record<string, string>>;
+  /** What a modern message has to repeat in its headers; `undefined`: a legacy one. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
 /** An id as JSON text: numbers keep their digits. */
@@ -41,37 +42,39 @@ export function readClientMessage(line: InputLine): ClientMessage {
   try {
     parsed = parseJson(text);
   } catch (error) {
-    const words = `parse error: ${(error as Error).message}`;
-    return { kind: 'bad', code: rpcCode.parseError, words };
+    return bad(rpcCode.parseError, `parse error: ${(error as Error).message}`);
   }
   if (parsed instanceof JsonObject) return single(text, parsed);
   // Revision 2025-03-26 has batches; of all else the service says what is wrong with it.
   const ids = Array.isArray(parsed) && parsed.length > 0 ? parsed.flatMap(idOf) : ['null'];
-  return { kind: 'errand', text, ids, method: undefined, headers: {} };
+  return { kind: 'errand', text, ids, method: undefined, headers: undefined };
 }
 
 /** A notification of the client as something to be carried. */
 export function asErrand({ text }: Cancel): Errand {
-  return { kind: 'errand', text, ids: [], method: undefined, headers: {} };
+  return { kind: 'errand', text, ids: [], method: undefined, headers: undefined };
 }
 
 function single(text: string, message: JsonObject): ClientMessage {
   const method = message.get('method');
+  const params = message.get('params');
   const isSettled = message.get('result') !== undefined || message.get('error') !== undefined;
   if (method === undefined && isSettled) return { kind: 'answer' };
   if (method === 'notifications/cancelled') {
-    const params = message.get('params');
-    const id = params instanceof JsonObject ? params.get('requestId') : undefined;
-    return { kind: 'cancel', text, id: idText(id) };
+    return { kind: 'cancel', text, id: idText(member(params, 'requestId')) };
   }
-  return {
-    kind: 'errand',
-    text,
-    ids: idOf(message),
-    method: typeof method === 'string' ? method : undefined,
-    headers: expectedHeaders(message),
-  };
+  const ids = idOf(message);
+  if (typeof method !== 'string') {
+    return { kind: 'errand', text, ids, method: undefined, headers: undefined };
+  }
+  const isModern =
+    modernMethods.includes(method) || readMeta(params, 'protocolVersion') !== undefined;
+  const headers = isModern ? expectedHeaders({ method, params }) : undefined;
+  return { kind: 'errand', text, ids, method, headers };
 }
+
+/** Methods that no legacy revision has. */
+const modernMethods = ['server/discover', 'subscriptions/listen'];
 
 /** The id of a message that wants an answer; none of a notification. */
 function idOf(message: JsonValue): readonly IdText[] {

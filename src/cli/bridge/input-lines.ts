@@ -1,12 +1,11 @@
-import { rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
 
-/** One line of the client, or the JSON-RPC error that says why it is none. */
+/** One line of the client, or why it is none. */
 export type InputLine = { readonly kind: 'line'; readonly text: string } | BadLine;
 
 export interface BadLine {
   readonly kind: 'bad';
-  readonly code: number;
-  readonly words: string;
+  readonly error: RpcError;
 }
 
 /**
@@ -18,6 +17,7 @@ export async function* readLines(
   input: AsyncIterable<Uint8Array>,
   lineBytesMax: number,
 ): AsyncGenerator<InputLine> {
+  const tooLong = `invalid request: the message has more than ${lineBytesMax} bytes`;
   let parts: Uint8Array[] = [];
   let byteCount = 0;
   const add = (part: Uint8Array) => {
@@ -26,7 +26,7 @@ export async function* readLines(
     else parts = [];
   };
   const take = () => {
-    const line = byteCount <= lineBytesMax ? decoded(parts) : tooLong(lineBytesMax);
+    const line = byteCount <= lineBytesMax ? decoded(parts) : bad(rpcCode.invalidRequest, tooLong);
     parts = [];
     byteCount = 0;
     return line;
@@ -52,13 +52,13 @@ function decoded(parts: readonly Uint8Array[]): InputLine {
     const decoder = new TextDecoder('utf-8', { fatal: true });
     return { kind: 'line', text: decoder.decode(Buffer.concat(parts)) };
   } catch {
-    return { kind: 'bad', code: rpcCode.parseError, words: 'parse error: the line is not UTF-8' };
+    return bad(rpcCode.parseError, 'parse error: the line is not UTF-8');
   }
 }
 
-function tooLong(lineBytesMax: number): InputLine {
-  const words = `invalid request: the message has more than ${lineBytesMax} bytes`;
-  return { kind: 'bad', code: rpcCode.invalidRequest, words };
+/** A line that is answered with a JSON-RPC error about nothing in particular. */
+export function bad(code: number, words: string): BadLine {
+  return { kind: 'bad', error: new RpcError(code, words) };
 }
 
 function isBlank(line: InputLine): boolean {

@@ -1,5 +1,4 @@
-import { EventParser } from '../../mcp-protocol/event-stream.ts';
-import { errorAnswer, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { EventStreamReader, eventStreamType } from '../../mcp-protocol/event-stream.ts';
 import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 
 /** An answer of the service as it arrives. */
@@ -14,19 +13,20 @@ export interface ServiceAnswer extends AsyncIterable<Uint8Array> {
  */
 export async function* messagesOf(answer: ServiceAnswer, bytesMax: number): AsyncGenerator<string> {
   const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
-  if (type.trim().toLowerCase() !== 'text/event-stream') {
+  if (type.trim().toLowerCase() !== eventStreamType) {
     yield await bodyOf(answer, bytesMax);
     return;
   }
-  const events = new EventParser(bytesMax);
+  const events = new EventStreamReader(bytesMax);
   const decoder = new TextDecoder();
-  for await (const chunk of answer) yield* events.push(decoder.decode(chunk, { stream: true }));
+  for await (const chunk of chunksOf(answer))
+    yield* events.push(decoder.decode(chunk, { stream: true }));
 }
 
 async function bodyOf(answer: ServiceAnswer, bytesMax: number): Promise<string> {
   const parts: Uint8Array[] = [];
   let byteCount = 0;
-  for await (const chunk of answer) {
+  for await (const chunk of chunksOf(answer)) {
     byteCount += chunk.length;
     if (byteCount > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
     parts.push(chunk);
@@ -34,6 +34,14 @@ async function bodyOf(answer: ServiceAnswer, bytesMax: number): Promise<string> 
   const text = Buffer.concat(parts).toString('utf8').trim();
   if (text !== '') return text;
   throw new Error(`the service answered with status ${answer.statusCode}`);
+}
+
+async function* chunksOf(answer: ServiceAnswer): AsyncGenerator<Uint8Array> {
+  try {
+    yield* answer;
+  } catch (cause) {
+    throw new Error('the connection to the service was lost before the answer ended', { cause });
+  }
 }
 
 /** One message of the service, or a batch of them. */
