@@ -1,5 +1,6 @@
+import { asData } from '../fence.ts';
 import { databasesJson } from '../listed-databases.ts';
-import type { ToolSource } from '../tool.ts';
+import { objectSchema, type ToolSource } from '../tool.ts';
 
 /**
  * Lists what the caller owns; all of the host for an operator, and for a limited token the one
@@ -11,7 +12,19 @@ export const listDatabases: ToolSource = {
   description: 'The databases that you own on this host, each with its identity and names.',
   properties: {},
   required: [],
+  outputSchema: objectSchema({
+    databases: {
+      type: 'array',
+      items: objectSchema({
+        identity: { type: 'string' },
+        names: { type: 'array', items: { type: 'string' } },
+      }),
+    },
+  }),
   takesDatabase: false,
-  isReadOnly: true,
-  run: async (_args, { session: { host, caller } }) => databasesJson(host, caller),
+  effect: 'reads',
+  run: async (_args, { session }) => {
+    const structured = databasesJson(session.host, session.caller);
+    return { texts: [asData(session, structured)], structured };
+  },
 };
