@@ -200,6 +200,18 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Messages that it has under way or in wait, streams that stay open included. */
+  bridgeMessagesMax: 256,
+  /** Streams among them that stay open: they hold no place of a request. */
+  bridgeStreamsMax: 64,
+  /** Length of all messages beyond which it takes no further one for a while. */
+  bridgeBytesMax: 32 * mebibyte,
+  /** One message of an agent: twice what a service takes, so that it is the one to refuse. */
+  bridgeLineBytesMax: 4 * mebibyte,
+  /** One answer of a service to it. */
+  bridgeAnswerBytesMax: 64 * mebibyte,
+  /** Time for the last answers once the agent has ended its input. */
+  bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
   mcpRequestsMax: 64,
   mcpListenersMax: 32,
@@ -302,6 +314,11 @@ export const limits = {
   shutdownMillisMax: 20_000,
 } as const;
 
+assert(
+  limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
+  'open streams leave room for requests',
+);
+assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
 assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
