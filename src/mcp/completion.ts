@@ -1,7 +1,7 @@
 import { Refusal } from '../database/outcome.ts';
 import { usableDefinition } from '../host/shown-definition.ts';
-import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
 import type { Completion, CompletionRequest } from '../mcp-protocol/prompt.ts';
+import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import { findDatabase } from './open-database.ts';
 import { promptsOf } from './prompts/prompt-list.ts';
 import type { GuidePages } from './resources/guide-pages.ts';
@@ -30,10 +30,10 @@ export async function complete(
 function requireKnown({ ref }: CompletionRequest, session: McpSession): void {
   if (ref.kind === 'prompt') {
     if (promptsOf(session).some(({ name }) => name === ref.name)) return;
-    throw new RpcError(rpcCode.invalidParams, `unknown prompt: ${ref.name}`);
+    throw invalidParams(`unknown prompt: ${ref.name}`);
   }
   if (listTemplates(session).some(({ uriTemplate }) => uriTemplate === ref.uri)) return;
-  throw new RpcError(rpcCode.invalidParams, `unknown resource template: ${ref.uri}`);
+  throw invalidParams(`unknown resource template: ${ref.uri}`);
 }
 
 async function namesFor(

@@ -1,4 +1,5 @@
 import type { Prompt } from '../../mcp-protocol/prompt.ts';
+import { invalidParams } from '../../mcp-protocol/rpc-error.ts';
 import type { ReducerDefinition } from '../../schema/definition.ts';
 import { fenced } from '../fence.ts';
 import { linesOfReducer, mayReadLog } from '../resources/log-lines.ts';
@@ -7,7 +8,6 @@ import {
   databaseHint,
   fencedSchema,
   filled,
-  invalid,
   type PromptDatabase,
   promptDatabase,
   userMessage,
@@ -46,7 +46,7 @@ export function explainFailingReducer(session: McpSession): Prompt<McpSession> {
 
 function reducerIn({ definition }: PromptDatabase, name: string): ReducerDefinition {
   const found = definition.reducers.find((one) => one.name === name);
-  if (found === undefined) throw invalid(`no such reducer: ${name}`);
+  if (found === undefined) throw invalidParams(`no such reducer: ${name}`);
   return found;
 }
 

@@ -1,11 +1,11 @@
 import type { Prompt } from '../../mcp-protocol/prompt.ts';
+import { invalidParams } from '../../mcp-protocol/rpc-error.ts';
 import { type ReadableTable, readableTables } from '../resources/table-rows.ts';
 import type { McpSession } from '../session.ts';
 import {
   databaseHint,
   fencedSchema,
   filled,
-  invalid,
   promptDatabase,
   userMessage,
   withDatabase,
@@ -69,13 +69,14 @@ function taskWords(table: ReadableTable | undefined, column: string | undefined)
 
 function tableIn(tables: readonly ReadableTable[], name: string | undefined) {
   const found = tables.find((one) => one.name === name);
-  if (name !== undefined && found === undefined) throw invalid(`no such table: ${name}`);
+  if (name !== undefined && found === undefined) throw invalidParams(`no such table: ${name}`);
   return found;
 }
 
 function columnIn(table: ReadableTable | undefined, column: string | undefined) {
   if (column === undefined) return undefined;
-  if (table === undefined) throw invalid('`column` is of a table: give `table`, too');
-  if (!table.columns.includes(column)) throw invalid(`no such column of ${table.name}: ${column}`);
+  if (table === undefined) throw invalidParams('`column` is of a table: give `table`, too');
+  if (!table.columns.includes(column))
+    throw invalidParams(`no such column of ${table.name}: ${column}`);
   return column;
 }

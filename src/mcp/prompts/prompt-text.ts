@@ -1,8 +1,8 @@
 import { Refusal } from '../../database/outcome.ts';
 import { shownDefinition } from '../../host/shown-definition.ts';
 import { limits } from '../../limits.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';
+import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { text } from '../../mcp-protocol/tool.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import { fenced } from '../fence.ts';
@@ -34,7 +34,7 @@ export async function promptDatabase(
 ): Promise<PromptDatabase> {
   const name = session.database ?? args.get('database') ?? '';
   const found = findDatabase(name, session);
-  if (found === undefined) throw invalid(`\`${name}\` not found`);
+  if (found === undefined) throw invalidParams(`\`${name}\` not found`);
   try {
     const { definition } = await found.handle.describe();
     const shown = shownDefinition(definition, session.caller, found.caller.rights);
@@ -66,8 +66,4 @@ export function fencedSchema(definition: ModuleDefinition): string {
 /** One message of the user, of several paragraphs. */
 export function userMessage(...paragraphs: readonly string[]): readonly PromptMessage[] {
   return [{ role: 'user', content: text(paragraphs.filter((one) => one !== '').join('\n\n')) }];
-}
-
-export function invalid(message: string): RpcError {
-  return new RpcError(rpcCode.invalidParams, message);
 }

@@ -195,7 +195,7 @@ describe('watching while databases change', () => {
     await watched.hears(book);
   });
 
-  it('[mcp B5] tells that a database is gone, and that there is one of its name again', async () => {
+  it('[mcp B5] tells that a database is gone, and that one of its name is there', async () => {
     const watched = await watch(agents.session(bob), [book, schema]);
     await agents.host.remove(ada, 'library');
     await watched.hears(book, schema);
