@@ -206,12 +206,44 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Messages that it has under way or in wait, streams that stay open included. */
+  bridgeMessagesMax: 256,
+  /** Streams among them that stay open: they hold no place of a request. */
+  bridgeStreamsMax: 64,
+  /** Length of all messages beyond which it takes no further one for a while. */
+  bridgeBytesMax: 32 * mebibyte,
+  /** One message of an agent: twice what a service takes, so that it is the one to refuse. */
+  bridgeLineBytesMax: 4 * mebibyte,
+  /** One answer of a service to it. */
+  bridgeAnswerBytesMax: 64 * mebibyte,
+  /** Time for the last answers once the agent has ended its input. */
+  bridgeEndMillisMax: 30_000,
+  /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
+  mcpRequestsMax: 64,
+  mcpListenersMax: 32,
+  /** Messages of one batch. */
+  mcpBatchMax: 50,
+  /** Entries of a page of tools, resources, templates or prompts. */
+  mcpPageItemsMax: 200,
+  /** Values of one completion. */
+  mcpCompletionValuesMax: 100,
+  /** Messages that wait for one slow reader of a stream. */
+  mcpMessagesWaitingMax: 256,
+  /** Messages about the progress of one request. */
+  mcpProgressPerSecondMax: 20,
+  /** Time after which a client that reads a stream gets a sign of life. */
+  mcpQuietMillisMax: 10_000,
+  /** Time for which a client may answer what it was asked in the middle of a request. */
+  mcpStateMillisMax: 600_000,
   /** Resources that an agent is listed; it reaches the others by their addresses. */
   agentResourcesListedMax: 2_000,
   /** Rows of a table, and lines of a log, that a resource shows, and the length of its text. */
   resourceRowsMax: 1_000,
   resourceLogLinesMax: 500,
   resourceCharactersMax: 256 * kibibyte,
+  /** What a prompt shows of a schema, and of a log. */
+  promptSchemaCharactersMax: 64 * kibibyte,
+  promptLogLinesMax: 50,
   /** Resources that an agent watches with one request. */
   watchedResourcesMax: 100,
   /** Time between two notices of one watch. */
@@ -291,6 +323,11 @@ export const limits = {
   shutdownMillisMax: 20_000,
 } as const;
 
+assert(
+  limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
+  'open streams leave room for requests',
+);
+assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
 assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
@@ -303,6 +340,10 @@ assert(
 assert(
   limits.bodiesBytesMax >= 4 * limits.programBytesMax,
   'publishers must not wait for each other',
+);
+assert(
+  limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
+  'every watched resource and list must find room',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
 assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');

@@ -104,7 +104,7 @@ function isOvertaken(outcome: PreviewOutcome): boolean {
   return result?.kind === 'callFailed' && result.error.code === 'schema.changed';
 }
 
-/** The value that a tried or an applied call gave; `description` is the one that it was made for. */
+/** The value that a tried or applied call gave; `description` is the one that it was made for. */
 export function previewJson(
   { definition }: DatabaseDescription,
   name: string,

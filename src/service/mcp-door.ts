@@ -25,10 +25,12 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       const { identity, isAnonymous, address } = caller;
       // Identities made for one request are told apart by where they come from.
       const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
+      const session = makeSession({ host, caller, callerKey: key, database, features });
       return engine.handle({
         ...{ body, header, signal },
         caller: { key, isAnonymous },
-        session: makeSession({ host, caller, callerKey: key, database, features }),
+        endpoint: [database ?? '', ...[...session.features].sort()].join(' '),
+        session,
       });
     },
   };

@@ -12,12 +12,13 @@ export function tableOf(columns: readonly Column[]): string {
   const width = Math.max(...names.map((name) => name.length));
   const lines = names.map((name) => {
     const words = columns.map(({ scenarios }) => wordFor(scenarios.find(isNamed(name))));
-    return `${name.padEnd(width)} ${words.map((word) => word.padEnd(8)).join('')}`.trimEnd();
+    return `${name.padEnd(width)} ${words.map((word) => word.padEnd(10)).join('')}`.trimEnd();
   });
-  const numbers = columns.map((_, at) => `(${at + 1})`.padEnd(8)).join('');
+  const numbers = columns.map((_, at) => `(${at + 1})`.padEnd(10)).join('');
   const titles = columns.map(({ title, scenarios }, at) => {
-    const passing = scenarios.filter((one) => wordFor(one) === 'ok').length;
-    return `(${at + 1}) ${title}: ${passing} of ${scenarios.length}`;
+    const scored = scenarios.filter(({ isScored }) => isScored);
+    const passing = scored.filter((one) => wordFor(one) === 'ok').length;
+    return `(${at + 1}) ${title}: ${passing} of ${scored.length}`;
   });
   return [...titles, `${' '.repeat(width)} ${numbers}`.trimEnd(), ...lines].join('\n');
 }
@@ -27,7 +28,7 @@ const isNamed = (name: string) => (report: ScenarioReport) => report.scenario ==
 
 function wordFor(report: ScenarioReport | undefined): string {
   if (report === undefined) return '';
-  if (report.failed > 0) return 'fails';
-  if (report.warned > 0) return 'warns';
-  return report.passed > 0 ? 'ok' : 'skipped';
+  const { failed, warned, passed, isScored } = report;
+  const word = failed > 0 ? 'fails' : warned > 0 ? 'warns' : passed > 0 ? 'ok' : 'skipped';
+  return isScored ? word : `(${word})`;
 }

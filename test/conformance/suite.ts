@@ -8,8 +8,9 @@ import type { ToolName, Tools } from '../support/tools.ts';
 export interface SuiteSet {
   readonly name: string;
   readonly tool: ToolName;
-  readonly flags: readonly string[];
-  /** Scenarios that the revision requires; what is optional comes on top of them. */
+  /** Only what this revision requires; absent: all that is active. */
+  readonly revision?: string;
+  /** Scenarios that the revision requires. */
   readonly requiredCount: number;
   /** The lists of failures that are expected are kept by era. */
   readonly era: 'legacy' | 'modern';
@@ -19,21 +20,20 @@ export const suiteSets: readonly SuiteSet[] = [
   {
     name: '0.1.16, all that is active',
     tool: 'conformance',
-    flags: [],
     requiredCount: 30,
     era: 'legacy',
   },
   {
     name: '0.2 alpha, 2025-11-25',
     tool: 'conformance-alpha',
-    flags: ['--requirements', '2025-11-25'],
+    revision: '2025-11-25',
     requiredCount: 30,
     era: 'legacy',
   },
   {
     name: '0.2 alpha, 2026-07-28',
     tool: 'conformance-alpha',
-    flags: ['--requirements', '2026-07-28'],
+    revision: '2026-07-28',
     requiredCount: 37,
     era: 'modern',
   },
@@ -42,6 +42,8 @@ export const suiteSets: readonly SuiteSet[] = [
 /** What the suite found in one scenario. */
 export interface ScenarioReport {
   readonly scenario: string;
+  /** False: an extension, or too new for the revision; whatever comes of it, the set passes. */
+  readonly isScored: boolean;
   readonly passed: number;
   readonly warned: number;
   readonly failed: number;
@@ -82,16 +84,22 @@ export function readExpected(file: string): readonly Expected[] {
 /** Runs one set against the server at `url`. */
 export async function runSuite(
   tools: Tools,
-  { tool, flags }: SuiteSet,
+  set: SuiteSet,
   { url, expected }: { readonly url: string; readonly expected: string },
 ): Promise<SuiteReport> {
   const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-conformance-'));
   try {
-    const args = ['server', '--url', url, ...flags, '--expected-failures', expected, '-o', folder];
-    const { code, stdout, stderr } = await tools.run(tool, args);
+    const only = set.revision === undefined ? [] : ['--requirements', set.revision];
+    const args = ['server', '--url', url, ...only, '--expected-failures', expected, '-o', folder];
+    const { code, stdout, stderr } = await tools.run(set.tool, args);
+    const unscored = await unscoredOf(tools, set);
     return {
       isAsExpected: code === 0,
-      scenarios: readdirSync(folder).map((name) => readReport(folder, name)),
+      scenarios: readdirSync(folder).map((name) => {
+        const scenario = scenarioOf(name);
+        const isScored = !unscored.includes(scenario);
+        return { scenario, isScored, ...readCounts(path.join(folder, name)) };
+      }),
       output: stdout + stderr,
     };
   } finally {
@@ -100,15 +108,21 @@ export async function runSuite(
 }
 
 /** A folder is named after its scenario and the time. */
-function readReport(folder: string, name: string): ScenarioReport {
+function scenarioOf(folder: string): string {
+  return folder.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, '');
+}
+
+/** Scenarios that are listed behind the required ones, as `- name [server]`. */
+async function unscoredOf(tools: Tools, { tool, revision }: SuiteSet): Promise<string[]> {
+  if (revision === undefined) return [];
+  const { stdout } = await tools.run(tool, ['list', '--requirements', revision]);
+  return [...stdout.matchAll(/^ +- (\S+) \[server\]$/gm)].map(([, name]) => String(name));
+}
+
+function readCounts(folder: string) {
   const checks: { status: string }[] = JSON.parse(
-    readFileSync(path.join(folder, name, 'checks.json'), 'utf8'),
+    readFileSync(path.join(folder, 'checks.json'), 'utf8'),
   );
   const count = (wanted: string) => checks.filter(({ status }) => status === wanted).length;
-  return {
-    scenario: name.replace(/^server-/, '').replace(/-\d{4}-\d\d-\d\dT[\d-]+Z$/, ''),
-    passed: count('SUCCESS'),
-    warned: count('WARNING'),
-    failed: count('FAILURE'),
-  };
+  return { passed: count('SUCCESS'), warned: count('WARNING'), failed: count('FAILURE') };
 }

@@ -61,6 +61,21 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(await shop.rows('SELECT id, text FROM item WHERE id > 1')).toEqual(inserted);
       expect(shop.handle.statistics().callsCommitted).toBe(1);
     });
+
+    it('[preview] tells what a statement would change, and refuses what only reads', async () => {
+      shop = await open(shopModule({ more: lifecycleReducers }));
+      const before = await traceOf(shop);
+      const preview = previewIn(await trySql("UPDATE item SET text = 'b' WHERE id = 1"));
+      expect(preview.changes.map(changeOf)).toEqual([
+        { table: 'item', inserts: [[1n, 'b']], deletes: [[1n, 'made by init']] },
+      ]);
+      expect(preview.result).toMatchObject({ kind: 'wrote', updated: 1 });
+      expect(previewIn(await trySql('SELECT * FROM item')).result).toMatchObject({
+        kind: 'queryFailed',
+        error: { code: 'sql.invalid', message: 'A statement that only reads changes nothing' },
+      });
+      expect(await traceOf(shop)).toEqual(before);
+    });
   });
 }
 

@@ -163,7 +163,7 @@ export class ViewInstances {
 
   /**
    * Evaluates every instance again that rests on what the open transaction has changed so far.
-   * `commit` or `rollback` follows, or another `refresh` of the same transaction, which begins anew.
+   * `commit` or `rollback` follows, or another `refresh` of this transaction, which begins anew.
    * Returns why a view failed: then the transaction is to be rolled back. With `mustSucceed` it is
    * one that cannot be refused: instances that fail are dropped instead, to be evaluated when they
    * are next asked for.
