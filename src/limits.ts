@@ -69,6 +69,8 @@ export const limits = {
   moduleSearchStepsMax: 2 ** 36,
   /** One program as published: a row of `st_module` holds it. */
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
+  /** What the doc comments of a program say, as it carries them. */
+  programDocsBytesMax: 256 * kibibyte,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
   /** One record of the commit log. */

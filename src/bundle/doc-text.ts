@@ -1,0 +1,110 @@
+import type { EntityDocs } from './program-docs.ts';
+
+/** Longer texts are cut: whoever reads them pays for each word. */
+const textLengthMax = 2_000;
+
+/**
+ * The doc comment directly before `offset` of a source, where the name of a declaration or of a
+ * property begins: between them are only words such as `export const`, blanks and other comments.
+ * Gives the text between the marks, or `undefined`.
+ *
+ * That `offset` is code must be certain: it is the bundler's word, by its source map. From there back
+ * no strings or patterns can be in the way, so that nothing needs to be known about the language.
+ */
+export function docCommentBefore(source: string, offset: number): string | undefined {
+  const words = /(?:\b(?:export|const|let|var)\s+)*$/.exec(lastPart(source, offset));
+  let end = offset - (words?.[0].length ?? 0);
+  for (;;) {
+    end = source.slice(0, end).trimEnd().length;
+    const lineStart = source.lastIndexOf('\n', end - 1) + 1;
+    if (/^\s*\/\//.test(source.slice(lineStart, end))) {
+      end = lineStart;
+      continue;
+    }
+    const start = commentStart(source, end);
+    if (start === undefined) return undefined;
+    const isDoc = source.startsWith('/**', start) && end - start > '/**/'.length;
+    if (isDoc) return source.slice(start + 3, end - 2);
+    end = start;
+  }
+}
+
+/** Enough for the words before a name. */
+function lastPart(source: string, offset: number): string {
+  return source.slice(Math.max(0, offset - 256), offset);
+}
+
+/**
+ * Where the block comment begins that ends at `end`. It must be the first on its line, or behind the
+ * start of a list: then nothing that only looks like a comment, in a string or a line comment, is
+ * taken for one.
+ */
+function commentStart(source: string, end: number): number | undefined {
+  if (!source.endsWith('*/', end)) return undefined;
+  const previousEnd = source.lastIndexOf('*/', end - 3);
+  const inside = source.slice(previousEnd < 0 ? 0 : previousEnd + 2, end - 2);
+  const from = end - 2 - inside.length;
+  for (let at = inside.indexOf('/*'); at >= 0; at = inside.indexOf('/*', at + 2)) {
+    if (/(?:^|[\n{(,;])[ \t]*$/.test(lastPart(inside, at))) return from + at;
+  }
+  return undefined;
+}
+
+/**
+ * What a doc comment says, in the words of TSDoc: the text before the first block tag, and the texts
+ * of `@param`. What it returns and why it is deprecated is text too; other tags are for other
+ * readers.
+ */
+export function readDocComment(comment: string): EntityDocs {
+  const lines = comment
+    .trim()
+    .split(/\r?\n/)
+    .map((line, at) => (at === 0 ? line : bare(line)));
+  const [head = '', ...blocks] = lines.join('\n').split(/^(?=@[a-z])/m);
+  const texts = [tidyText(head)];
+  const parts = new Map<string, string>();
+  for (const block of blocks) {
+    const [, tag = '', rest = ''] = /^@(\w+)\s*(.*)$/s.exec(block) ?? [];
+    if (tag === 'param') addParam(parts, rest);
+    const label = textTags[tag];
+    if (label !== undefined) texts.push(`${label}: ${tidyText(rest)}`);
+  }
+  return { text: cut(texts.filter((text) => text !== '').join('\n\n')), parts };
+}
+
+/** Without the star that lines of a comment begin with; two of them are somebody's emphasis. */
+function bare(line: string): string {
+  return line.replace(/^\s*(?:\*(?!\*))? ?/, '').trimEnd();
+}
+
+const textTags: Readonly<Record<string, string>> = {
+  remarks: 'Remarks',
+  returns: 'Returns',
+  return: 'Returns',
+  throws: 'Refuses',
+  deprecated: 'Deprecated',
+};
+
+/** `name what it is`; editors want `args.name`, others a dash, and once there was a type in braces. */
+const paramPattern = /^(?:\{[^}]*\}\s*)?(?:[\w$]+\.)?([\w$]+)\s*(?:-\s*)?(.*)$/s;
+
+function addParam(parts: Map<string, string>, rest: string): void {
+  const [, name, text = ''] = paramPattern.exec(rest) ?? [];
+  if (name !== undefined && tidyText(text) !== '') parts.set(name, cut(tidyText(text)));
+}
+
+/** Links become their words. */
+function tidyText(text: string): string {
+  return text.replace(/\{@link(?:code|plain)?\s([^{}]*)\}/g, (_, link) => linkText(link)).trim();
+}
+
+/** `target`, `target words` or `target | words`. */
+function linkText(link: string): string {
+  const [target = '', ...words] = link.trim().split(/[|\s]+/);
+  return words.length === 0 ? target : words.join(' ');
+}
+
+function cut(text: string): string {
+  if (text.length <= textLengthMax) return text;
+  return `${text.slice(0, textLengthMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
