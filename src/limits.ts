@@ -202,6 +202,23 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Rows of one answer of an MCP tool; the rest comes by a cursor. */
+  agentRowsMax: 10_000,
+  /** Text of those rows. */
+  agentTextBytesMax: mebibyte,
+  /** Running time that an agent may give a statement, if the service's own bound allows it. */
+  agentStatementMillisMax: 600_000,
+  /** Results of statements whose rest is kept for agents: together, and of one caller. */
+  cursorsMax: 256,
+  callerCursorsMax: 16,
+  /** Encoded rows of one such rest, and of all together. */
+  cursorBytesMax: 16 * mebibyte,
+  cursorsBytesMax: 64 * mebibyte,
+  /** Time for which a rest is kept after it was last asked for. */
+  cursorMillisMax: 300_000,
+  /** Lines of a module log that one answer of the MCP tool has, and that it looks through. */
+  agentLogLinesMax: 1_000,
+  agentLogScanLinesMax: 10_000,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */
@@ -296,6 +313,7 @@ assert(
   limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
   'results of views must leave room for their rows: an empty one takes about 16 KiB',
 );
+assert(limits.cursorsBytesMax >= 4 * limits.cursorBytesMax, 'agents must not drive out each other');
 assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');

@@ -7,8 +7,8 @@ import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { Access } from './access.ts';
 import type { AuditAction, AuditLog, AuditNote } from './audit-log.ts';
-
 import type { DatabaseRecord, HostCaller } from './host-types.ts';
+import { Listeners } from './listeners.ts';
 import type { Grant, IssuedToken, Registry } from './registry.ts';
 
 export interface GrantsOptions {
@@ -35,7 +35,7 @@ export type Loss =
 /** What the owner of a database gives to others: roles, and tokens with limits. */
 export class Grants {
   readonly #options: GrantsOptions;
-  readonly #listeners = new Set<(loss: Loss) => void>();
+  readonly #losses = new Listeners<Loss>();
 
   constructor(options: GrantsOptions) {
     this.#options = options;
@@ -46,8 +46,7 @@ export class Grants {
    * function that is returned is called.
    */
   onLoss(listener: (loss: Loss) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return this.#losses.add(listener);
   }
 
   /** In the order of granting. */
@@ -75,7 +74,7 @@ export class Grants {
         grantedBy: caller.identity,
         grantedMicros: clock.nowMicros(),
       });
-      this.#lost({ kind: 'role', database: database.identity, identity });
+      this.#losses.tell({ kind: 'role', database: database.identity, identity });
       const detail = { to: identityToHex(identity), role };
       await this.#note({ action: 'grant role', caller, database: database.identity, detail });
     });
@@ -90,7 +89,7 @@ export class Grants {
       if (!isOwn) access.require(caller, database, role === 'admin' ? 'grantAdmin' : 'grant');
       if (role === undefined) return;
       await registry.removeGrant(database.identity, identity);
-      this.#lost({ kind: 'role', database: database.identity, identity });
+      this.#losses.tell({ kind: 'role', database: database.identity, identity });
       const detail = { of: identityToHex(identity), role };
       await this.#note({ action: 'revoke role', caller, database: database.identity, detail });
     });
@@ -169,10 +168,6 @@ export class Grants {
     return issued.filter(({ untilMicros }) => untilMicros === 0n || untilMicros > now);
   }
 
-  #lost(loss: Loss): void {
-    for (const listener of this.#listeners) listener(loss);
-  }
-
   #note(note: Omit<AuditNote, 'outcome'> & { action: AuditAction }): Promise<void> {
     return this.#options.audit.note({ ...note, outcome: 'done' });
   }
@@ -181,7 +176,7 @@ export class Grants {
     const { registry, clock } = this.#options;
     const revokedMicros = clock.nowMicros();
     await registry.revokeToken({ id, untilMicros, revokedBy, revokedMicros });
-    this.#lost({ kind: 'token', id });
+    this.#losses.tell({ kind: 'token', id });
   }
 }
 

@@ -17,6 +17,7 @@ import type {
   PublishOutcome,
   PublishRequest,
 } from './host-types.ts';
+import { Listeners } from './listeners.ts';
 import { localPlacement } from './local-placement.ts';
 import { nameFault, parseTarget } from './names.ts';
 import { openRegistry } from './open-registry.ts';
@@ -33,6 +34,7 @@ interface HostParts {
   readonly access: Access;
   readonly grants: Grants;
   readonly audit: AuditLog;
+  readonly changes: Listeners<bigint>;
 }
 
 /**
@@ -60,14 +62,17 @@ export class Host {
   /** Roles and limited tokens that owners give to others. */
   readonly grants: Grants;
   readonly audit: AuditLog;
+  readonly #changes: Listeners<bigint>;
 
-  private constructor({ registry, running, publisher, access, grants, audit }: HostParts) {
+  private constructor(parts: HostParts) {
+    const { registry, running, publisher, access, grants, audit, changes } = parts;
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
     this.access = access;
     this.grants = grants;
     this.audit = audit;
+    this.#changes = changes;
   }
 
   /**
@@ -84,10 +89,11 @@ export class Host {
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines() });
     const access = new Access({ ...options, registry, audit });
     const running = new RunningDatabases({ ...options, files, placement });
-    const publisher = new Publisher({ ...options, access, audit, registry, running });
+    const changes = new Listeners<bigint>();
+    const publisher = new Publisher({ ...options, access, audit, registry, running, changes });
     await running.startAll(registry.databases);
     const grants = new Grants({ ...options, registry, access, audit });
-    return new Host({ registry, running, publisher, access, grants, audit });
+    return new Host({ registry, running, publisher, access, grants, audit, changes });
   }
 
   /** Lets accepted work finish, makes it durable and ends every worker. */
@@ -137,6 +143,14 @@ export class Host {
   /** Creates, updates or (with `clear`) resets a database. Goes on when the caller goes away. */
   publish(request: PublishRequest): Promise<PublishOutcome> {
     return this.#publisher.publish(request);
+  }
+
+  /**
+   * `listener` is called with the identity of each database that was made, given another program,
+   * reset, deleted or renamed, or that this was tried on, until the returned function is called.
+   */
+  onDatabaseChange(listener: (identity: bigint) => void): () => void {
+    return this.#changes.add(listener);
   }
 
   /** What publishing would do; action `update database`. */
@@ -198,6 +212,7 @@ export class Host {
       }
       await this.#registry.putName(name, record.owner, record.identity);
       await this.#note('rename database', caller, record, { added: name });
+      this.#changes.tell(record.identity);
       return record.identity;
     });
   }
@@ -216,6 +231,7 @@ export class Host {
       this.#requireFree(record, names);
       await this.#registry.replaceNames(record.identity, record.owner, [...new Set(names)]);
       await this.#note('rename database', caller, record, { names });
+      this.#changes.tell(record.identity);
     });
   }
 

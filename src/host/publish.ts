@@ -8,6 +8,7 @@ import type { AuditAction, AuditLog } from './audit-log.ts';
 import type { ProgramSource } from './database-handle.ts';
 import type { HostCaller, PublishOutcome, PublishRequest } from './host-types.ts';
 import { KeyedLock } from './keyed-lock.ts';
+import type { Listeners } from './listeners.ts';
 import { parseTarget } from './names.ts';
 import { programHash } from './program-hash.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
@@ -20,6 +21,8 @@ export interface PublisherOptions {
   readonly audit: AuditLog;
   readonly issuer: string;
   readonly clock: Clock;
+  /** Told of each database that something was tried on. */
+  readonly changes: Listeners<bigint>;
 }
 
 /**
@@ -40,7 +43,7 @@ export class Publisher {
 
   async publish(request: PublishRequest): Promise<PublishOutcome> {
     const { identity, name } = await this.#identityFor(request);
-    const kind = await this.#locks.with(identity, () => this.#publishTo(identity, request));
+    const kind = await this.#inTurn(identity, () => this.#publishTo(identity, request));
     return { kind, identity, name };
   }
 
@@ -50,7 +53,7 @@ export class Publisher {
     identity: bigint,
     program: ProgramSource | undefined,
   ): Promise<void> {
-    await this.#locks.with(identity, async () => {
+    await this.#inTurn(identity, async () => {
       const record = this.#existing(identity);
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
@@ -61,7 +64,7 @@ export class Publisher {
 
   async remove(caller: HostCaller, identity: bigint): Promise<void> {
     const { registry, running } = this.#options;
-    await this.#locks.with(identity, async () => {
+    await this.#inTurn(identity, async () => {
       const record = registry.database(identity);
       if (record === undefined) return;
       this.#options.access.require(caller, record, 'delete');
@@ -78,6 +81,12 @@ export class Publisher {
   /** Resolves when nothing is being published any more. */
   finish(): Promise<void> {
     return this.#locks.idle();
+  }
+
+  /** An update that is not durable in time is refused and takes place all the same. */
+  #inTurn<Result>(identity: bigint, work: () => Promise<Result>): Promise<Result> {
+    const { changes } = this.#options;
+    return this.#locks.with(identity, work).finally(() => changes.tell(identity));
   }
 
   async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {

@@ -11,7 +11,11 @@ export function shownDefinition(
   { capability }: HostCaller,
   rights: Rights,
 ): ModuleDefinition {
-  if (capability === undefined) return definition;
+  return capability === undefined ? definition : usableDefinition(definition, rights);
+}
+
+/** What somebody with these rights may read and call of a module. */
+export function usableDefinition(definition: ModuleDefinition, rights: Rights): ModuleDefinition {
   const reads = (name: string, isPublic: boolean) => {
     return rights.tables?.has(name) !== false && (isPublic || rights.readsPrivateTables);
   };

@@ -5,6 +5,7 @@ import { jsonBody } from './body.ts';
 import { callerOf } from './context.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
+import { challenge, type LoginRules, mcpPaths } from './protected-resource.ts';
 import type { Route } from './route.ts';
 
 /** The MCP server as this door needs it; `service` puts one together. */
@@ -24,15 +25,23 @@ export interface McpRequest {
   readonly signal: AbortSignal;
 }
 
+/** Which pages and which callers get to the MCP endpoints. */
+export interface McpRules {
+  readonly origins: OriginRules;
+  readonly login: LoginRules;
+}
+
 /** The two MCP endpoints: the whole host, and one database. */
-export function mcpRoutes(door: McpDoor, rules: OriginRules): Route[] {
-  return ['/v1/mcp', '/v1/database/:db/mcp'].map((path) => ({
+export function mcpRoutes(door: McpDoor, { origins, login }: McpRules): Route[] {
+  return mcpPaths.map((path) => ({
     path,
-    cors: (exchange) => checkOrigin(exchange, rules),
+    cors: (exchange) => checkOrigin(exchange, origins),
     methods: {
       POST: {
-        token: 'anonymous',
+        token: login.isRequired ? 'required' : 'anonymous',
+        showsCaller: true,
         ignoresQueryToken: true,
+        challenge: (exchange, fault) => challenge(exchange, path, { rules: login, fault }),
         run: (exchange) => handle(exchange, door),
       },
     },

@@ -1,3 +1,4 @@
+import { varyHeaders } from '../protocol/response-headers.ts';
 import type { Exchange } from './exchange.ts';
 import type { CorsAnswer } from './route.ts';
 
@@ -16,14 +17,14 @@ export interface OriginRules {
  */
 export function checkOrigin(exchange: Exchange, rules: OriginRules): CorsAnswer {
   const isLocal = isLoopbackAddress(exchange.localAddress);
-  const host = exchange.header('host') ?? '';
+  const host = exchange.header('host')?.toLowerCase() ?? '';
   if (isLocal && !isLoopbackName(hostName(host)) && !rules.hosts.includes(hostName(host))) {
     return refused('Host not allowed');
   }
   const origin = exchange.header('origin');
   if (origin === undefined) return { kind: 'allowed', headers: {} };
   if (!isAcceptedOrigin(origin, host, isLocal, rules)) return refused('Origin not allowed');
-  return { kind: 'allowed', headers: corsHeaders(origin) };
+  return { kind: 'allowed', headers: corsHeaders(exchange, origin) };
 }
 
 function isAcceptedOrigin(
@@ -38,6 +39,9 @@ function isAcceptedOrigin(
   return authority === host || (isLocal && isLoopbackName(hostName(authority)));
 }
 
+/** The most that Chrome heeds: for so long it does not ask again. */
+const preflightSeconds = 7_200;
+
 const allowedHeaders = [
   'authorization',
   'accept',
@@ -47,7 +51,7 @@ const allowedHeaders = [
   'mcp-name',
   'mcp-session-id',
   'last-event-id',
-].join(', ');
+];
 
 const exposedHeaders = [
   'mcp-session-id',
@@ -57,17 +61,28 @@ const exposedHeaders = [
   'spacetime-identity-token',
 ].join(', ');
 
-function corsHeaders(origin: string): Record<string, string> {
-  return {
+function corsHeaders(exchange: Exchange, origin: string): Record<string, string> {
+  const headers = {
     'access-control-allow-origin': origin,
-    'access-control-allow-headers': allowedHeaders,
     'access-control-expose-headers': exposedHeaders,
   };
+  if (exchange.method !== 'OPTIONS') return headers;
+  return {
+    ...headers,
+    'access-control-allow-headers': [...allowedHeaders, ...parameterHeaders(exchange)].join(', '),
+    'access-control-max-age': String(preflightSeconds),
+  };
+}
+
+/** Which headers carry arguments is up to the tools: those that are asked for are allowed. */
+function parameterHeaders(exchange: Exchange): string[] {
+  const asked = exchange.header('access-control-request-headers')?.split(',') ?? [];
+  return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]+$/i.test(name));
 }
 
 function refused(message: string): CorsAnswer {
   const body = JSON.stringify({ jsonrpc: '2.0', error: { code: -32600, message } });
-  const headers = { 'content-type': 'application/json' };
+  const headers = { 'content-type': 'application/json', ...varyHeaders };
   return { kind: 'refused', reply: { status: 403, headers, body } };
 }
 
@@ -81,5 +96,5 @@ function isLoopbackName(name: string): boolean {
 
 /** The name or address of an authority, without its port. */
 function hostName(authority: string): string {
-  return authority.replace(/:\d+$/, '').toLowerCase();
+  return authority.replace(/:\d+$/, '');
 }

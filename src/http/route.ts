@@ -7,6 +7,9 @@ import type { Exchange, Reply } from './exchange.ts';
  */
 export type TokenRule = 'none' | 'optional' | 'anonymous' | 'required';
 
+/** Why a token is not enough: there is none, or it does not count. */
+export type TokenFault = 'absent' | 'invalid';
+
 export type Endpoint = (exchange: Exchange) => Promise<Reply> | Reply;
 
 export interface Method {
@@ -14,6 +17,10 @@ export interface Method {
   readonly token: TokenRule;
   /** Publishing has a query parameter `token` of its own, so the bearer token is not read there. */
   readonly ignoresQueryToken?: true;
+  /** Answers name the caller, as they do wherever anonymous ones get an identity. */
+  readonly showsCaller?: true;
+  /** The `WWW-Authenticate` header of a 401 for want of a token that counts. */
+  readonly challenge?: (exchange: Exchange, fault: TokenFault) => string;
 }
 
 export interface Route {

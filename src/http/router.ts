@@ -68,7 +68,10 @@ async function answer(
   { options, route }: Answering,
 ): Promise<Reply> {
   const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openHeaders };
-  if (cors.kind === 'refused') return cors.reply;
+  if (cors.kind === 'refused') {
+    await exchange.drain();
+    return cors.reply;
+  }
   const reply =
     exchange.method === 'OPTIONS'
       ? preflight
@@ -121,12 +124,17 @@ async function settle(exchange: HonoExchange, rule: Method, options: RouterOptio
   const withoutToken = rule.token === 'anonymous' ? 'anonymous' : 'refuse';
   const address = exchange.clientAddress(addresses);
   const outcome = await settleCaller(tokens, { authorization, queryToken, address, withoutToken });
-  if (outcome.kind === 'refused') throw new HttpError(text(outcome.status, outcome.text));
+  if (outcome.kind === 'refused') {
+    const fault = isAbsent ? 'absent' : 'invalid';
+    const words = outcome.status === 401 ? rule.challenge?.(exchange, fault) : undefined;
+    const headers = words === undefined ? {} : { 'www-authenticate': words };
+    throw new HttpError(text(outcome.status, outcome.text, headers));
+  }
   const { caller } = outcome;
   // Identities that are made for one request are limited by their address.
   if (!caller.isAnonymous) requireRate(rates.byIdentity, caller.identity.toString(16));
   exchange.caller = caller;
-  exchange.showsCaller = rule.token === 'anonymous';
+  exchange.showsCaller = rule.token === 'anonymous' || rule.showsCaller === true;
 }
 
 async function attempt(

@@ -15,9 +15,9 @@ import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { listGrants, putGrant, removeGrant } from './grants.ts';
 import { identityRoutes } from './identity.ts';
 import { logs } from './logs.ts';
-import { type McpDoor, mcpRoutes } from './mcp.ts';
+import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
-import type { OriginRules } from './origin.ts';
+import { protectedResourceRoutes } from './protected-resource.ts';
 import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
 import type { Method, Route } from './route.ts';
 import { schema } from './schema.ts';
@@ -28,7 +28,7 @@ export interface RoutesOptions extends HttpContext {
   /** Why a client's address of a WebSocket cannot be read; `undefined`: it can. */
   readonly subscribeFault: (query: URLSearchParams) => string | undefined;
   readonly mcp: McpDoor;
-  readonly originRules: OriginRules;
+  readonly mcpRules: McpRules;
 }
 
 /** Every path that the HTTP door answers. */
@@ -37,7 +37,8 @@ export function makeRoutes(options: RoutesOptions): Route[] {
     ...serviceRoutes(options),
     ...identityRoutes(options),
     ...databaseRoutes(options),
-    ...mcpRoutes(options.mcp, options.originRules),
+    ...mcpRoutes(options.mcp, options.mcpRules),
+    ...protectedResourceRoutes(options.mcpRules.login),
   ];
 }
 

@@ -21,6 +21,11 @@ export const rpcCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internal: -32603,
+  /** Legacy revisions only; later ones say -32602. */
+  resourceNotFound: -32002,
+  headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
 } as const;
 
 /** A request that is answered with a JSON-RPC error. */

@@ -1,20 +1,35 @@
 import { type Caller, Refusal } from '../database/outcome.ts';
-import type { DatabaseHandle } from '../host/database-handle.ts';
+import type { HostedDatabase } from '../host/host-types.ts';
+import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';
 
+/** A database, with the caller as it sees it. */
+export interface OpenDatabase {
+  readonly database: HostedDatabase;
+  readonly handle: HostedDatabase['handle'];
+  readonly caller: Caller;
+}
+
 /**
- * The database that a tool works on, with the caller as it sees it. Whatever keeps the given value
- * from naming a database, the caller reads one and the same text.
+ * The database that a name or an identity stands for. `undefined`: there is none, none for this
+ * caller, or it is not the one that the session is for.
  */
-export function openDatabase(
-  given: string,
-  { session: { host, caller } }: ToolContext,
-): { handle: DatabaseHandle; caller: Caller } {
+export function findDatabase(given: string, session: McpSession): OpenDatabase | undefined {
+  const { host, caller } = session;
   try {
     const database = host.database(given);
-    return { handle: database.handle, caller: host.callerFor(caller, database) };
+    const own = session.database === undefined ? database : host.database(session.database);
+    if (own.identity !== database.identity) return undefined;
+    return { database, handle: database.handle, caller: host.callerFor(caller, database) };
   } catch (error) {
-    if (error instanceof Refusal) throw new ToolFailure(`\`${given}\` not found`);
+    if (error instanceof Refusal) return undefined;
     throw error;
   }
+}
+
+/** Whatever keeps the value from naming a database, the caller reads one and the same text. */
+export function openDatabase(given: string, { session }: ToolContext): OpenDatabase {
+  const found = findDatabase(given, session);
+  if (found === undefined) throw new ToolFailure(`\`${given}\` not found`);
+  return found;
 }

@@ -6,6 +6,8 @@ import type { AgentFeature } from '../protocol/agent-features.ts';
 export interface McpSession {
   readonly host: Host;
   readonly caller: RequestCaller;
+  /** To whom things are bound that outlive a request; the same for all requests of one caller. */
+  readonly callerKey: string;
   /** Fixed by the path or the command; `undefined` = host-wide, each call names its database. */
   readonly database: string | undefined;
   /** Asked for in the address, or granted with a limited token. */

@@ -1,5 +1,7 @@
+import type { InputRequired } from '../mcp-protocol/input-required.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
 import type { RequestContext } from '../mcp-protocol/request-context.ts';
+import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { McpSession } from './session.ts';
 
@@ -12,16 +14,32 @@ export interface ToolSource {
   readonly title: string;
   readonly description: string;
   /** JSON schemas of the tool's own arguments, in the order in which a client sees them. */
-  readonly properties: Readonly<Record<string, object>>;
+  readonly properties: Readonly<Record<string, JsonSchema>>;
+  /** Further ones, of which only sessions with a feature are told: all may use them. */
+  readonly moreProperties?: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
+  /** Of the structured result. */
+  readonly outputSchema: JsonSchema;
   /** True for a tool that works on one database. */
   readonly takesDatabase: boolean;
-  readonly isReadOnly: boolean;
+  readonly effect: ToolEffect;
   /**
-   * Returns the text of the result. Throws `RpcError` for arguments of the wrong shape and
-   * `ToolFailure` for what the caller can mend after reading the text.
+   * Throws `RpcError` for arguments of the wrong shape and `ToolFailure` for what the caller can
+   * mend after reading the text.
    */
-  run(args: JsonObject, context: ToolContext): Promise<string>;
+  run(args: JsonObject, context: ToolContext): Promise<ToolAnswer | InputRequired>;
+}
+
+/**
+ * `reads`: changes nothing. `mayWrite`: what it is given decides, and in a session that is
+ * read-only it changes nothing. `writes`: it is for changing things, and not there in such a one.
+ */
+export type ToolEffect = 'reads' | 'mayWrite' | 'writes';
+
+export interface ToolAnswer {
+  readonly texts: readonly string[];
+  /** JSON of an object that fits the tool's output schema; see `structuredJson`. */
+  readonly structured: string;
 }
 
 /** A failed run; its text goes into the tool result, marked as an error. */
@@ -36,6 +54,21 @@ export class ToolFailure extends Error {
   }
 }
 
+/** A schema of objects that have all of these members, and maybe those of `optional`. */
+export function objectSchema(
+  properties: Readonly<Record<string, JsonSchema>>,
+  optional: Readonly<Record<string, JsonSchema>> = {},
+): JsonSchema {
+  return {
+    type: 'object',
+    properties: { ...properties, ...optional },
+    required: Object.keys(properties),
+  };
+}
+
+/** An integer in a structured result: one that a number cannot hold is a string. */
+export const integerSchema = { type: ['integer', 'string'] } as const;
+
 /** The database that a data tool works on, as the client or the path names it. */
 export function databaseArgument(args: JsonObject, context: ToolContext): string {
   const { database } = context.session;
@@ -47,4 +80,9 @@ export function stringArgument(args: JsonObject, name: string): string {
   const value = args.get(name);
   if (typeof value === 'string') return value;
   throw new RpcError(rpcCode.invalidParams, `${name} argument must be a string`);
+}
+
+/** Absent and null are `undefined`. */
+export function optionalStringArgument(args: JsonObject, name: string): string | undefined {
+  return (args.get(name) ?? undefined) === undefined ? undefined : stringArgument(args, name);
 }

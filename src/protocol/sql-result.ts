@@ -21,20 +21,50 @@ export interface SqlResult {
 }
 
 /**
- * The JSON that the HTTP and MCP doors answer a statement with: an array of one result. Rows are
- * positional and keep every digit of wide integers, so the text is written straight from the bytes.
+ * The JSON that the HTTP and MCP doors answer a statement with: an array of one result, with all
+ * of its rows, or with these.
  */
-export function sqlResultJson(result: SqlResult): string {
-  const rowType: ProductType = { kind: 'product', elements: result.columns };
-  const reader = new BinaryReader(result.rows);
-  const rows: string[] = [];
-  for (let row = 0; row < result.rowCount; row += 1) {
-    rows.push(encodedToJson(rowType, reader, 'positional', result.types));
-  }
+export function sqlResultJson(result: SqlResult, rows = rowTexts(result)): string {
   const { inserted, deleted, updated } = result;
   return (
     `[{"schema":${namedTypesToJson(result.columns)},"rows":[${rows.join(',')}],` +
     `"total_duration_micros":${result.micros},"stats":{"rows_inserted":${inserted},` +
     `"rows_deleted":${deleted},"rows_updated":${updated}}}]`
   );
+}
+
+function rowTexts(result: SqlResult): readonly string[] {
+  return sqlRows(result, start, () => true).rows;
+}
+
+/** A place between two rows of a result. */
+export interface RowPlace {
+  /** How many rows stand before it, and how many bytes those take. */
+  readonly row: number;
+  readonly byte: number;
+}
+
+const start: RowPlace = { row: 0, byte: 0 };
+
+/**
+ * Rows of a result from one place to the next, each as JSON: positional, with every digit of wide
+ * integers, so the text is written straight from the bytes. Ends before the first row that does not
+ * fit, or at the end of the result.
+ */
+export function sqlRows(
+  { columns, types, rows: bytes, rowCount }: SqlResult,
+  from: RowPlace,
+  fits: (row: string, count: number) => boolean,
+): { readonly rows: readonly string[]; readonly next: RowPlace } {
+  const rowType: ProductType = { kind: 'product', elements: columns };
+  const reader = new BinaryReader(bytes, from.byte);
+  const rows: string[] = [];
+  let next = from;
+  while (next.row < rowCount) {
+    const row = encodedToJson(rowType, reader, 'positional', types);
+    if (!fits(row, rows.length)) break;
+    rows.push(row);
+    next = { row: next.row + 1, byte: reader.offset };
+  }
+  return { rows, next };
 }

@@ -47,6 +47,10 @@ export interface ServiceConfiguration {
   /** `Host` names and origins that MCP accepts besides loopback ones. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
+  /** True: MCP is only for callers with a token. */
+  readonly mcpLogin: boolean;
+  /** Where clients reach it, as `https://db.example.com`; `undefined`: where they say. */
+  readonly publicUrl: string | undefined;
   readonly logLevel: (typeof logLevels)[number];
   /** Who reads `/v1/metrics`; `off`: there is no such path. */
   readonly metricsFor: (typeof metricsReaders)[number];
@@ -119,6 +123,8 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     websocket: given.websocket ?? {},
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
+    mcpLogin: given.mcpLogin ?? false,
+    publicUrl: given.publicUrl,
     logLevel: given.logLevel ?? 'info',
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
     bounds: { ...defaultBounds, ...given.bounds },

@@ -1,8 +1,9 @@
 import type { Host } from '../host/host.ts';
-import type { McpDoor } from '../http/mcp.ts';
+import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
 import type { McpSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
+import type { ServiceConfiguration } from './configuration.ts';
 import type { ServiceLog } from './service-log.ts';
 import { productVersion } from './version.ts';
 
@@ -27,8 +28,26 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       return engine.handle({
         ...{ body, header, signal },
         caller: { key, isAnonymous },
-        session: { host, caller, database, features },
+        session: { host, caller, callerKey: key, database, features },
       });
+    },
+  };
+}
+
+/** Who comes by the public address is no stranger, also when a proxy passes its name on. */
+export function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
+  const { mcpHosts, mcpOrigins, publicUrl, issuers, tls } = configuration;
+  const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
+  return {
+    origins: {
+      hosts: [...mcpHosts, ...own.map(({ hostname }) => hostname)],
+      origins: [...mcpOrigins, ...own.map(({ origin }) => origin)],
+    },
+    login: {
+      issuers: issuers.accepted?.map(({ issuer }) => issuer) ?? [],
+      publicUrl,
+      scheme: tls === undefined ? 'http' : 'https',
+      isRequired: configuration.mcpLogin,
     },
   };
 }

@@ -27,7 +27,7 @@ import {
 } from './configuration.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
-import { makeMcpDoor } from './mcp-door.ts';
+import { makeMcpDoor, mcpRulesOf } from './mcp-door.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
@@ -235,7 +235,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
     mcp: makeMcpDoor({ host, log, stopping }),
-    originRules: { hosts: configuration.mcpHosts, origins: configuration.mcpOrigins },
+    mcpRules: mcpRulesOf(configuration),
   });
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);

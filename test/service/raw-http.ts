@@ -199,9 +199,11 @@ export interface RawRequest {
 /** The one answer to a request that no ordinary client would write that way. */
 export async function askRaw(port: number, request: RawRequest): Promise<RawAnswer> {
   const { method = 'GET', target, headers = [], body } = request;
-  const isKept = headers.some(([name]) => name === 'Connection');
-  const usual = isKept ? [] : [['Connection', 'close']];
-  const all = [['Host', 'localhost'], ...usual, ...headers];
+  const usual = [
+    ['Host', 'localhost'],
+    ['Connection', 'close'],
+  ].filter(([name]) => !headers.some(([given]) => given === name));
+  const all = [...usual, ...headers];
   if (body !== undefined) all.push(['Content-Length', String(Buffer.byteLength(body))]);
   const lines = all.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const bytes = Buffer.from(`${method} ${target} HTTP/1.1\r\n${lines}\r\n${body ?? ''}`);

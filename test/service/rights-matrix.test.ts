@@ -44,7 +44,10 @@ const isLast = ({ label }: MatrixRow) => label.startsWith('POST /v1/identity/rev
 describe('[http 14] the requests', () => {
   it('are those that the service has', () => {
     // Paths and methods do not depend on anything else; nothing is run.
-    const routes = makeRoutes({ metricsFor: 'anyone' } as unknown as RoutesOptions);
+    const routes = makeRoutes({
+      metricsFor: 'anyone',
+      mcpRules: { login: {} },
+    } as unknown as RoutesOptions);
     const served = routes.flatMap(({ path, methods, everyMethod }) => {
       const verbs = everyMethod === undefined ? Object.keys(methods) : ['ANY'];
       return verbs.map((verb) => `${verb} ${path}`);

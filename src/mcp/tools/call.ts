@@ -3,15 +3,27 @@ import type { CallError } from '../../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../../host/json-call.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
-import type { JsonObject } from '../../values/json.ts';
+import type { JsonSchema } from '../../mcp-protocol/tool.ts';
+import type { JsonObject, JsonValue } from '../../values/json.ts';
+import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
+import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
+  integerSchema,
+  objectSchema,
   stringArgument,
+  type ToolAnswer,
   type ToolContext,
   ToolFailure,
   type ToolSource,
 } from '../tool.ts';
+
+/** Of a call that committed. */
+export const callOutputSchema: JsonSchema = objectSchema(
+  { reducer: { type: 'string' }, committed: { const: true }, offset: integerSchema },
+  { value: {} },
+);
 
 /** Runs one reducer. */
 export const call: ToolSource = {
@@ -26,34 +38,68 @@ export const call: ToolSource = {
     args: { type: 'array', description: 'Positional arguments, in parameter order.' },
   },
   required: ['reducer'],
+  outputSchema: callOutputSchema,
   takesDatabase: true,
-  isReadOnly: false,
-  run: runCall,
+  effect: 'writes',
+  run: (args, context) => {
+    const database = databaseArgument(args, context);
+    const reducer = stringArgument(args, 'reducer');
+    const given = { database, reducer, args: positionalArguments(args) };
+    return callReducer(given, context, (data) => asData(context.session, data));
+  },
 };
 
-async function runCall(args: JsonObject, context: ToolContext): Promise<string> {
-  const database = databaseArgument(args, context);
-  const reducer = stringArgument(args, 'reducer');
-  const positional = args.get('args') ?? [];
-  if (!Array.isArray(positional)) {
-    throw new RpcError(rpcCode.invalidParams, 'args must be a JSON array');
-  }
-  const { handle, caller } = openDatabase(database, context);
-  const { outcome, json } = await callWithJson(handle, {
-    caller,
-    connection: temporaryConnection(),
-    reducer,
-    args: positional,
-    confirmed: false,
-  });
-  if (outcome.kind === 'aborted') {
-    throw new ToolFailure(failureText(outcome.error, reducer, json));
-  }
-  const done = `reducer '${reducer}' committed`;
-  return json === undefined ? done : `${done}: ${json}`;
+/** The arguments of a reducer; absent and null are none. */
+export function positionalArguments(args: JsonObject): JsonValue[] {
+  const given = args.get('args') ?? [];
+  if (Array.isArray(given)) return given;
+  throw new RpcError(rpcCode.invalidParams, 'args must be a JSON array');
 }
 
-function failureText(error: CallError, reducer: string, value: string | undefined): string {
+export interface ReducerCall {
+  readonly database: string;
+  readonly reducer: string;
+  /** A JSON array in parameter order, or an object by parameter name. */
+  readonly args: JsonValue;
+}
+
+/** Runs a reducer for a tool. `show` is what becomes of the words and values of the module. */
+export async function callReducer(
+  { database, reducer, args }: ReducerCall,
+  context: ToolContext,
+  show: (data: string) => string,
+): Promise<ToolAnswer> {
+  const { handle, caller } = openDatabase(database, context);
+  const connection = temporaryConnection();
+  const request = { caller, connection, reducer, args, confirmed: false };
+  const { outcome, json } = await callWithJson(handle, request);
+  if (outcome.kind === 'aborted') {
+    throw new ToolFailure(callFailureText(outcome.error, reducer, { value: json, show }));
+  }
+  const done = `reducer '${reducer}' committed`;
+  return {
+    texts: [json === undefined ? done : `${done}: ${show(json)}`],
+    structured: structuredJson({
+      reducer: JSON.stringify(reducer),
+      committed: 'true',
+      offset: String(outcome.offset),
+      value: json,
+    }),
+  };
+}
+
+export interface ModuleWords {
+  /** What the reducer refused with, as JSON. */
+  readonly value: string | undefined;
+  show(data: string): string;
+}
+
+/** Why a reducer did not commit, for who called it. */
+export function callFailureText(
+  error: CallError,
+  reducer: string,
+  { value, show }: ModuleWords,
+): string {
   switch (error.code) {
     case 'reducer.unknown':
       return 'no such reducer';
@@ -62,15 +108,16 @@ function failureText(error: CallError, reducer: string, value: string | undefine
     case 'arguments.invalid':
       return error.message;
     case 'reducer.refusedWithValue':
-      return `reducer '${reducer}' failed: ${present(value, 'the value of the error')}`;
+      return `reducer '${reducer}' failed: ${show(present(value, 'the value of the error'))}`;
     case 'reducer.crashed':
       return `reducer '${reducer}' failed: The instance encountered a fatal error.`;
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
+      return `reducer '${reducer}' failed: ${show(error.message)}`;
     case 'reducer.overBudget':
       return `reducer '${reducer}' failed: ${error.message}`;
     case 'connection.refused':
-      return error.message;
+      return show(error.message);
     case 'schema.changed':
       return `reducer '${reducer}' was published anew while it was called; read the schema again`;
     default:

@@ -1,6 +1,6 @@
-import type { DatabaseRecord, HostCaller } from '../../host/host-types.ts';
-import { identityToHex } from '../../values/identity.ts';
-import type { ToolSource } from '../tool.ts';
+import { asData } from '../fence.ts';
+import { databasesJson } from '../listed-databases.ts';
+import { objectSchema, type ToolSource } from '../tool.ts';
 
 /**
  * Lists what the caller owns; all of the host for an operator, and for a limited token the one
@@ -12,20 +12,19 @@ export const listDatabases: ToolSource = {
   description: 'The databases that you own on this host, each with its identity and names.',
   properties: {},
   required: [],
+  outputSchema: objectSchema({
+    databases: {
+      type: 'array',
+      items: objectSchema({
+        identity: { type: 'string' },
+        names: { type: 'array', items: { type: 'string' } },
+      }),
+    },
+  }),
   takesDatabase: false,
-  isReadOnly: true,
-  run: async (_args, { session: { host, caller } }) => {
-    const isListed = listedFor(caller, host.access.isOperator(caller));
-    const databases = host.databases.filter(isListed).map(({ identity }) => ({
-      identity: identityToHex(identity),
-      names: host.namesOf(identity),
-    }));
-    return JSON.stringify({ databases });
+  effect: 'reads',
+  run: async (_args, { session }) => {
+    const structured = databasesJson(session.host, session.caller);
+    return { texts: [asData(session, structured)], structured };
   },
 };
-
-function listedFor({ identity, capability }: HostCaller, isOperator: boolean) {
-  if (capability !== undefined)
-    return (one: DatabaseRecord) => one.identity === capability.database;
-  return ({ owner }: DatabaseRecord) => isOperator || owner === identity;
-}

@@ -1,4 +1,4 @@
-import type { ToolSource } from '../tool.ts';
+import { objectSchema, type ToolSource } from '../tool.ts';
 
 /** Says that the server is there, with the caller's message. */
 export const ping: ToolSource = {
@@ -7,10 +7,12 @@ export const ping: ToolSource = {
   description: 'Health check. Answers "pong", followed by the message if one is given.',
   properties: { message: { type: 'string' } },
   required: [],
+  outputSchema: objectSchema({ message: { type: 'string' } }),
   takesDatabase: false,
-  isReadOnly: true,
+  effect: 'reads',
   run: async (args) => {
-    const message = args.get('message');
-    return typeof message === 'string' ? `pong: ${message}` : 'pong';
+    const given = args.get('message');
+    const message = typeof given === 'string' ? `pong: ${given}` : 'pong';
+    return { texts: [message], structured: JSON.stringify({ message }) };
   },
 };

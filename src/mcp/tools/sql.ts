@@ -1,69 +1,156 @@
-import type { SqlError } from '../../database/outcome.ts';
+import type { SqlOutcome } from '../../database/outcome.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
-import {
-  SqlParametersError,
-  type SqlParameterValues,
-  sqlParametersFromJson,
-} from '../../protocol/sql-parameters.ts';
-import { sqlResultJson } from '../../protocol/sql-result.ts';
+import { sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
+import { namedTypesToJson } from '../../values/type-codec.ts';
+import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
+import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';
+import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
-import { databaseArgument, stringArgument, ToolFailure, type ToolSource } from '../tool.ts';
+import { parametersArgument, parametersProperty, sqlFailure } from '../statement.ts';
+import { structuredJson } from '../structured.ts';
+import {
+  databaseArgument,
+  integerSchema,
+  objectSchema,
+  optionalStringArgument,
+  stringArgument,
+  type ToolAnswer,
+  type ToolContext,
+  ToolFailure,
+  type ToolSource,
+} from '../tool.ts';
 
-/** Runs one SQL statement. */
-export const sql: ToolSource = {
-  name: 'sql',
-  title: 'Run SQL',
-  description:
-    'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
-    'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. ' +
-    'Values of $1, $2, … may come in one more argument, the array `params`. ' +
-    'With `confirmed`, the answer waits until what it shows is durable.',
-  properties: {
-    sql: { type: 'string', description: 'One SQL statement.' },
-    confirmed: { type: 'boolean', description: 'Wait for durability; true unless set to false.' },
-  },
-  required: ['sql'],
-  takesDatabase: true,
-  isReadOnly: false,
-  run: async (args, context) => {
-    const database = databaseArgument(args, context);
-    const statement = stringArgument(args, 'sql');
-    const parameters = parametersArgument(args);
-    const { handle, caller } = openDatabase(database, context);
-    const outcome = await handle.query({
-      caller,
-      connection: temporaryConnection(),
-      sql: statement,
-      ...(parameters === undefined ? {} : { parameters }),
-      confirmed: args.get('confirmed') !== false,
-    });
-    if (outcome.kind === 'result') return sqlResultJson(outcome);
-    throw failureOf(outcome.error);
-  },
-};
+export type StatementResult = Extract<SqlOutcome, { kind: 'result' }>;
 
-/** Not among the declared properties: the shape of the five tools is fixed. */
-function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
-  const given = args.get('params');
-  if (given === undefined || given === null) return undefined;
-  try {
-    return sqlParametersFromJson(given);
-  } catch (error) {
-    if (!(error instanceof SqlParametersError)) throw error;
-    throw new RpcError(rpcCode.invalidParams, error.message);
-  }
+/** Runs one SQL statement, or goes on with the rows of one that has run. */
+export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
+  return {
+    name: 'sql',
+    title: 'Run SQL',
+    description:
+      'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
+      'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. ' +
+      'Values of $1, $2, … may come in one more argument, the array `params`. ' +
+      'With `confirmed`, the answer waits until what it shows is durable.',
+    properties: {
+      sql: { type: 'string', description: 'One SQL statement.' },
+      confirmed: { type: 'boolean', description: 'Wait for durability; true unless set to false.' },
+    },
+    moreProperties: {
+      params: parametersProperty,
+      ...capProperties,
+      cursor: {
+        type: 'string',
+        description: 'From a truncated answer to the same statement: gives the next rows.',
+      },
+    },
+    required: ['sql'],
+    outputSchema,
+    takesDatabase: true,
+    effect: 'mayWrite',
+    run: async (args, context) => {
+      const { owner, rows, caps, cursor } = await statementRows(args, context, cursors);
+      return pageAnswer(context, rows, caps, (next) =>
+        cursor === undefined
+          ? cursors.keep(owner, { ...rows, from: next })
+          : cursors.advance(owner, cursor, next),
+      );
+    },
+  };
 }
 
-/**
- * The text of the HTTP door, and behind it the place and what to try instead. A table that is not
- * there has a short text of its own, and nothing behind it.
- */
-function failureOf(error: SqlError): ToolFailure {
-  if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);
-  const { message, place, hint } = error;
-  const where = place === undefined ? [] : [`At line ${place.line}, column ${place.column}.`];
-  const advice = [...where, ...(hint === undefined ? [] : [hint])].join(' ');
-  return new ToolFailure(message, advice === '' ? undefined : advice);
+const outputSchema = objectSchema(
+  {
+    results: {
+      type: 'array',
+      items: objectSchema({
+        schema: { type: 'object' },
+        rows: { type: 'array', items: { type: 'array' } },
+        inserted: { type: 'integer' },
+        deleted: { type: 'integer' },
+        updated: { type: 'integer' },
+      }),
+    },
+    offset: integerSchema,
+    truncated: { type: 'boolean' },
+  },
+  { cursor: { type: 'string' } },
+);
+
+interface StatementRows {
+  readonly owner: CursorOwner;
+  readonly rows: RowsLeft<StatementResult>;
+  readonly caps: Caps;
+  /** Where they come from, unless the statement has run just now. */
+  readonly cursor: string | undefined;
+}
+
+async function statementRows(
+  args: JsonObject,
+  context: ToolContext,
+  cursors: Cursors<StatementResult>,
+): Promise<StatementRows> {
+  const name = databaseArgument(args, context);
+  const statement = stringArgument(args, 'sql');
+  const parameters = parametersArgument(args);
+  const cursor = optionalStringArgument(args, 'cursor');
+  const caps = capsIn(args);
+  const { database, handle, caller } = openDatabase(name, context);
+  const { callerKey } = context.session;
+  const owner = { caller: [callerKey, database.identity, caller.rights.key].join(' '), statement };
+  if (cursor !== undefined) {
+    const rows = cursors.find(owner, cursor);
+    if (rows === undefined) throw unknownCursor();
+    return { owner, rows, caps, cursor };
+  }
+  const outcome = await handle.query({
+    caller,
+    connection: temporaryConnection(),
+    sql: statement,
+    ...(parameters === undefined ? {} : { parameters }),
+    ...(caps.millisMax === undefined ? {} : { millisMax: caps.millisMax }),
+    confirmed: args.get('confirmed') !== false,
+  });
+  if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
+  return { owner, rows: { result: outcome, from: { row: 0, byte: 0 } }, caps, cursor };
+}
+
+function unknownCursor(): ToolFailure {
+  return new ToolFailure(
+    'unknown cursor: it is too old, or of another statement, database or caller',
+    'Run the statement again without `cursor`.',
+  );
+}
+
+/** `keep` makes a cursor for the rows from there on, if they can be kept. */
+function pageAnswer(
+  { session }: ToolContext,
+  { result, from }: RowsLeft<StatementResult>,
+  caps: Caps,
+  keep: (next: RowsLeft['from']) => string | undefined,
+): ToolAnswer {
+  const { rows, next } = sqlRows(result, from, fitting(caps));
+  const isTruncated = next.row < result.rowCount;
+  const cursor = isTruncated ? keep(next) : undefined;
+  const { inserted, deleted, updated } = result;
+  const structured = structuredJson({
+    results:
+      `[{"schema":${namedTypesToJson(result.columns)},"rows":[${rows.join(',')}],` +
+      `"inserted":${inserted},"deleted":${deleted},"updated":${updated}}]`,
+    offset: String(result.offset),
+    truncated: String(isTruncated),
+    cursor: cursor === undefined ? undefined : JSON.stringify(cursor),
+  });
+  const text = asData(session, sqlResultJson(result, rows));
+  if (!isTruncated) return { texts: [text], structured };
+  const shown = `Rows ${from.row + 1} to ${next.row} of ${result.rowCount}.`;
+  return { texts: [text, `${shown} ${adviceFor(cursor)}`], structured };
+}
+
+function adviceFor(cursor: string | undefined): string {
+  return cursor === undefined
+    ? 'The rest is too large to be kept: narrow the statement, or ask for parts with ' +
+        'ORDER BY, LIMIT and OFFSET.'
+    : `For the next ones, send the same statement again with \`cursor\`: "${cursor}".`;
 }

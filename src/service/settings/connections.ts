@@ -53,6 +53,18 @@ function httpSettings(): Setting[] {
       },
     }),
     setting({
+      key: 'http.public-url',
+      flag: 'public-url',
+      kind: 'text',
+      value: '<url>',
+      help: 'where clients reach the service behind a proxy; MCP accepts its host and pages, too',
+      otherwise: 'what they ask for',
+      example: 'https://db.example.com',
+      apply: (value, draft) => {
+        draft.publicUrl = originOf(value);
+      },
+    }),
+    setting({
       key: 'http.mcp-hosts',
       flag: 'mcp-host',
       kind: 'list',
@@ -75,6 +87,17 @@ function httpSettings(): Setting[] {
       apply: (values, draft) => {
         // A browser sends them so.
         draft.mcpOrigins = values.map((value) => value.toLowerCase().replace(/\/$/, ''));
+      },
+    }),
+    setting({
+      key: 'http.mcp-login',
+      flag: 'mcp-login',
+      kind: 'switch',
+      help: 'MCP is only for callers with a token; others get 401, and clients ask them to log in',
+      otherwise: 'anonymous callers may, too',
+      example: true,
+      apply: (value, draft) => {
+        draft.mcpLogin = value;
       },
     }),
     setting({
@@ -151,6 +174,17 @@ function checkProxies(proxies: readonly string[]): void {
   } catch (cause) {
     throw new ConfigurationError((cause as Error).message, { cause });
   }
+}
+
+/** Scheme, host and port of an address that has no more than that. Throws `ConfigurationError`. */
+function originOf(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url !== undefined && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) {
+    return url.origin;
+  }
+  throw new ConfigurationError(
+    `\`${address}\` is not an address without a path, such as https://db.example.com`,
+  );
 }
 
 /** The word that was given, if it is one of these. Throws `ConfigurationError`. */

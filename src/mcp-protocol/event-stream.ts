@@ -1,0 +1,85 @@
+/**
+ * Messages as server-sent events (`text/event-stream`): one event for each message, its JSON as the
+ * data. Lines that begin with a colon say nothing; they keep a quiet connection open.
+ */
+import { assert } from '../assert.ts';
+
+export const eventStreamType = 'text/event-stream';
+
+export const keepAliveLine = ':\n\n';
+
+/** `message` is JSON text without line breaks. */
+export function encodeEvent(message: string): string {
+  assert(!/[\r\n]/.test(message), 'a message is one line');
+  return `event: message\ndata: ${message}\n\n`;
+}
+
+/** More came without an end of the event than a message may have. */
+export class EventTooLongError extends Error {
+  override readonly name = 'EventTooLongError';
+}
+
+/** Takes an event stream piece by piece, cut anywhere, and gives its messages. */
+export class EventStreamReader {
+  readonly #lengthMax: number;
+  /** The line that has not ended yet, in the pieces that came. */
+  #line: string[] = [];
+  #endsWithReturn = false;
+  /** Of the event that has not ended yet. */
+  #data: string[] = [];
+  #type = '';
+  /** Characters that are held. */
+  #length = 0;
+
+  /** `lengthMax`: characters that one event may have. */
+  constructor(lengthMax: number) {
+    this.#lengthMax = lengthMax;
+  }
+
+  /** The data of each message that ends in `piece`. Throws `EventTooLongError`. */
+  push(piece: string): string[] {
+    const messages: string[] = [];
+    const isRestOfBreak = this.#endsWithReturn && piece.startsWith('\n');
+    const text = isRestOfBreak ? piece.slice(1) : piece;
+    if (piece !== '') this.#endsWithReturn = piece.endsWith('\r');
+    let start = 0;
+    for (const { index, 0: lineBreak } of text.matchAll(/\r\n|\r|\n/g)) {
+      this.#hold(text.slice(start, index));
+      start = index + lineBreak.length;
+      const line = this.#line.join('');
+      this.#line = [];
+      const message = this.#take(line);
+      if (message !== undefined) messages.push(message);
+    }
+    this.#hold(text.slice(start));
+    return messages;
+  }
+
+  #hold(part: string): void {
+    if (part === '') return;
+    this.#length += part.length;
+    if (this.#length > this.#lengthMax) throw new EventTooLongError('an event is too long');
+    this.#line.push(part);
+  }
+
+  /** A line without its end; gives the message that it completes. */
+  #take(line: string): string | undefined {
+    if (line === '') return this.#dispatch();
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (field === 'data') this.#data.push(value);
+    else this.#length -= line.length;
+    if (field === 'event') this.#type = value;
+    return undefined;
+  }
+
+  #dispatch(): string | undefined {
+    const data = this.#data.join('\n');
+    const isMessage = data !== '' && (this.#type === '' || this.#type === 'message');
+    this.#data = [];
+    this.#type = '';
+    this.#length = 0;
+    return isMessage ? data : undefined;
+  }
+}

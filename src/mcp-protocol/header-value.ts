@@ -1,0 +1,35 @@
+/** Any text as the value of a header: as it is where that is safe, else `=?base64?…?=` of UTF-8. */
+import { RpcError, rpcCode } from './json-rpc.ts';
+
+const marked = /^=\?base64\?(.*)\?=$/;
+
+export function encodeHeaderValue(value: string): string {
+  const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !marked.test(value);
+  if (isPlain) return value;
+  const bytes = Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte));
+  return `=?base64?${btoa(bytes.join(''))}?=`;
+}
+
+/** Throws -32020 for what is neither plain nor well encoded. `name` is the header's. */
+export function decodeHeaderValue(written: string, name: string): string {
+  const value = written.trim();
+  const [, encoded] = marked.exec(value) ?? [];
+  if (encoded !== undefined) return decodeBase64(encoded, name);
+  if (!/^[\t\x20-\x7e]*$/.test(value)) throw malformed(name);
+  return value;
+}
+
+function decodeBase64(encoded: string, name: string): string {
+  const isCanonical = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+  if (!isCanonical.test(encoded)) throw malformed(name);
+  const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw malformed(name);
+  }
+}
+
+function malformed(name: string): RpcError {
+  return new RpcError(rpcCode.headerMismatch, `header mismatch: \`${name}\` is malformed`);
+}

@@ -1,0 +1,202 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Inn, openInn } from './inn.ts';
+import { ask, type Mode, modes, type ToolResult } from './mcp-support.ts';
+import type { Person } from './running.ts';
+
+let inn: Inn;
+beforeAll(async () => {
+  inn = await openInn();
+});
+afterAll(() => inn.running.stop());
+
+type Give = (name: string, args: object, as?: Person) => Promise<ToolResult>;
+
+const give =
+  (mode: Mode): Give =>
+  (name, args, as) =>
+    ask(inn.running, { mode, as }, name, args);
+
+const addPeople = async (names: readonly string[]) => {
+  for (const name of names) await inn.running.call('inn', 'add_person', [name], inn.owner);
+};
+
+describe.each(modes)('structured results $name', (mode) => {
+  const result = give(mode);
+
+  it('[mcp B6] stand beside the text, as an object', async () => {
+    expect(await result('ping', { message: 'hi' })).toEqual({
+      content: [{ type: 'text', text: 'pong: hi' }],
+      structuredContent: { message: 'pong: hi' },
+      isError: false,
+    });
+    const { content, structuredContent } = await result('get_schema', {});
+    expect(structuredContent).toEqual(JSON.parse(content[0]?.text ?? ''));
+  });
+
+  it('[mcp B6] of call name the reducer and the offset of its commit', async () => {
+    const args = { reducer: 'add_person', args: ['Ada'] };
+    const first = (await result('call', args)).structuredContent;
+    const second = (await result('call', args)).structuredContent;
+    expect(first).toEqual({
+      reducer: 'add_person',
+      committed: true,
+      offset: expect.any(Number),
+    });
+    expect(second?.offset).toBeGreaterThan(Number(first?.offset));
+  });
+
+  it('[mcp B6] of sql have schema, rows, counts and the offset that they are of', async () => {
+    const { offset } = (await result('call', { reducer: 'add_person', args: ['Mia'] }))
+      .structuredContent as { offset: number };
+    const sql = "SELECT name FROM person WHERE name = 'Mia' LIMIT 1";
+    const { structuredContent } = await result('sql', { sql });
+    expect(structuredContent).toEqual({
+      results: [
+        {
+          schema: { elements: [{ name: { some: 'name' }, algebraic_type: { String: [] } }] },
+          rows: [['Mia']],
+          ...{ inserted: 0, deleted: 0, updated: 0 },
+        },
+      ],
+      offset: expect.any(Number),
+      truncated: false,
+    });
+    expect(structuredContent?.offset).toBeGreaterThanOrEqual(offset);
+    const write = { sql: "UPDATE person SET name = 'Mo' WHERE name = 'Mia'" };
+    const written = (await result('sql', write, inn.owner)).structuredContent;
+    expect(written).toMatchObject({ results: [{ rows: [], inserted: 0, deleted: 0 }] });
+    expect(written?.offset).toBeGreaterThan(Number(structuredContent?.offset));
+  });
+
+  it('[mcp B6] have integers that a number would round as strings', async () => {
+    const wide = '[18446744073709551615, -5, "0x7", [], null, 1.5]';
+    expect((await inn.running.call('inn', 'add_wide', wide)).text).toBe('');
+    const { content, structuredContent } = await result('sql', {
+      sql: 'SELECT big, huge FROM wide LIMIT 1',
+    });
+    expect(content[0]?.text).toContain('"rows":[[18446744073709551615,-5]]');
+    expect(structuredContent).toMatchObject({
+      results: [{ rows: [['18446744073709551615', -5]] }],
+    });
+  });
+
+  it('[mcp B6] are not there beside an error', async () => {
+    const failed = await result('sql', { sql: 'SELECT * FROM absent' });
+    expect(failed).toEqual({
+      content: [{ type: 'text', text: 'no such table: absent' }],
+      isError: true,
+    });
+  });
+});
+
+describe.each(modes)('many rows $name', (mode) => {
+  const result = give(mode);
+  const sql = "SELECT name FROM person WHERE name LIKE 'many %' ORDER BY name";
+  const names = Array.from({ length: 25 }, (_, at) => `many ${String(at).padStart(2, '0')}`);
+  beforeAll(async () => {
+    if ((await inn.running.rows('inn', sql)).length === 0) await addPeople(names);
+  });
+
+  const page = async (args: object, as?: Person) => {
+    const { content, structuredContent, isError } = await result('sql', { sql, ...args }, as);
+    expect(isError).toBe(false);
+    const [{ rows }] = JSON.parse(content[0]?.text ?? '');
+    expect(structuredContent).toMatchObject({ results: [{ rows }] });
+    return { names: rows.flat(), structured: structuredContent, note: content[1]?.text };
+  };
+
+  it('come in parts by a cursor, all of the same commit', async () => {
+    const first = await page({ max_rows: 10 });
+    expect(first.names).toEqual(names.slice(0, 10));
+    const { cursor, offset } = first.structured as { cursor: string; offset: number };
+    expect(first.structured).toMatchObject({ truncated: true });
+    expect(first.note).toBe(
+      'Rows 1 to 10 of 25. For the next ones, send the same statement again with `cursor`: ' +
+        `"${cursor}".`,
+    );
+    await addPeople(['many later']);
+    const second = await page({ cursor, max_rows: 14 });
+    expect(second.names).toEqual(names.slice(10, 24));
+    expect(second.note).toContain('Rows 11 to 24 of 25.');
+    const again = await page({ cursor, max_rows: 14 });
+    expect(again).toEqual(second);
+    const last = await page({ cursor: second.structured?.cursor });
+    expect(last.names).toEqual(names.slice(24));
+    expect(last.structured).toMatchObject({ truncated: false, offset });
+    expect(last.structured).not.toHaveProperty('cursor');
+    expect(last.note).toBeUndefined();
+    await inn.running.sql('inn', "DELETE FROM person WHERE name = 'many later'", inn.owner);
+  });
+
+  it('are capped by bytes, too, but for one row', async () => {
+    const row = JSON.stringify([names[0]]).length + 1;
+    expect((await page({ max_bytes: 3 * row })).names).toEqual(names.slice(0, 3));
+    expect((await page({ max_bytes: 3 * row - 1 })).names).toEqual(names.slice(0, 2));
+    expect((await page({ max_bytes: 1 })).names).toEqual(names.slice(0, 1));
+  });
+
+  it('are for nobody but whom they were found for, and for one statement', async () => {
+    const { cursor } = (await page({ max_rows: 1 }, inn.owner)).structured as { cursor: string };
+    const unknown = {
+      content: [
+        {
+          type: 'text',
+          text: 'unknown cursor: it is too old, or of another statement, database or caller',
+        },
+        { type: 'text', text: 'Run the statement again without `cursor`.' },
+      ],
+      isError: true,
+    };
+    expect(await result('sql', { sql, cursor }, inn.stranger)).toEqual(unknown);
+    expect(await result('sql', { sql, cursor })).toEqual(unknown);
+    expect(await result('sql', { sql: `${sql} `, cursor }, inn.owner)).toEqual(unknown);
+    const { status } = await inn.running.grant('inn', 'reader', inn.stranger, inn.owner);
+    expect(status).toBe(200);
+    const granted = (await page({ max_rows: 1 }, inn.stranger)).structured?.cursor;
+    await inn.running.revoke('inn', inn.stranger, inn.owner);
+    expect(await result('sql', { sql, cursor: granted }, inn.stranger)).toEqual(unknown);
+    for (const strange of ['', 'x', `${cursor}0`, cursor.replace('.', '')]) {
+      expect(await result('sql', { sql, cursor: strange }, inn.owner)).toEqual(unknown);
+    }
+    expect((await page({ cursor }, inn.owner)).names).toEqual(names.slice(1));
+  });
+
+  it('are capped without being asked to', async () => {
+    const many = `WITH many AS (${Array(12).fill('SELECT name FROM person').join(' UNION ALL ')})
+      SELECT a.name FROM many AS a CROSS JOIN many AS b`;
+    const { structuredContent, content } = await result('sql', { sql: many });
+    const { results, cursor, truncated } = structuredContent as {
+      results: { rows: string[][] }[];
+      cursor: string;
+      truncated: boolean;
+    };
+    expect({ rows: results[0]?.rows.length, truncated }).toEqual({ rows: 10_000, truncated: true });
+    expect(content[1]?.text).toMatch(/^Rows 1 to 10000 of \d+\. /);
+    const next = await result('sql', { sql: many, cursor });
+    expect(next.content[1]?.text).toMatch(/^Rows 10001 to 20000 of \d+\. /);
+  });
+
+  it('say which values caps can have', async () => {
+    for (const [name, value, maximum] of [
+      ['max_rows', 0, 10_000],
+      ['max_rows', 10_001, 10_000],
+      ['max_rows', '5', 10_000],
+      ['max_bytes', 1.5, 1_048_576],
+      ['timeout_ms', -1, 600_000],
+    ] as const) {
+      const { content, isError } = await result('sql', { sql, [name]: value });
+      const text = `${name} must be a whole number from 1 to ${maximum}`;
+      expect({ content, isError }).toEqual({ content: [{ type: 'text', text }], isError: true });
+    }
+    expect((await page({ max_rows: null })).names).toHaveLength(25);
+  });
+
+  it('are not waited for longer than the caller wants', async () => {
+    const slow = `SELECT COUNT(*) AS n FROM ${['a', 'b', 'c', 'd', 'e', 'f']
+      .map((name) => `person AS ${name}`)
+      .join(' CROSS JOIN ')} WHERE a.name < f.name`;
+    const { content, isError } = await result('sql', { sql: slow, timeout_ms: 20 });
+    expect(isError).toBe(true);
+    expect(content[0]?.text).toMatch(/^The statement ran longer than 20 ms and was stopped/);
+  });
+});
