@@ -20,7 +20,12 @@ export function collectDocs(text: string, map: string): ProgramDocs {
     if (name === 'default') tables = reader.tables(local);
     else for (const [key, docs] of reader.exported(name, local)) functions.set(key, docs);
   }
-  return { functions, tables };
+  return { functions: spoken(functions), tables: spoken(tables) };
+}
+
+/** Those of which something is said. */
+function spoken(entities: ProgramDocs['functions']): ProgramDocs['functions'] {
+  return new Map([...entities].filter(([, { text, parts }]) => text !== '' || parts.size > 0));
 }
 
 /** Exported names and what they stand for, from the clause that ends a bundle. */
@@ -96,7 +101,11 @@ class BundleReader {
   }
 
   #objects(named: Named | undefined): ReturnType<typeof leadingObjects> {
-    return named === undefined ? [] : leadingObjects(this.#text, this.#resolved(named).valueOffset);
+    if (named === undefined) return [];
+    return leadingObjects(this.#text, this.#resolved(named).valueOffset, (name) => {
+      const declaration = this.#declarations.get(name);
+      return declaration && this.#resolved(declaration).valueOffset;
+    });
   }
 
   /** Where the value is written down that a name stands for. */

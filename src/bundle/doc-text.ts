@@ -35,19 +35,20 @@ function lastPart(source: string, offset: number): string {
 }
 
 /**
- * Where the block comment begins that ends at `end`. It must be the first on its line, or behind the
- * start of a list: then nothing that only looks like a comment, in a string or a line comment, is
- * taken for one.
+ * Where the block comment begins that ends at `end`: first on its line if one there is, else behind
+ * another comment or the start of something. What is behind other words is in a text, or in a line
+ * comment. The last such place counts, because texts that look like comments may stand before it.
  */
 function commentStart(source: string, end: number): number | undefined {
   if (!source.endsWith('*/', end)) return undefined;
   const previousEnd = source.lastIndexOf('*/', end - 3);
-  const inside = source.slice(previousEnd < 0 ? 0 : previousEnd + 2, end - 2);
-  const from = end - 2 - inside.length;
-  for (let at = inside.indexOf('/*'); at >= 0; at = inside.indexOf('/*', at + 2)) {
-    if (/(?:^|[\n{(,;])[ \t]*$/.test(lastPart(inside, at))) return from + at;
-  }
-  return undefined;
+  const from = previousEnd < 0 ? 0 : previousEnd + 2;
+  const inside = source.slice(from, end - 2);
+  const starts = Array.from(inside.matchAll(/\/\*/g), ({ index }) => index);
+  const isBehind = (pattern: RegExp) => (at: number) => pattern.test(lastPart(inside, at));
+  const start =
+    starts.findLast(isBehind(/\n[ \t]*$/)) ?? starts.findLast(isBehind(/(?:^|[{(,;])[ \t]*$/));
+  return start === undefined ? undefined : from + start;
 }
 
 /**
@@ -56,10 +57,7 @@ function commentStart(source: string, end: number): number | undefined {
  * readers.
  */
 export function readDocComment(comment: string): EntityDocs {
-  const lines = comment
-    .trim()
-    .split(/\r?\n/)
-    .map((line, at) => (at === 0 ? line : bare(line)));
+  const lines = comment.split(/\r?\n/).map((line, at) => (at === 0 ? line.trim() : bare(line)));
   const [head = '', ...blocks] = lines.join('\n').split(/^(?=@[a-z])/m);
   const texts = [tidyText(head)];
   const parts = new Map<string, string>();

@@ -6,21 +6,30 @@ export interface ObjectEntry {
   readonly valueOffset: number;
 }
 
+/** Where the value of a name is written down, if that is known. */
+export type OffsetOf = (name: string) => number | undefined;
+
 /**
  * The properties of the object literals that the call at `offset` begins its arguments with:
- * `f({ a: 1 }, { b }, x)` has `a` and `b`. Reads text that the bundler printed. Stops at the first
- * argument that is something else, and at what it does not understand.
+ * `f({ a: 1 }, b, x)` has `a` and those of `b`, when that is a name of one. Reads text that the
+ * bundler printed. Stops at the first argument that is something else, and at what it does not
+ * understand.
  */
-export function leadingObjects(text: string, offset: number): readonly (readonly ObjectEntry[])[] {
+export function leadingObjects(
+  text: string,
+  offset: number,
+  offsetOf: OffsetOf,
+): readonly (readonly ObjectEntry[])[] {
   const objects: ObjectEntry[][] = [];
   const scan = new Scan(text, offset);
   if (!scan.takes(calleePattern)) return objects;
-  while (scan.takes(/\{/y)) {
-    const entries = readObject(scan);
+  do {
+    const name = scan.name();
+    const from = name === undefined ? scan : new Scan(text, offsetOf(name) ?? text.length);
+    const entries = from.takes(/\{/y) ? readObject(from) : undefined;
     if (entries === undefined) return objects;
     objects.push(entries);
-    if (!scan.takes(/,/y)) return objects;
-  }
+  } while (scan.takes(/,/y));
   return objects;
 }
 
@@ -63,6 +72,12 @@ class Scan {
   takes(pattern: RegExp): boolean {
     this.blanks();
     return this.#step(pattern) !== undefined;
+  }
+
+  /** Steps over a name that is a whole argument. */
+  name(): string | undefined {
+    this.blanks();
+    return this.#step(/[\w$\u0080-\uffff]+(?=\s*[,)])/y);
   }
 
   /** Steps over a key that is a name or a text; `undefined` before any other property. */
