@@ -202,6 +202,31 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
+  /** Messages that it has under way or in wait, streams that stay open included. */
+  bridgeMessagesMax: 256,
+  /** Streams among them that stay open: they hold no place of a request. */
+  bridgeStreamsMax: 64,
+  /** Length of all messages beyond which it takes no further one for a while. */
+  bridgeBytesMax: 32 * mebibyte,
+  /** One message of an agent: twice what a service takes, so that it is the one to refuse. */
+  bridgeLineBytesMax: 4 * mebibyte,
+  /** One answer of a service to it. */
+  bridgeAnswerBytesMax: 64 * mebibyte,
+  /** Time for the last answers once the agent has ended its input. */
+  bridgeEndMillisMax: 30_000,
+  /** Resources that an agent is listed; it reaches the others by their addresses. */
+  agentResourcesListedMax: 2_000,
+  /** Rows of a table, and lines of a log, that a resource shows, and the length of its text. */
+  resourceRowsMax: 1_000,
+  resourceLogLinesMax: 500,
+  resourceCharactersMax: 256 * kibibyte,
+  /** Resources that an agent watches with one request. */
+  watchedResourcesMax: 100,
+  /** Time between two notices of one watch. */
+  watchNoticeMillis: 250,
+  /** Time after which what was watched and is lost is looked for again; longer each time. */
+  watchRetryMillisMin: 1_000,
+  watchRetryMillisMax: 60_000,
   /** Rows of one answer of an MCP tool; the rest comes by a cursor. */
   agentRowsMax: 10_000,
   /** Text of those rows. */
@@ -274,6 +299,11 @@ export const limits = {
   shutdownMillisMax: 20_000,
 } as const;
 
+assert(
+  limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
+  'open streams leave room for requests',
+);
+assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
 assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,

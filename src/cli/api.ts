@@ -29,11 +29,28 @@ export class Api {
   }
 
   /**
-   * Asks for an answer that comes in pieces and may pause for as long as it likes, which `fetch`
-   * cuts after some minutes. Any answer but a good one is an error with its text.
+   * Sends a request whose answer may come in pieces and pause for as long as it likes, which
+   * `fetch` cuts after some minutes. Each has a connection of its own: one that idled could end in
+   * the very moment, and nobody could tell whether the request was still taken.
+   */
+  open(method: string, path: string, request: ApiRequest = {}): Promise<IncomingMessage> {
+    const headers: Record<string, string> = { ...request.headers };
+    if (this.token !== undefined) headers.authorization = `Bearer ${this.token}`;
+    const { request: start } = this.server.url.startsWith('https:') ? https : http;
+    const { body, signal } = request;
+    const options = { method, headers, agent: false, ...(signal && { signal }) };
+    return new Promise((resolve, reject) => {
+      const sent = start(`${this.server.url}${path}`, options, resolve);
+      sent.on('error', (cause) => reject(unreachable(this.server, cause)));
+      sent.end(body);
+    });
+  }
+
+  /**
+   * Asks for an answer that comes in pieces. Any answer but a good one is an error with its text.
    */
   async *pieces(path: string): AsyncGenerator<string> {
-    const answer = await this.#get(path);
+    const answer = await this.open('GET', path);
     answer.setEncoding('utf8');
     const isGood = answer.statusCode === 200;
     let refusal = '';
@@ -46,15 +63,6 @@ export class Api {
       throw new CliError(`the connection to ${this.server.url} was lost`, 1, { cause });
     }
     if (!isGood) throw new CliError(statusText(answer.statusCode ?? 0, refusal));
-  }
-
-  #get(path: string): Promise<IncomingMessage> {
-    const headers = this.token === undefined ? {} : { authorization: `Bearer ${this.token}` };
-    const { get } = this.server.url.startsWith('https:') ? https : http;
-    return new Promise((resolve, reject) => {
-      const request = get(`${this.server.url}${path}`, { headers }, resolve);
-      request.on('error', (cause) => reject(unreachable(this.server, cause)));
-    });
   }
 
   /** Sends a request and gives the text of a good answer; any other is an error with its text. */
@@ -86,8 +94,11 @@ export function statusText(status: number, text: string): string {
   return text.trim() === '' ? `the server answered with status ${status}` : text;
 }
 
-function unreachable(server: ServerAddress, cause: unknown): CliError {
-  return new CliError(
+/** No service answers. */
+export class Unreachable extends CliError {}
+
+function unreachable(server: ServerAddress, cause: unknown): Unreachable {
+  return new Unreachable(
     `could not reach the reducerdb host at ${server.url} (${reason(cause)}). ` +
       'Start one with `reducerdb start`, or name another with --server.',
     1,

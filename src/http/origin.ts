@@ -10,21 +10,24 @@ export interface OriginRules {
   readonly origins: readonly string[];
 }
 
+/** What there is to know of where a request comes from. */
+export type Provenance = Pick<Exchange, 'method' | 'header' | 'localAddress'>;
+
 /**
  * Guards the MCP endpoints against pages that a browser on this machine shows: a rebinding attack
  * sends the attacker's name as `Host` and `Origin`, so on a loopback connection only loopback names
  * pass. A request without an `Origin` comes from a program, not from a page.
  */
-export function checkOrigin(exchange: Exchange, rules: OriginRules): CorsAnswer {
-  const isLocal = isLoopbackAddress(exchange.localAddress);
-  const host = exchange.header('host')?.toLowerCase() ?? '';
+export function checkOrigin(request: Provenance, rules: OriginRules): CorsAnswer {
+  const isLocal = isLoopbackAddress(request.localAddress);
+  const host = request.header('host')?.toLowerCase() ?? '';
   if (isLocal && !isLoopbackName(hostName(host)) && !rules.hosts.includes(hostName(host))) {
     return refused('Host not allowed');
   }
-  const origin = exchange.header('origin');
+  const origin = request.header('origin');
   if (origin === undefined) return { kind: 'allowed', headers: {} };
   if (!isAcceptedOrigin(origin, host, isLocal, rules)) return refused('Origin not allowed');
-  return { kind: 'allowed', headers: corsHeaders(exchange, origin) };
+  return { kind: 'allowed', headers: corsHeaders(request, origin) };
 }
 
 function isAcceptedOrigin(
@@ -61,22 +64,22 @@ const exposedHeaders = [
   'spacetime-identity-token',
 ].join(', ');
 
-function corsHeaders(exchange: Exchange, origin: string): Record<string, string> {
+function corsHeaders(request: Provenance, origin: string): Record<string, string> {
   const headers = {
     'access-control-allow-origin': origin,
     'access-control-expose-headers': exposedHeaders,
   };
-  if (exchange.method !== 'OPTIONS') return headers;
+  if (request.method !== 'OPTIONS') return headers;
   return {
     ...headers,
-    'access-control-allow-headers': [...allowedHeaders, ...parameterHeaders(exchange)].join(', '),
+    'access-control-allow-headers': [...allowedHeaders, ...parameterHeaders(request)].join(', '),
     'access-control-max-age': String(preflightSeconds),
   };
 }
 
 /** Which headers carry arguments is up to the tools: those that are asked for are allowed. */
-function parameterHeaders(exchange: Exchange): string[] {
-  const asked = exchange.header('access-control-request-headers')?.split(',') ?? [];
+function parameterHeaders(request: Provenance): string[] {
+  const asked = request.header('access-control-request-headers')?.split(',') ?? [];
   return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]+$/i.test(name));
 }
 

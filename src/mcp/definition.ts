@@ -1,14 +1,24 @@
 import type { ServerDefinition } from '../mcp-protocol/server-definition.ts';
 import { instructionsOf } from './instructions.ts';
+import { DatabaseResources } from './resources/database-resources.ts';
+import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
 import { makeTools, modeOf } from './tool-list.ts';
 
+export interface ProductDefinition {
+  readonly version: string;
+  /** Folder of the guide of this version. */
+  readonly guideDirectory: string;
+}
+
 /** What this product offers to agents. */
-export function makeDefinition(version: string): ServerDefinition<McpSession> {
+export function makeDefinition(product: ProductDefinition): ServerDefinition<McpSession> {
+  const { version, guideDirectory } = product;
   const toolsOf = makeTools();
   return {
     info: { name: 'reducerdb', version },
     instructions: (session) => instructionsOf(modeOf(session)),
     tools: async (session) => toolsOf(session),
+    resources: new DatabaseResources(new GuidePages(guideDirectory)),
   };
 }

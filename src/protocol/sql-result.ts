@@ -1,5 +1,5 @@
 import { BinaryReader } from '../values/binary-reader.ts';
-import { encodedToJson } from '../values/json.ts';
+import { encodedToJson, type JsonShape } from '../values/json.ts';
 import type { NamedType, ProductType, Typespace } from '../values/type.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 
@@ -34,7 +34,7 @@ export function sqlResultJson(result: SqlResult, rows = rowTexts(result)): strin
 }
 
 function rowTexts(result: SqlResult): readonly string[] {
-  return sqlRows(result, start, () => true).rows;
+  return sqlRows(result, firstRow, () => true).rows;
 }
 
 /** A place between two rows of a result. */
@@ -44,24 +44,25 @@ export interface RowPlace {
   readonly byte: number;
 }
 
-const start: RowPlace = { row: 0, byte: 0 };
+export const firstRow: RowPlace = { row: 0, byte: 0 };
 
 /**
- * Rows of a result from one place to the next, each as JSON: positional, with every digit of wide
- * integers, so the text is written straight from the bytes. Ends before the first row that does not
- * fit, or at the end of the result.
+ * Rows of a result from one place to the next, each as JSON with every digit of wide integers, so
+ * the text is written straight from the bytes. Ends before the first row that does not fit, or at
+ * the end of the result.
  */
 export function sqlRows(
   { columns, types, rows: bytes, rowCount }: SqlResult,
   from: RowPlace,
   fits: (row: string, count: number) => boolean,
+  shape: JsonShape = 'positional',
 ): { readonly rows: readonly string[]; readonly next: RowPlace } {
   const rowType: ProductType = { kind: 'product', elements: columns };
   const reader = new BinaryReader(bytes, from.byte);
   const rows: string[] = [];
   let next = from;
   while (next.row < rowCount) {
-    const row = encodedToJson(rowType, reader, 'positional', types);
+    const row = encodedToJson(rowType, reader, shape, types);
     if (!fits(row, rows.length)) break;
     rows.push(row);
     next = { row: next.row + 1, byte: reader.offset };

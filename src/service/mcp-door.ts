@@ -5,7 +5,7 @@ import type { McpSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 import type { ServiceLog } from './service-log.ts';
-import { productVersion } from './version.ts';
+import { guideDirectory, productVersion } from './version.ts';
 
 export interface McpDoorOptions {
   readonly host: Host;
@@ -16,7 +16,7 @@ export interface McpDoorOptions {
 /** The MCP server of a service: the engine of the protocol, with this product's definition. */
 export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
   const engine = new Engine<McpSession>({
-    definition: makeDefinition(productVersion),
+    definition: makeDefinition({ version: productVersion, guideDirectory }),
     onError: (error, method) => log.failure(error, `answering ${method} over MCP`),
     stopping,
   });

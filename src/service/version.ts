@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 
 const manifest = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -6,3 +7,6 @@ const manifest = JSON.parse(
 
 export const productName = manifest.name;
 export const productVersion = manifest.version;
+
+/** The guide that comes with this version. */
+export const guideDirectory = fileURLToPath(new URL('../../docs/guide/', import.meta.url));

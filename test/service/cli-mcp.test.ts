@@ -1,10 +1,8 @@
-import type { ChildProcess } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, unstable, writeFiles } from './cli-support.ts';
 import { type RunningService, type RunOptions, Sandbox } from './harness.ts';
+import { LiveBridge, modern, notification, request, toolCall } from './live-bridge.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
@@ -22,10 +20,6 @@ afterAll(async () => {
   sandbox.remove();
 });
 
-const request = (id: unknown, method: string, params?: object) =>
-  JSON.stringify({ jsonrpc: '2.0', id, method, ...(params && { params }) });
-const toolCall = (id: unknown, name: string, args: object = {}) =>
-  request(id, 'tools/call', { name, arguments: args });
 const bridging = (where: string) =>
   `${unstable}Serving MCP over stdio, bridging to ${sandbox.url}${where}\n`;
 
@@ -48,14 +42,37 @@ const hostTools = ['list_databases', ...scopedTools];
 const textOf = (answer: { result: { content: { text: string }[] } }) =>
   answer.result.content[0]?.text;
 
-describe('mcp serves', () => {
-  it('[interface §4.5] the host without a database', async () => {
+describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () => {
+  it('[interface §4.5] bridges an MCP client, over standard input/output, to a host', async () => {
+    const hello = { protocolVersion: '2025-11-25', capabilities: {} };
+    const { code, stderr, byId } = await bridge(
+      ['inn', '--server', sandbox.url, '--no-config', '--anonymous'],
+      [
+        request(1, 'initialize', { ...hello, clientInfo: { name: 'test', version: '1' } }),
+        notification('notifications/initialized'),
+        request(2, 'tools/list'),
+        toolCall(3, 'ping', { message: 'over stdio' }),
+      ],
+    );
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: bridging(`/v1/database/${innIdentity}/mcp`),
+    });
+    expect(byId.get(1).result).toMatchObject({
+      protocolVersion: '2025-11-25',
+      serverInfo: { name: 'reducerdb' },
+    });
+    expect(toolsOf(byId.get(2))).toEqual(scopedTools);
+    expect(textOf(byId.get(3))).toBe('pong: over stdio');
+  });
+
+  it('[interface §4.5] No database argument: host-wide MCP server', async () => {
     const { code, stderr, byId } = await bridge([], [request(1, 'tools/list')]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: bridging('/v1/mcp') });
     expect(toolsOf(byId.get(1))).toEqual(hostTools);
   });
 
-  it('[interface §4.5] the database that is its argument, by name or identity', async () => {
+  it('[interface §4.5] Database argument (name or identity): server scoped to that database', async () => {
     for (const database of ['inn', innIdentity]) {
       const { stderr, byId } = await bridge([database], [request(1, 'tools/list')]);
       expect(stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp`));
@@ -63,7 +80,7 @@ describe('mcp serves', () => {
     }
   });
 
-  it('[interface §4.5] the database of SERVICE_DB_NAME, unless there is an argument', async () => {
+  it('[interface §4.5] Environment variable SERVICE_DB_NAME may supply the database argument', async () => {
     const env = { SERVICE_DB_NAME: 'inn' };
     const { stderr } = await bridge([], [], { env });
     expect(stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp`));
@@ -74,45 +91,78 @@ describe('mcp serves', () => {
     );
   });
 
-  it('[interface §4.5] the single server of service.json, and never its database', async () => {
-    const cwd = path.join(sandbox.folder, 'single');
-    const dead = 'http://127.0.0.1:9';
-    const empty = await Sandbox.make(9);
-    writeFiles(cwd, { 'service.json': { server: sandbox.url, database: 'inn' } });
-    const run = (args: string[], folder = cwd) =>
-      empty.run(['mcp', ...args], { cwd: folder, input: `${request(1, 'tools/list')}\n` });
+  const dead = 'http://127.0.0.1:9';
+  /** Runs the bridge of a user whose default server is dead, in a project with this file. */
+  async function runIn(project: string, config: object, args: readonly string[]) {
+    const cwd = path.join(sandbox.folder, project);
+    writeFiles(cwd, { 'service.json': config });
+    const user = await Sandbox.make(9);
+    const input = `${request(1, 'tools/list')}\n`;
+    const { code, stdout, stderr } = await user.run(['mcp', ...args], { cwd, input });
+    user.remove();
+    return { code, stderr, answer: JSON.parse(stdout) };
+  }
 
-    const { code, stdout, stderr } = await run([]);
+  it('[interface §4.5] service.json naming a single unambiguous server: that server is used', async () => {
+    const { code, stderr } = await runIn('single', { server: sandbox.url }, []);
     expect({ code, stderr }).toEqual({ code: 0, stderr: bridging('/v1/mcp') });
-    expect(toolsOf(JSON.parse(stdout))).toEqual(hostTools);
-    expect((await run(['--server', dead])).stderr).toContain(`bridging to ${dead}/v1/mcp`);
-    expect((await run(['--no-config'])).stderr).toContain(`bridging to ${dead}/v1/mcp`);
-    expect((await run(['inn'])).stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp`));
-
-    const several = path.join(sandbox.folder, 'several');
-    writeFiles(several, {
-      'service.json': { server: sandbox.url, children: [{ server: 'http://127.0.0.1:8' }] },
-    });
-    expect((await run([], several)).stderr).toContain(`bridging to ${dead}/v1/mcp`);
-    empty.remove();
+    const agreed = { server: sandbox.url, children: [{ database: 'a' }, { server: sandbox.url }] };
+    expect((await runIn('agreed', agreed, [])).stderr).toBe(bridging('/v1/mcp'));
+    const several = { server: sandbox.url, children: [{ server: 'http://127.0.0.1:8' }] };
+    expect((await runIn('several', several, [])).stderr).toContain(`bridging to ${dead}/v1/mcp`);
   });
 
-  it('[interface §4.5] as the saved identity, or as nobody with --anonymous', async () => {
-    const ask = toolCall(1, 'sql', { sql: 'SELECT words FROM secret' });
-    const mine = await bridge(['inn'], [ask]);
+  it('[interface §4.5] … unless --server or --no-config is passed', async () => {
+    for (const flags of [['--server', dead], ['--no-config']]) {
+      const { code, stderr, answer } = await runIn('unless', { server: sandbox.url }, flags);
+      expect({ code, stderr }).toEqual({
+        code: 0,
+        stderr: `${unstable}Serving MCP over stdio, bridging to ${dead}/v1/mcp\n`,
+      });
+      expect(answer).toMatchObject({ id: 1, error: { code: -32603 } });
+    }
+  });
+
+  it('[interface §4.5] The config never supplies a database: without one it is host-wide', async () => {
+    const config = { server: sandbox.url, database: 'inn' };
+    const { stderr, answer } = await runIn('never', config, []);
+    expect(stderr).toBe(bridging('/v1/mcp'));
+    expect(toolsOf(answer)).toEqual(hostTools);
+    const given = await runIn('never', config, ['ledger']);
+    expect(toolsOf(given.answer)).toEqual(scopedTools);
+    expect(given.stderr).not.toContain(innIdentity);
+  });
+
+  const readSecret = toolCall(1, 'sql', { sql: 'SELECT words FROM secret' });
+
+  it('[interface §4.5] Default identity: the saved identity of the user', async () => {
+    const mine = await bridge(['inn'], [readSecret]);
     expect(textOf(mine.byId.get(1))).toContain('swordfish');
-    const nobody = await bridge(['inn', '--anonymous'], [ask]);
-    expect(nobody.byId.get(1).result).toEqual({
+    const owned = await bridge([], [toolCall(1, 'list_databases')]);
+    expect(textOf(owned.byId.get(1))).toContain(innIdentity);
+  });
+
+  it('[interface §4.5] --anonymous: an anonymous identity instead of the saved one', async () => {
+    const nobody = await bridge(['inn', '--anonymous'], [readSecret]);
+    expect(nobody.byId.get(1).result).toMatchObject({
       content: [{ type: 'text', text: 'no such table: secret' }],
       isError: true,
     });
-    const owned = await bridge([], [toolCall(1, 'list_databases')]);
-    expect(textOf(owned.byId.get(1))).toContain(innIdentity);
     const none = await bridge(['--anonymous'], [toolCall(1, 'list_databases')]);
     expect(textOf(none.byId.get(1))).toBe('{"databases":[]}');
   });
 
-  it('[mcp §A6] nobody when no identity is saved, and does not log in', async () => {
+  it('[mcp §A6] --server takes a nickname, a host name or a URL', async () => {
+    for (const server of ['local', `127.0.0.1:${sandbox.port}`, sandbox.url, `${sandbox.url}/`]) {
+      const { stderr } = await bridge(['--server', server], []);
+      expect(stderr).toBe(bridging('/v1/mcp'));
+    }
+    const { code, stdout, stderr } = await sandbox.run(['mcp', '--server', 'nowhere']);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('No such saved server configuration: nowhere');
+  });
+
+  it('[mcp §A6] is nobody when no identity is saved, and does not log in', async () => {
     const stranger = await Sandbox.make(sandbox.port);
     const { code, stdout } = await stranger.run(['mcp'], {
       input: `${toolCall(1, 'list_databases')}\n`,
@@ -123,39 +173,49 @@ describe('mcp serves', () => {
     stranger.remove();
   });
 
-  it('[mcp §A6] nothing for an unknown database', async () => {
+  it('[mcp §A6] ends with 1 for an unknown database, and for a token that is refused', async () => {
     const { code, stdout, stderr } = await sandbox.run(['mcp', 'nobody']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`${unstable}Error: failed to find database \`nobody\`.\n`);
+    const other = await Sandbox.make(sandbox.port);
+    await other.ok(['login', '--token', 'a.eyJpc3MiOiJhIiwic3ViIjoiYiJ9.c']);
+    const refused = await other.run(['mcp', 'inn']);
+    expect({ code: refused.code, stdout: refused.stdout }).toEqual({ code: 1, stdout: '' });
+    other.remove();
+  });
+
+  it('[mcp §A6] keeps to the database that a name meant at the start', async () => {
+    await sandbox.ok(['publish', 'moving', '-p', fixture('inn')]);
+    const live = new LiveBridge(sandbox.spawn(['mcp', 'moving']));
+    expect(
+      await live.ask(toolCall(1, 'call', { reducer: 'add_person', args: ['Zoe'] })),
+    ).toMatchObject({ id: 1, result: { isError: false } });
+    const identity = await (await fetch(`${sandbox.url}/v1/database/moving/identity`)).text();
+    await sandbox.ok(['rename', identity, '--to', 'moved']);
+    const { result } = await live.ask(toolCall(2, 'sql', { sql: 'SELECT name FROM person' }));
+    expect(JSON.stringify(result)).toContain('Zoe');
+    expect(await live.end()).toBe(0);
   });
 });
 
-describe('the bridge', () => {
-  it('[mcp §A6] answers requests and is silent about notifications and blank lines', async () => {
-    const { code, answers } = await bridge(
-      ['inn'],
-      [
-        request(0, 'initialize', {
-          protocolVersion: '2025-06-18',
-          capabilities: {},
-          clientInfo: { name: 'test', version: '1' },
-        }),
-        JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }),
-        '',
-        '   ',
-        `${request('a', 'ping')}\r`,
-        JSON.stringify({ jsonrpc: '2.0', method: 'notifications/unknown' }),
-      ],
+describe('--features', () => {
+  it('[mcp features] asks the endpoint for more than the five tools', async () => {
+    const { stderr, byId } = await bridge(
+      ['inn', '--features', 'logs, whoami'],
+      [request(1, 'ping')],
     );
-    expect(code).toBe(0);
-    expect(answers.map(({ id }) => id).sort()).toEqual([0, 'a']);
-    const shaken = answers.find(({ id }) => id === 0);
-    expect(shaken.result).toMatchObject({
-      protocolVersion: '2025-06-18',
-      serverInfo: { name: 'reducerdb' },
-    });
+    expect(stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp?features=logs,whoami`));
+    expect(byId.get(1).result).toEqual({});
   });
 
+  it('[mcp features] refuses a word that it does not know, and names those that it does', async () => {
+    const { code, stdout, stderr } = await sandbox.run(['mcp', '--features', 'logs,everything']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('preview, explain, logs, typed-reducers, read-only, whoami, fence');
+  });
+});
+
+describe('the bridge, to a running service', () => {
   it('[mcp §A6] keeps ids as they were written', async () => {
     const big = '12345678901234567890';
     const { stdout } = await sandbox.run(['mcp'], {
@@ -172,23 +232,22 @@ describe('the bridge', () => {
       ['inn'],
       [
         '{ nonsense',
-        '[{"jsonrpc":"2.0","id":7,"method":"ping"}]',
         '17',
+        '[]',
+        `{"jsonrpc":"2.0","method":"${'x'.repeat(4 * 2 ** 20)}"}`,
         request(1, 'ping'),
         request(2, 'no/such/method'),
         toolCall(3, 'call', { reducer: 'nothing' }),
+        toolCall(4, 'ping', { message: 'x'.repeat(3 * 2 ** 20) }),
       ],
     );
     expect(code).toBe(0);
-    expect(
-      answers
-        .filter(({ id }) => id === null)
-        .map(({ error }) => error.code)
-        .sort(),
-    ).toEqual([-32600, -32600, -32700]);
+    const aboutNothing = answers.filter(({ id }) => id === null).map(({ error }) => error.code);
+    expect(aboutNothing.sort()).toEqual([-32600, -32600, -32600, -32700]);
     expect(byId.get(1).result).toEqual({});
     expect(byId.get(2).error.code).toBe(-32601);
     expect(byId.get(3).result.isError).toBe(true);
+    expect(byId.get(4).error).toMatchObject({ code: -32603 });
   });
 
   it('[mcp §A6] answers as requests finish, a hundred at once', async () => {
@@ -205,6 +264,20 @@ describe('the bridge', () => {
     expect(counted).toContain(' 100 ');
   });
 
+  it('[mcp §B11] answers the probe of a modern client, and serves it and a legacy one', async () => {
+    const { byId } = await bridge(
+      ['inn'],
+      [
+        modern(1, 'server/discover'),
+        modern(2, 'tools/call', { name: 'ping', arguments: { message: 'modern' } }),
+        toolCall(3, 'ping', { message: 'legacy' }),
+      ],
+    );
+    expect(byId.get(1).result.supportedVersions).toContain('2026-07-28');
+    expect(textOf(byId.get(2))).toBe('pong: modern');
+    expect(textOf(byId.get(3))).toBe('pong: legacy');
+  });
+
   it('[mcp §A6] goes on after a service that was away', async () => {
     const live = new LiveBridge(sandbox.spawn(['mcp', 'inn']));
     expect(await live.ask(request(1, 'ping'))).toMatchObject({ id: 1, result: {} });
@@ -212,125 +285,33 @@ describe('the bridge', () => {
     const away = await live.ask(toolCall(2, 'ping'));
     expect(away).toMatchObject({ id: 2, error: { code: -32603 } });
     expect(away.error?.message).toContain('could not reach the reducerdb host');
-    live.say(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' }));
+    live.say(notification('notifications/initialized'));
     service = await sandbox.start();
     expect(await live.ask(toolCall(3, 'ping'))).toMatchObject({ id: 3, result: {} });
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §A6] ends at SIGTERM', async () => {
+  it('[mcp §A6] waits for a service that is not there yet, and then finds its database', async () => {
+    await service.stop();
+    const live = new LiveBridge(sandbox.spawn(['mcp', 'inn']));
+    let said = '';
+    live.child.stderr?.on('data', (chunk) => {
+      said += chunk;
+    });
+    expect(await live.ask(request(1, 'tools/list'))).toMatchObject({ error: { code: -32603 } });
+    expect(said).toMatch(
+      /WARNING: could not reach the reducerdb host at .*\nServing MCP over stdio/,
+    );
+    service = await sandbox.start();
+    const { result } = await live.ask(toolCall(2, 'sql', { sql: 'SELECT words FROM secret' }));
+    expect(JSON.stringify(result)).toContain('swordfish');
+    expect(await live.end()).toBe(0);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)('[mcp §A6] ends at %s', async (signal) => {
     const live = new LiveBridge(sandbox.spawn(['mcp']));
     await live.ask(request(1, 'ping'));
-    live.child.kill('SIGTERM');
+    live.child.kill(signal);
     expect(await live.ended).toBe(0);
   });
 });
-
-describe('the bridge, to a service that answers strangely', () => {
-  let strange: Server;
-  let answer: (body: string) => { status: number; type: string; text: string; millis?: number };
-  let url: string;
-
-  beforeAll(async () => {
-    strange = createServer(async (incoming, outgoing) => {
-      let body = '';
-      for await (const chunk of incoming) body += chunk;
-      const { status, type, text, millis = 0 } = answer(body);
-      setTimeout(() => outgoing.writeHead(status, { 'content-type': type }).end(text), millis);
-    });
-    await new Promise<void>((resolve) => strange.listen(0, '127.0.0.1', resolve));
-    url = `http://127.0.0.1:${(strange.address() as AddressInfo).port}`;
-  });
-  afterAll(() => strange.close());
-
-  const one = async (line: string) => {
-    const { code, answers } = await bridge(['--server', url], [line]);
-    expect(code).toBe(0);
-    return answers;
-  };
-
-  it('[mcp §A6] makes an error of what is no message, and nothing for notifications', async () => {
-    const notification = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/x' });
-    for (const [status, type, text, message] of [
-      [401, 'text/plain', 'token is bad', 'token is bad'],
-      [502, 'application/json', '{"oops":true}', '{"oops":true}'],
-      [200, 'application/json', 'not json', 'not json'],
-      [413, 'text/plain', '', 'the service answered with status 413'],
-    ] as const) {
-      answer = () => ({ status, type, text });
-      expect(await one(request('x', 'ping'))).toEqual([
-        { jsonrpc: '2.0', id: 'x', error: { code: -32603, message } },
-      ]);
-      expect(await one(notification)).toEqual([]);
-    }
-    answer = () => ({ status: 200, type: 'application/json', text: '{"jsonrpc":"2.0"}' });
-    expect(await one(notification)).toEqual([]);
-  });
-
-  it('[mcp §A6] writes an answer on one line', async () => {
-    const text = '{\n  "jsonrpc": "2.0",\r\n  "id": 1,\n  "result": {"a": "b\\nc"}\n}\n';
-    answer = () => ({ status: 200, type: 'application/json', text });
-    const { stdout } = await sandbox.run(['mcp', '--server', url], { input: request(1, 'x') });
-    expect(stdout.trimEnd().split('\n')).toHaveLength(1);
-    expect(JSON.parse(stdout)).toEqual({ jsonrpc: '2.0', id: 1, result: { a: 'b\nc' } });
-  });
-
-  it('[mcp §A6] lets the quick overtake the slow, waits for the last, drops the cancelled', async () => {
-    answer = (body) => {
-      const { id } = JSON.parse(body);
-      const text = JSON.stringify({ jsonrpc: '2.0', id, result: {} });
-      return { status: 200, type: 'application/json', text, millis: id === 1 ? 700 : 0 };
-    };
-    const slow = await bridge(['--server', url], [request(1, 'x'), request(2, 'x')]);
-    expect(slow.answers.map(({ id }) => id)).toEqual([2, 1]);
-    const live = new LiveBridge(sandbox.spawn(['mcp', '--server', url]));
-    live.say(request(1, 'x'));
-    expect(await live.ask(request(2, 'x'))).toMatchObject({ id: 2 });
-    const params = { requestId: 1 };
-    live.say(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
-    expect(await live.ask(request(3, 'x'))).toMatchObject({ id: 3 });
-    expect(await live.end()).toBe(0);
-    expect(live.answers).toHaveLength(2);
-  });
-});
-
-interface Message {
-  readonly id: unknown;
-  readonly error?: { readonly code: number; readonly message: string };
-}
-
-/** A bridge that is talked to line by line. */
-class LiveBridge {
-  readonly child: ChildProcess;
-  readonly answers: Message[] = [];
-  readonly ended: Promise<number | null>;
-  #text = '';
-
-  constructor(child: ChildProcess) {
-    this.child = child;
-    child.stdout?.on('data', (chunk) => {
-      this.#text += chunk;
-      const lines = this.#text.split('\n');
-      this.#text = lines.pop() ?? '';
-      for (const line of lines) this.answers.push(JSON.parse(line));
-    });
-    this.ended = new Promise((resolve) => child.on('close', resolve));
-  }
-
-  say(line: string): void {
-    this.child.stdin?.write(`${line}\n`);
-  }
-
-  /** Sends a request and gives the next answer. */
-  async ask(line: string): Promise<Message> {
-    const before = this.answers.length;
-    this.say(line);
-    await expect.poll(() => this.answers.length, { timeout: 10_000 }).toBeGreaterThan(before);
-    return this.answers[before] as Message;
-  }
-
-  end(): Promise<number | null> {
-    this.child.stdin?.end();
-    return this.ended;
-  }
-}

@@ -29,7 +29,8 @@ beforeAll(async () => {
   writeFileSync(certFile(), first.cert);
   writeFileSync(keyFile(), first.key);
   const tls = ['--tls-cert', certFile(), '--tls-key', keyFile()];
-  child = sandbox.spawn(['start', '-l', `127.0.0.1:${port}`, ...tls]);
+  const issuer = ['--accept-issuer', 'https://auth.example.com'];
+  child = sandbox.spawn(['start', '-l', `127.0.0.1:${port}`, ...tls, ...issuer]);
   child.stderr?.on('data', (chunk) => {
     output += chunk;
   });
@@ -76,6 +77,12 @@ describe('[design D11] a service with a certificate', () => {
     expect(await get(`${url}/v1/ping`, { ca: first.cert })).toBe('200 ');
     await expect(get(`${url}/v1/ping`)).rejects.toThrow(/self-signed certificate/);
     await expect(get(`${url}/v1/ping`, { ca: second.cert })).rejects.toThrow();
+  });
+
+  it('[mcp §B10] says so where it tells of its MCP endpoints', async () => {
+    const where = `${url}/.well-known/oauth-protected-resource/v1/mcp`;
+    const metadata = await get(where, { ca: first.cert });
+    expect(metadata).toContain(`"resource":"${url}/v1/mcp"`);
   });
 
   it('tells whoever speaks plain HTTP that it speaks TLS', async () => {

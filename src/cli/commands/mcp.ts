@@ -1,46 +1,137 @@
-import type { Command } from 'commander';
-import { databasePath } from '../api.ts';
+import path from 'node:path';
+import { type Command, InvalidArgumentError } from 'commander';
+import { type AgentFeature, agentFeatures, isAgentFeature } from '../../protocol/agent-features.ts';
+import { type Api, databasePath, Unreachable } from '../api.ts';
+import { Bridge } from '../bridge/bridge.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
-import { bridge } from '../mcp-bridge.ts';
+import { printAgentConfig } from '../print-agent-config.ts';
 import { withAnonymous, withServer } from '../program.ts';
 import { Session } from '../session.ts';
+
+interface McpFlags {
+  readonly features?: readonly AgentFeature[];
+  readonly printConfig?: string;
+}
 
 export function addMcp(program: Command, io: Io): void {
   withAnonymous(withServer(program.command('mcp [database]')))
     .description('serve a host, or one database, to an agent over standard input and output')
+    .option('--features <list>', `more than the five tools: ${agentFeatures.join(', ')}`, features)
+    .option('--print-config <client>', 'print the configuration of an agent or editor; or: list')
     .addHelpText(
       'after',
       '\nWithout a database (argument or SERVICE_DB_NAME) the server is host-wide.\n' +
-        'Configuration of an agent:\n' +
-        '  { "mcpServers": { "db": { "command": "reducerdb", "args": ["mcp", "my-db"] } } }',
+        'Configuration of an agent: reducerdb mcp my-db --print-config claude-code',
     )
-    .action(async (word: string | undefined, _flags, command: Command) => {
+    .action(async (word: string | undefined, flags: McpFlags, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
-      const api = session.api();
       const database = word ?? nonEmpty(io.environment.SERVICE_DB_NAME);
-      const path = database === undefined ? '/v1/mcp' : await scopedPath(database, api);
+      const { features: wanted = [], printConfig } = flags;
+      if (printConfig !== undefined) {
+        printAgentConfig(io, printConfig, () => ({
+          globalFlags: globalFlags(program),
+          database,
+          serverUrl: session.server().url,
+          isAnonymous: session.flags.anonymous === true,
+          features: wanted,
+        }));
+        return;
+      }
+      const address = new Address(session.api(), database, wanted);
       process.once('SIGTERM', () => process.exit(0));
-      io.err(`Serving MCP over stdio, bridging to ${api.server.url}${path}`);
-      await bridge({
-        input: process.stdin,
-        write: (line) => void process.stdout.write(`${line}\n`),
-        send: (body, signal) =>
-          api.send('POST', path, {
-            headers: { 'content-type': 'application/json', accept: 'application/json' },
-            body,
-            signal,
-          }),
+      process.once('SIGINT', () => process.exit(0));
+      await address.find().catch((error) => {
+        if (!(error instanceof Unreachable)) throw error;
+        io.err(`WARNING: ${error.message}`);
       });
+      io.err(`Serving MCP over stdio, bridging to ${address.url}`);
+      await serve(address);
     });
 }
 
-/** The database is resolved once, so that a later change of its names does not move the agent. */
-async function scopedPath(database: string, api: ReturnType<Session['api']>): Promise<string> {
+async function serve(address: Address): Promise<void> {
+  const bridge = new Bridge({
+    input: process.stdin,
+    write: (line) =>
+      new Promise((resolve) => void process.stdout.write(`${line}\n`, () => resolve())),
+    send: async ({ body, headers, signal }) =>
+      address.api.open('POST', await address.find(), {
+        headers: { ...ofMessages, ...headers },
+        body,
+        signal,
+      }),
+  });
+  await bridge.run();
+}
+
+const ofMessages = {
+  'content-type': 'application/json',
+  accept: 'application/json, text/event-stream',
+};
+
+/** Where messages go. */
+class Address {
+  readonly api: Api;
+  readonly #database: string | undefined;
+  readonly #query: string;
+  #found: Promise<string> | undefined;
+  /** As far as it is known. */
+  #path: string;
+
+  constructor(api: Api, database: string | undefined, wanted: readonly AgentFeature[]) {
+    this.api = api;
+    this.#database = database;
+    this.#query = wanted.length === 0 ? '' : `?features=${wanted.join(',')}`;
+    this.#path = database === undefined ? '/v1/mcp' : databasePath(database, '/mcp');
+  }
+
+  get url(): string {
+    return `${this.api.server.url}${this.#path}${this.#query}`;
+  }
+
+  /**
+   * The path of the endpoint. A database is resolved once, so that a later change of its names does
+   * not move the agent; as long as no service answers that, each message asks again.
+   */
+  find(): Promise<string> {
+    this.#found ??= this.#resolve().catch((error) => {
+      this.#found = undefined;
+      throw error;
+    });
+    return this.#found;
+  }
+
+  async #resolve(): Promise<string> {
+    if (this.#database !== undefined) {
+      this.#path = databasePath(await identityOf(this.#database, this.api), '/mcp');
+    }
+    return `${this.#path}${this.#query}`;
+  }
+}
+
+async function identityOf(database: string, api: Api): Promise<string> {
   const answer = await api.send('GET', databasePath(database, '/identity'));
-  if (answer.ok) return databasePath(await answer.text(), '/mcp');
-  if (answer.status === 401) throw new CliError(await answer.text());
+  const text = await answer.text();
+  if (answer.ok) return text;
+  if (answer.status === 401) throw new CliError(text);
   throw new CliError(`failed to find database \`${database}\`.`);
+}
+
+function features(list: string, before: readonly AgentFeature[] = []): readonly AgentFeature[] {
+  const words = list.split(',').map((word) => word.trim());
+  const given = words.filter(isAgentFeature);
+  if (given.length === words.length) return [...before, ...given];
+  throw new InvalidArgumentError(`Of these, with commas between: ${agentFeatures.join(', ')}.`);
+}
+
+/** Flags that say where the user's files are, for a process that is started elsewhere. */
+function globalFlags(program: Command): string[] {
+  const { rootDir, configPath } = program.opts<{ rootDir?: string; configPath?: string }>();
+  return [
+    ...(rootDir === undefined ? [] : ['--root-dir', path.resolve(rootDir)]),
+    ...(configPath === undefined ? [] : ['--config-path', path.resolve(configPath)]),
+  ];
 }
 
 function nonEmpty(text: string | undefined): string | undefined {

@@ -1,0 +1,112 @@
+import os from 'node:os';
+import path from 'node:path';
+
+/** How an agent starts the bridge. */
+export interface BridgeCommand {
+  /** What the agent calls the server. */
+  readonly name: string;
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** An agent or editor, and how it is told of a server over standard input and output. */
+export interface AgentClient {
+  /** What `--print-config` calls it. */
+  readonly word: string;
+  readonly title: string;
+  /** Its configuration: of a project when the path is relative, else of the user. */
+  readonly file: string;
+  /** What is to stand in that file. */
+  readonly entry: (server: BridgeCommand) => string;
+}
+
+export function agentClients(environment: NodeJS.ProcessEnv): readonly AgentClient[] {
+  const inHome = (...parts: string[]) => path.join(os.homedir(), ...parts);
+  const { application, settings } = userFolders(environment);
+  const cline = 'Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json';
+  const rows: readonly [string, string, string, AgentClient['entry']][] = [
+    ['claude-code', 'Claude Code', '.mcp.json', typed('mcpServers')],
+    ['claude-desktop', 'Claude Desktop', application('Claude/claude_desktop_config.json'), plain],
+    ['cline', 'Cline', application(cline), plain],
+    ['codex', 'Codex', path.join(environment.CODEX_HOME ?? inHome('.codex'), 'config.toml'), codex],
+    ['copilot-cli', 'Copilot CLI', inHome('.copilot', 'mcp-config.json'), copilot],
+    ['cursor', 'Cursor', path.join('.cursor', 'mcp.json'), plain],
+    ['gemini-cli', 'Gemini CLI', inHome('.gemini', 'settings.json'), plain],
+    ['goose', 'goose', settings('goose/config.yaml', 'Block/goose/config/config.yaml'), goose],
+    ['junie', 'Junie', path.join('.junie', 'mcp', 'mcp.json'), plain],
+    ['kiro', 'Kiro', path.join('.kiro', 'settings', 'mcp.json'), plain],
+    ['lm-studio', 'LM Studio', inHome('.lmstudio', 'mcp.json'), plain],
+    ['opencode', 'opencode', 'opencode.json', opencode],
+    ['visual-studio', 'Visual Studio', '.mcp.json', typed('servers')],
+    ['vscode', 'Visual Studio Code', path.join('.vscode', 'mcp.json'), typed('servers')],
+    ['windsurf', 'Windsurf', inHome('.codeium', 'windsurf', 'mcp_config.json'), plain],
+    ['zed', 'Zed', settings('zed/settings.json', 'Zed/settings.json'), zed],
+  ];
+  return rows.map(([word, title, file, entry]) => ({ word, title, file, entry }));
+}
+
+/** Where programs of this user keep their files, by the customs of the operating system. */
+function userFolders(environment: NodeJS.ProcessEnv) {
+  const home = os.homedir();
+  const roaming = environment.APPDATA ?? path.join(home, 'AppData', 'Roaming');
+  const settingsFolder = environment.XDG_CONFIG_HOME ?? path.join(home, '.config');
+  const applications = {
+    win32: roaming,
+    darwin: path.join(home, 'Library', 'Application Support'),
+  }[process.platform as string];
+  return {
+    /** Of desktop applications. */
+    application: (file: string) => path.join(applications ?? settingsFolder, file),
+    /** Of what keeps to the customs of Linux on macOS, too. */
+    settings: (file: string, onWindows: string) =>
+      process.platform === 'win32'
+        ? path.join(roaming, onWindows)
+        : path.join(settingsFolder, file),
+  };
+}
+
+type Entry = AgentClient['entry'];
+
+const plain: Entry = ({ name, command, args }) =>
+  json({ mcpServers: { [name]: { command, args } } });
+
+function typed(key: string): Entry {
+  return ({ name, command, args }) => json({ [key]: { [name]: { type: 'stdio', command, args } } });
+}
+
+const copilot: Entry = ({ name, command, args }) =>
+  json({ mcpServers: { [name]: { type: 'local', command, args, tools: ['*'] } } });
+
+const zed: Entry = ({ name, command, args }) =>
+  json({ context_servers: { [name]: { source: 'custom', command, args } } });
+
+const opencode: Entry = ({ name, command, args }) =>
+  json({ mcp: { [name]: { type: 'local', command: [command, ...args], enabled: true } } });
+
+/** Strings of JSON are strings of TOML and YAML, too. */
+const codex: Entry = ({ name, command, args }) =>
+  [
+    `[mcp_servers.${name}]`,
+    `command = ${JSON.stringify(command)}`,
+    `args = ${listText(args)}`,
+  ].join('\n');
+
+const goose: Entry = ({ name, command, args }) =>
+  [
+    'extensions:',
+    `  ${name}:`,
+    `    name: ${JSON.stringify(name)}`,
+    '    type: stdio',
+    '    enabled: true',
+    '    timeout: 300',
+    `    cmd: ${JSON.stringify(command)}`,
+    `    args: ${listText(args)}`,
+  ].join('\n');
+
+function json(value: unknown): string {
+  return JSON.stringify(value, null, 2);
+}
+
+function listText(args: readonly string[]): string {
+  return `[${args.map((arg) => JSON.stringify(arg)).join(', ')}]`;
+}

@@ -1,0 +1,201 @@
+import { limits } from '../../limits.ts';
+import { errorAnswer, RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { member } from '../../mcp-protocol/meta.ts';
+import { versionHeader } from '../../mcp-protocol/request-headers.ts';
+import type { JsonObject } from '../../values/json.ts';
+import { asErrand, type Cancel, type Errand, readClientMessage } from './client-message.ts';
+import { type InputLine, readLines } from './input-lines.ts';
+import {
+  messagesOf,
+  readServiceMessage,
+  type ServiceAnswer,
+  type ServiceMessage,
+} from './service-message.ts';
+import { Slots } from './slots.ts';
+
+export interface BridgeOptions {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Writes one line to the client; settles when there is room for the next one. */
+  readonly write: (line: string) => Promise<void>;
+  /** Sends one message to the service. */
+  readonly send: (parcel: Parcel) => Promise<ServiceAnswer>;
+}
+
+export interface Parcel {
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal;
+}
+
+/** One message on its way to the service and back. */
+interface Trip {
+  readonly errand: Errand;
+  readonly controller: AbortController;
+  /** Requests in it that are not answered yet. */
+  openCount: number;
+}
+
+/**
+ * Carries MCP messages between a client's standard input and output and a service: one JSON-RPC
+ * message a line on this side, one HTTP request for each on the other.
+ *
+ * Requests run side by side, at most `limits.bridgeRequestsMax`, and are answered as they finish;
+ * streams that stay open run beside them. A message that fails is answered with a JSON-RPC error
+ * and the next one is taken: a service that restarts in between is met again. While a client does
+ * not read, nothing more is read for it than what is under way.
+ */
+export class Bridge {
+  readonly #options: BridgeOptions;
+  readonly #slots = new Slots(limits.bridgeRequestsMax);
+  readonly #trips = new Set<Trip>();
+  /** Length of all messages in `#trips`. */
+  #tripCharacters = 0;
+  /** Told when a trip has ended. */
+  #tripEnded: (() => void) | undefined;
+  /** The legacy revision that the client's `initialize` has settled on. */
+  #version: string | undefined;
+
+  constructor(options: BridgeOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves after the end of input, when all requests are answered or `limits.bridgeEndMillisMax`
+   * have passed.
+   */
+  async run(): Promise<void> {
+    for await (const line of readLines(this.#options.input, limits.bridgeLineBytesMax)) {
+      await this.#take(line);
+    }
+    this.#giveUp(isStream);
+    const timer = setTimeout(() => this.#giveUp(() => true), limits.bridgeEndMillisMax);
+    await this.#until(() => this.#trips.size === 0);
+    clearTimeout(timer);
+  }
+
+  async #take(line: InputLine): Promise<void> {
+    const message = readClientMessage(line);
+    switch (message.kind) {
+      case 'bad':
+        return this.#options.write(errorAnswer('null', message.error));
+      case 'answer':
+        return;
+      case 'cancel':
+        return this.#cancel(message);
+      case 'errand':
+        await this.#until(() => this.#hasRoom());
+        void this.#travel(message);
+    }
+  }
+
+  #hasRoom(): boolean {
+    const { bridgeMessagesMax, bridgeBytesMax } = limits;
+    return this.#trips.size < bridgeMessagesMax && this.#tripCharacters <= bridgeBytesMax;
+  }
+
+  /**
+   * A request that is given up is not answered. That its connection ends tells the service so; a
+   * legacy one has to be told in words, and at once: the request may hold the last slot.
+   */
+  #cancel(cancel: Cancel): void {
+    const isMeant = ({ ids }: Errand) => cancel.id !== undefined && ids.includes(cancel.id);
+    const isForLegacy = [...this.#trips].some(
+      ({ errand }) => isMeant(errand) && errand.headers === undefined,
+    );
+    this.#giveUp(isMeant);
+    if (isForLegacy) void this.#travel(asErrand(cancel));
+  }
+
+  #giveUp(isMeant: (errand: Errand) => boolean): void {
+    for (const { errand, controller } of this.#trips) if (isMeant(errand)) controller.abort();
+  }
+
+  /** Waits until `isTrue`, which only the end of a trip can change. */
+  async #until(isTrue: () => boolean): Promise<void> {
+    while (!isTrue()) {
+      await new Promise<void>((resolve) => {
+        this.#tripEnded = resolve;
+      });
+    }
+  }
+
+  /** Never rejects: what goes wrong is told to the client. */
+  async #travel(errand: Errand): Promise<void> {
+    const trip: Trip = { errand, controller: new AbortController(), openCount: errand.ids.length };
+    this.#trips.add(trip);
+    this.#tripCharacters += errand.text.length;
+    const takesSlot = errand.ids.length > 0 && !isStream(errand);
+    if (takesSlot) await this.#slots.take();
+    try {
+      await this.#carry(trip);
+    } catch (error) {
+      if (!trip.controller.signal.aborted) await this.#refuse(trip, error);
+    } finally {
+      if (takesSlot) this.#slots.give();
+      this.#trips.delete(trip);
+      this.#tripCharacters -= errand.text.length;
+      this.#tripEnded?.();
+    }
+  }
+
+  async #carry(trip: Trip): Promise<void> {
+    const { errand, controller } = trip;
+    controller.signal.throwIfAborted();
+    if (isStream(errand) && this.#streamCount() > limits.bridgeStreamsMax) {
+      throw new Error(`more than ${limits.bridgeStreamsMax} streams are open: cancel one of them`);
+    }
+    const headers = errand.headers ?? this.#legacyHeaders(errand);
+    const { signal } = controller;
+    const answer = await this.#options.send({ body: errand.text, headers, signal });
+    for await (const text of messagesOf(answer, limits.bridgeAnswerBytesMax)) {
+      if (errand.ids.length > 0 && !signal.aborted) await this.#pass(text, trip);
+    }
+    if (trip.openCount > 0) throw new Error('the service ended the connection without an answer');
+  }
+
+  #streamCount(): number {
+    return [...this.#trips].filter(({ errand }) => isStream(errand)).length;
+  }
+
+  #legacyHeaders({ method }: Errand): Parcel['headers'] {
+    const version = method === 'initialize' ? undefined : this.#version;
+    return version === undefined ? {} : { [versionHeader]: version };
+  }
+
+  /** Hands a message of the service on to the client. */
+  async #pass(text: string, trip: Trip): Promise<void> {
+    const message = readServiceMessage(text);
+    if (message === undefined) throw new Error(text);
+    const answers = message.messages.filter((each) => each.get('method') === undefined);
+    trip.openCount -= answers.length;
+    if (trip.errand.method === 'initialize') this.#version = negotiatedVersion(answers);
+    await this.#options.write(addressed(message, trip.errand));
+  }
+
+  /** Answers each request that is still open with an error. */
+  async #refuse({ errand, openCount }: Trip, error: unknown): Promise<void> {
+    if (openCount === 0) return;
+    const words = error instanceof Error ? error.message : String(error);
+    const answer = new RpcError(rpcCode.internal, words);
+    for (const id of errand.ids) await this.#options.write(errorAnswer(id, answer));
+  }
+}
+
+function isStream({ method }: Errand): boolean {
+  return method === 'subscriptions/listen';
+}
+
+function negotiatedVersion(answers: readonly JsonObject[]): string | undefined {
+  const version = member(answers[0]?.get('result'), 'protocolVersion');
+  return typeof version === 'string' ? version : undefined;
+}
+
+/** An error that does not say what it is about would leave the client waiting: it gets the id. */
+function addressed({ line, messages }: ServiceMessage, { ids }: Errand): string {
+  const [id, ...others] = ids;
+  const [message] = messages;
+  const hasError = message?.get('error') !== undefined && (message.get('id') ?? null) === null;
+  if (!hasError || id === undefined || others.length > 0 || messages.length > 1) return line;
+  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(JSON.parse(line).error)}}`;
+}

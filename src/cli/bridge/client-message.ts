@@ -1,0 +1,91 @@
+import { rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { member, readMeta } from '../../mcp-protocol/meta.ts';
+import { expectedHeaders } from '../../mcp-protocol/request-headers.ts';
+import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
+import { type BadLine, bad, type InputLine } from './input-lines.ts';
+
+/** What a line of the client asks of the bridge. */
+export type ClientMessage =
+  | BadLine
+  /** An answer to a question that no service asks: there is nobody to tell. */
+  | { readonly kind: 'answer' }
+  | Cancel
+  | Errand;
+
+/** Gives up a request that is under way. */
+export interface Cancel {
+  readonly kind: 'cancel';
+  readonly text: string;
+  /** `undefined`: of none. */
+  readonly id: IdText | undefined;
+}
+
+/** Something to be carried to the service, as it stands on its line. */
+export interface Errand {
+  readonly kind: 'errand';
+  readonly text: string;
+  /** Of the requests in it, which all want an answer: none for a notification. */
+  readonly ids: readonly IdText[];
+  /** `undefined`: no single message. */
+  readonly method: string | undefined;
+  /** What a modern message has to repeat in its headers; `undefined`: a legacy one. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
+/** An id as JSON text: numbers keep their digits. */
+export type IdText = string;
+
+export function readClientMessage(line: InputLine): ClientMessage {
+  if (line.kind === 'bad') return line;
+  const { text } = line;
+  let parsed: JsonValue;
+  try {
+    parsed = parseJson(text);
+  } catch (error) {
+    return bad(rpcCode.parseError, `parse error: ${(error as Error).message}`);
+  }
+  if (parsed instanceof JsonObject) return single(text, parsed);
+  // Revision 2025-03-26 has batches; of all else the service says what is wrong with it.
+  const ids = Array.isArray(parsed) && parsed.length > 0 ? parsed.flatMap(idOf) : ['null'];
+  return { kind: 'errand', text, ids, method: undefined, headers: undefined };
+}
+
+/** A notification of the client as something to be carried. */
+export function asErrand({ text }: Cancel): Errand {
+  return { kind: 'errand', text, ids: [], method: undefined, headers: undefined };
+}
+
+function single(text: string, message: JsonObject): ClientMessage {
+  const method = message.get('method');
+  const params = message.get('params');
+  const isSettled = message.get('result') !== undefined || message.get('error') !== undefined;
+  if (method === undefined && isSettled) return { kind: 'answer' };
+  if (method === 'notifications/cancelled') {
+    return { kind: 'cancel', text, id: idText(member(params, 'requestId')) };
+  }
+  const ids = idOf(message);
+  if (typeof method !== 'string') {
+    return { kind: 'errand', text, ids, method: undefined, headers: undefined };
+  }
+  const isModern =
+    modernMethods.includes(method) || readMeta(params, 'protocolVersion') !== undefined;
+  const headers = isModern ? expectedHeaders({ method, params }) : undefined;
+  return { kind: 'errand', text, ids, method, headers };
+}
+
+/** Methods that no legacy revision has. */
+const modernMethods = ['server/discover', 'subscriptions/listen'];
+
+/** The id of a message that wants an answer; none of a notification. */
+function idOf(message: JsonValue): readonly IdText[] {
+  if (!(message instanceof JsonObject)) return ['null'];
+  const id = idText(message.get('id'));
+  return id === undefined ? [] : [id];
+}
+
+/** `undefined`: there is none. An id of a kind that is not allowed is answered as `null`. */
+function idText(id: JsonValue | undefined): IdText | undefined {
+  if (id === undefined) return undefined;
+  if (id instanceof JsonNumber) return id.text;
+  return typeof id === 'string' ? JSON.stringify(id) : 'null';
+}

@@ -1,0 +1,70 @@
+import { EventStreamReader, eventStreamType } from '../../mcp-protocol/event-stream.ts';
+import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
+
+/** An answer of the service as it arrives. */
+export interface ServiceAnswer extends AsyncIterable<Uint8Array> {
+  readonly statusCode?: number | undefined;
+  readonly headers: { readonly 'content-type'?: string | undefined };
+}
+
+/**
+ * The messages of an answer, each as text: those of an event stream as they come, else its body.
+ * Throws for a body without anything in it, and for a message of more than `bytesMax` bytes.
+ */
+export async function* messagesOf(answer: ServiceAnswer, bytesMax: number): AsyncGenerator<string> {
+  const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== eventStreamType) {
+    yield await bodyOf(answer, bytesMax);
+    return;
+  }
+  const events = new EventStreamReader(bytesMax);
+  const decoder = new TextDecoder();
+  for await (const chunk of chunksOf(answer))
+    yield* events.push(decoder.decode(chunk, { stream: true }));
+}
+
+async function bodyOf(answer: ServiceAnswer, bytesMax: number): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let byteCount = 0;
+  for await (const chunk of chunksOf(answer)) {
+    byteCount += chunk.length;
+    if (byteCount > bytesMax) throw new Error(`the answer has more than ${bytesMax} bytes`);
+    parts.push(chunk);
+  }
+  const text = Buffer.concat(parts).toString('utf8').trim();
+  if (text !== '') return text;
+  throw new Error(`the service answered with status ${answer.statusCode}`);
+}
+
+async function* chunksOf(answer: ServiceAnswer): AsyncGenerator<Uint8Array> {
+  try {
+    yield* answer;
+  } catch (cause) {
+    throw new Error('the connection to the service was lost before the answer ended', { cause });
+  }
+}
+
+/** One message of the service, or a batch of them. */
+export interface ServiceMessage {
+  /** JSON text on one line. */
+  readonly line: string;
+  readonly messages: readonly JsonObject[];
+}
+
+/** `undefined`: something on the way, such as a proxy, answered with what is no message. */
+export function readServiceMessage(text: string): ServiceMessage | undefined {
+  let parsed: JsonValue;
+  try {
+    parsed = parseJson(text);
+  } catch {
+    return undefined;
+  }
+  const messages = (Array.isArray(parsed) ? parsed : [parsed]).filter(isMessage);
+  if (messages.length !== (Array.isArray(parsed) ? parsed.length : 1)) return undefined;
+  // A line break in JSON stands between values: inside of strings it is escaped.
+  return { line: text.replace(/[\r\n]+\s*/g, ' '), messages };
+}
+
+function isMessage(value: JsonValue): value is JsonObject {
+  return value instanceof JsonObject && value.get('jsonrpc') === '2.0';
+}

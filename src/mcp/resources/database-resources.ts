@@ -1,0 +1,101 @@
+import { Refusal } from '../../database/outcome.ts';
+import { shownDefinition } from '../../host/shown-definition.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import type { RequestContext } from '../../mcp-protocol/request-context.ts';
+import type {
+  Resource,
+  Resources,
+  ResourceTemplate,
+  Watch,
+  WatchRequest,
+} from '../../mcp-protocol/resource.ts';
+import type { ResourceText } from '../../mcp-protocol/tool.ts';
+import { schemaJson } from '../../schema/schema-json.ts';
+import { databasesJson } from '../listed-databases.ts';
+import { findDatabase } from '../open-database.ts';
+import type { McpSession } from '../session.ts';
+import { type Address, addressOf } from './address.ts';
+import type { GuidePages } from './guide-pages.ts';
+import { mayReadLog, readLog } from './log-lines.ts';
+import { listResources, listTemplates, mimeTypes } from './resource-list.ts';
+import { readRows } from './table-rows.ts';
+import { ResourceWatch } from './watch.ts';
+
+/**
+ * What agents read without a tool: databases, schemas, tables, logs, and the guide. What a caller
+ * may not read does not exist for it.
+ */
+export class DatabaseResources implements Resources<McpSession> {
+  readonly #guide: GuidePages;
+
+  constructor(guide: GuidePages) {
+    this.#guide = guide;
+  }
+
+  async list(session: McpSession): Promise<readonly Resource[]> {
+    return listResources(session, (await this.#guide.all()).values());
+  }
+
+  async templates(session: McpSession): Promise<readonly ResourceTemplate[]> {
+    return listTemplates(session);
+  }
+
+  async read(
+    uri: string,
+    { session }: RequestContext<McpSession>,
+  ): Promise<readonly ResourceText[] | undefined> {
+    const address = addressOf(uri);
+    if (address === undefined) return undefined;
+    const text = await this.#readAddress(address, session);
+    return text === undefined ? undefined : [{ uri, mimeType: mimeTypes[address.kind], text }];
+  }
+
+  watch(request: WatchRequest, session: McpSession): Promise<Watch> {
+    return ResourceWatch.open({
+      ...{ request, session },
+      list: async () => (await this.list(session)).map(({ uri }) => uri),
+      read: (address) => this.#readAddress(address, session),
+    });
+  }
+
+  /** What is wrong with a database is told; that there is none, or none for the caller, is not. */
+  async #readAddress(address: Address, session: McpSession): Promise<string | undefined> {
+    try {
+      return await this.#textOf(address, session);
+    } catch (error) {
+      if (error instanceof Refusal) throw new RpcError(rpcCode.internal, error.message);
+      throw error;
+    }
+  }
+
+  async #textOf(address: Address, session: McpSession): Promise<string | undefined> {
+    switch (address.kind) {
+      case 'databases': {
+        const { host, caller, database } = session;
+        return database === undefined ? databasesJson(host, caller) : undefined;
+      }
+      case 'page':
+        return (await this.#guide.all()).get(address.page)?.text;
+      default:
+        return readInDatabase(address, session);
+    }
+  }
+}
+
+async function readInDatabase(
+  address: Extract<Address, { database: string }>,
+  session: McpSession,
+): Promise<string | undefined> {
+  const found = findDatabase(address.database, session);
+  if (found === undefined) return undefined;
+  switch (address.kind) {
+    case 'schema': {
+      const { definition } = await found.handle.describe();
+      return schemaJson(shownDefinition(definition, session.caller, found.caller.rights), 9);
+    }
+    case 'logs':
+      return mayReadLog(session, found.database) ? readLog(session, found.database) : undefined;
+    case 'table':
+      return readRows(found, address.table);
+  }
+}

@@ -1,0 +1,50 @@
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+/** A page of the guide, as this version of the product has it. */
+export interface GuidePage {
+  /** Name of its file, without the ending. */
+  readonly name: string;
+  readonly title: string;
+  /** Its first sentence. */
+  readonly summary: string;
+  /** Markdown. */
+  readonly text: string;
+}
+
+/** The guide that comes with the package, read when somebody first asks for it. */
+export class GuidePages {
+  readonly #directory: string;
+  #pages: Promise<ReadonlyMap<string, GuidePage>> | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  /** By name, in its order. */
+  all(): Promise<ReadonlyMap<string, GuidePage>> {
+    this.#pages ??= readPages(this.#directory);
+    return this.#pages;
+  }
+}
+
+async function readPages(directory: string): Promise<ReadonlyMap<string, GuidePage>> {
+  const files = (await readdir(directory)).filter((file) => file.endsWith('.md')).sort();
+  const pages = files.map(async (file) => {
+    const text = await readFile(path.join(directory, file), 'utf8');
+    return pageOf(file.slice(0, -'.md'.length), text);
+  });
+  return new Map((await Promise.all(pages)).map((page) => [page.name, page]));
+}
+
+function pageOf(name: string, text: string): GuidePage {
+  const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
+  const paragraphs = text.split(/\n{2,}/).filter((part) => /^[A-Z`]/.test(part));
+  return { name, title, summary: firstSentence(paragraphs[0] ?? ''), text };
+}
+
+/** Without line breaks, and with the words of links only. */
+function firstSentence(paragraph: string): string {
+  const plain = paragraph.replace(/\s+/g, ' ').replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  return /^.*?[.:](?= |$)/.exec(plain)?.[0].replace(/:$/, '.') ?? plain;
+}

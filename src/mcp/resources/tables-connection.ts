@@ -1,0 +1,88 @@
+import type { LiveConnection, LiveEvent, LiveSink } from '../../host/live-connection.ts';
+import { temporaryConnection } from '../../host/temporary-connection.ts';
+import type { OpenDatabase } from '../open-database.ts';
+
+export interface TablesConnectionOptions {
+  /** What is watched, by the URI of its resource. */
+  readonly queries: ReadonlyMap<string, string>;
+  readonly changed: (uri: string) => void;
+  /** Something that was watched is watched no more: all of it, or a query that failed. */
+  readonly lost: () => void;
+}
+
+/** Live queries over a connection of their own, each told apart by its URI. */
+export class TablesConnection implements LiveSink {
+  readonly #options: TablesConnectionOptions;
+  /** A set's id is its place. */
+  readonly #uris: readonly string[];
+  readonly #watched = new Set<string>();
+  readonly #live: LiveConnection;
+  #unanswered: number;
+  #settle: (uris: readonly string[]) => void = () => undefined;
+  /** URIs of the queries that the database has accepted; settled when it has answered for all. */
+  readonly opened: Promise<readonly string[]>;
+
+  /** Throws `Refusal` when the database does not serve and will not. */
+  constructor({ handle, caller }: OpenDatabase, options: TablesConnectionOptions) {
+    this.#options = options;
+    this.#uris = [...options.queries.keys()];
+    this.#unanswered = this.#uris.length;
+    this.opened = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    const connectionId = temporaryConnection().id;
+    this.#live = handle.live({ caller, connectionId, confirmed: true, dialect: 'full' }, this);
+    for (const [setId, query] of [...options.queries.values()].entries()) {
+      const set = { setId, queries: [query], knowsEvents: false };
+      this.#live.send({ kind: 'subscribe', requestId: setId, ...set });
+    }
+  }
+
+  deliver(events: readonly LiveEvent[]): void {
+    for (const event of events) this.#take(event);
+  }
+
+  ended(): void {
+    this.#unanswered = 0;
+    this.#settle([]);
+    this.#options.lost();
+  }
+
+  close(): void {
+    this.#settle([]);
+    this.#live.close();
+  }
+
+  #take(event: LiveEvent): void {
+    switch (event.kind) {
+      case 'updated':
+        for (const { setId } of event.sets) this.#changed(setId);
+        return;
+      case 'setFailed':
+        this.#watched.delete(this.#uris[event.setId] ?? '');
+        this.#changed(event.setId);
+        this.#options.lost();
+        return;
+      case 'subscribed':
+        this.#answered(event.request.setId, event.outcome.kind === 'applied');
+        return;
+      case 'refused':
+        if (event.request.kind === 'subscribe') this.#answered(event.request.setId, false);
+        return;
+      default:
+      // It asks for nothing else.
+    }
+  }
+
+  #changed(setId: number): void {
+    const uri = this.#uris[setId];
+    if (uri !== undefined) this.#options.changed(uri);
+  }
+
+  #answered(setId: number, isWatched: boolean): void {
+    const uri = this.#uris[setId];
+    if (isWatched && uri !== undefined) this.#watched.add(uri);
+    this.#unanswered -= 1;
+    if (this.#unanswered === 0) this.#settle([...this.#watched]);
+  }
+}

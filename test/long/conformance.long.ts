@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FixtureServer } from '../conformance/fixture-server.ts';
+import { type Column, tableOf } from '../conformance/result-table.ts';
+import { expectedFile, readExpected, runSuite, suiteSets } from '../conformance/suite.ts';
+import { Running } from '../service/running.ts';
+import { Tools } from '../support/tools.ts';
+
+/** The suite of the protocol's authors; `test/conformance/README.md` says what it is run against. */
+
+let tools: Tools;
+let fixtures: FixtureServer;
+let product: Running;
+const faults: unknown[] = [];
+const columns: Column[] = [];
+
+beforeAll(async () => {
+  tools = await Tools.install();
+  fixtures = await FixtureServer.start((error) => faults.push(error));
+  product = await Running.start();
+  expect((await product.publish('suite', 'examples/chat', await product.person())).status).toBe(
+    200,
+  );
+});
+afterAll(async () => {
+  await fixtures.stop();
+  await product.stop();
+});
+
+const endpoints = [
+  ['fixtures', () => fixtures.url],
+  ['host', () => `${product.service.url}/v1/mcp`],
+  ['database', () => `${product.service.url}/v1/database/suite/mcp`],
+] as const;
+
+describe.each(endpoints)('[mcp B12] the suite against %s', (who, url) => {
+  it.each(suiteSets)('$name: nothing fails but what is expected', async (set) => {
+    const expected = expectedFile(who === 'fixtures' ? who : 'product', set);
+    const { isAsExpected, scenarios, output } = await runSuite(tools, set, {
+      url: url(),
+      expected,
+    });
+    columns.push({ title: `${who}: ${set.name}`, scenarios });
+    expect(scenarios.filter(({ isScored }) => isScored)).toHaveLength(set.requiredCount);
+    const listed = readExpected(expected).map(({ scenario }) => scenario);
+    const run = scenarios.map(({ scenario }) => scenario);
+    expect(listed.filter((scenario) => !run.includes(scenario))).toEqual([]);
+    expect(isAsExpected, output.slice(output.indexOf('=== SUMMARY'))).toBe(true);
+  });
+});
+
+describe('[mcp B12] at last', () => {
+  it('what was found', () => {
+    console.log(tableOf(columns));
+    expect(faults).toEqual([]);
+  });
+});

@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parse as parseToml } from 'smol-toml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, writeFiles } from './cli-support.ts';
+import { type RunningService, root, Sandbox } from './harness.ts';
+import { LiveBridge, request, toolCall } from './live-bridge.ts';
+
+let sandbox: Sandbox;
+let service: RunningService;
+
+beforeAll(async () => {
+  sandbox = await Sandbox.make();
+  service = await sandbox.start();
+  await sandbox.ok(['publish', 'inn', '-p', fixture('inn')]);
+});
+afterAll(async () => {
+  await service.stop();
+  sandbox.remove();
+});
+
+const print = (client: string, ...args: string[]) =>
+  sandbox.run(['mcp', '--print-config', client, ...args]);
+
+interface Command {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+const ofMcpServers = (text: string, name: string) => JSON.parse(text).mcpServers[name];
+
+/** How each client is told: where the command stands in what is printed. */
+const shapes: Record<string, (text: string, name: string) => Command> = {
+  'claude-code': ofMcpServers,
+  'claude-desktop': ofMcpServers,
+  cline: ofMcpServers,
+  codex: (text, name) => {
+    const { mcp_servers: servers } = parseToml(text);
+    return (servers as unknown as Record<string, Command>)[name] as Command;
+  },
+  'copilot-cli': ofMcpServers,
+  cursor: ofMcpServers,
+  'gemini-cli': ofMcpServers,
+  goose: (text) => ({
+    command: JSON.parse(/^ {4}cmd: (.*)$/m.exec(text)?.[1] ?? ''),
+    args: JSON.parse(/^ {4}args: (.*)$/m.exec(text)?.[1] ?? ''),
+  }),
+  junie: ofMcpServers,
+  kiro: ofMcpServers,
+  'lm-studio': ofMcpServers,
+  opencode: (text, name) => {
+    const [command = '', ...args] = JSON.parse(text).mcp[name].command;
+    return { command, args };
+  },
+  'visual-studio': (text, name) => JSON.parse(text).servers[name],
+  vscode: (text, name) => JSON.parse(text).servers[name],
+  windsurf: ofMcpServers,
+  zed: (text, name) => JSON.parse(text).context_servers[name],
+};
+
+describe('mcp --print-config', () => {
+  it('[mcp print-config] lists the clients that it knows, and where each has its file', async () => {
+    const { code, stdout } = await print('list');
+    expect(code).toBe(0);
+    const words = stdout.split('\n').map((line) => line.split(' ')[0]);
+    expect(words).toEqual([...Object.keys(shapes), '']);
+    expect(stdout).toMatch(/^vscode +Visual Studio Code +\.vscode\/mcp\.json$/m);
+    expect(stdout).toMatch(/^codex +Codex +\/.+\/config\.toml$/m);
+  });
+
+  it('[mcp print-config] refuses a client that it does not know', async () => {
+    const { code, stdout, stderr } = await print('emacs');
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('one of list, claude-code, claude-desktop, ');
+  });
+
+  it.each(Object.entries(shapes))(
+    '[mcp print-config] tells %s what it needs',
+    async (client, find) => {
+      const flags = ['--server', 'local', '--anonymous', '--features', 'logs,explain'];
+      const { code, stdout, stderr } = await print(client, 'inn', ...flags);
+      expect(code).toBe(0);
+      expect(stderr).toMatch(/^For .+, add this to .+:$/m);
+      const { command, args } = find(stdout, 'inn');
+      const end = [
+        'mcp',
+        'inn',
+        '--server',
+        sandbox.url,
+        '--anonymous',
+        '--features',
+        'logs,explain',
+      ];
+      expect(args.slice(-end.length)).toEqual(end);
+      expect(path.isAbsolute(command) || command === 'npx').toBe(true);
+      const bare = find((await print(client)).stdout, 'reducerdb');
+      expect(bare.args.slice(-3)).toEqual(['mcp', '--server', sandbox.url]);
+    },
+  );
+
+  it('[mcp print-config] spells out what the environment and service.json decide here', async () => {
+    const cwd = path.join(sandbox.folder, 'project');
+    writeFiles(cwd, { 'service.json': { server: 'https://db.example', database: 'never' } });
+    const env = { SERVICE_DB_NAME: 'ledger' };
+    const { stdout } = await sandbox.run(['mcp', '--print-config', 'cursor'], { cwd, env });
+    expect(ofMcpServers(stdout, 'ledger').args.slice(-4)).toEqual([
+      'mcp',
+      'ledger',
+      '--server',
+      'https://db.example',
+    ]);
+  });
+
+  it.each(['claude-desktop', 'cursor'])(
+    '[mcp print-config] prints for %s a command that works as it stands',
+    async (client) => {
+      const cwd = path.join(sandbox.folder, `of-${client}`);
+      mkdirSync(path.join(cwd, 'node_modules/.bin'), { recursive: true });
+      writeFileSync(path.join(cwd, 'package.json'), '{"name":"project"}');
+      const installed = path.join(cwd, 'node_modules/.bin/reducerdb');
+      symlinkSync(path.join(root, 'dist/cli/main.js'), installed);
+      const { command, args } = ofMcpServers((await print(client, 'inn')).stdout, 'inn');
+      const live = new LiveBridge(spawn(command, args, { cwd, stdio: 'pipe' }));
+      expect(await live.ask(request(1, 'ping'))).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+      const { result } = await live.ask(toolCall(2, 'sql', { sql: 'SELECT words FROM secret' }));
+      expect(JSON.stringify(result)).toContain('swordfish');
+      expect(await live.end()).toBe(0);
+    },
+  );
+});
