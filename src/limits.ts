@@ -200,6 +200,10 @@ export const limits = {
   issuerDocumentBytesMax: mebibyte,
   /** Redirects to it. */
   issuerRedirectsMax: 3,
+  /** Reducers that are tools of their own; agents lose their way, and their memory, among more. */
+  reducerToolsMax: 64,
+  /** The schema of the arguments of one; beyond that, it says less. */
+  reducerSchemaCharactersMax: 16_384,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Messages that it has under way or in wait, streams that stay open included. */
