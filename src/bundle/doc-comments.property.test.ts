@@ -114,7 +114,7 @@ const declarations = [
   (name: string) => `export\n  var ${name} = f(/[/**]*/, /** x */ 1), ${name}_ = 1;`,
 ];
 
-it('[mcp typed-reducers] random modules: exactly what stands before a name is said of it', async () => {
+it('[mcp typed-reducers] random modules: what stands before a name is said of it', async () => {
   const statement = fc.record({
     before: fc.array(fc.constantFrom(...distractions), { maxLength: 3 }),
     comment: fc.constantFrom(...comments),

@@ -5,12 +5,13 @@ import { SourcePlaces } from './source-places.ts';
 
 /**
  * The doc comments of a module's exports and tables, under the names that its definition has them
- * by. `text` is one ES module as the bundler prints it, `map` its source map with the sources' texts.
+ * by. `text` is one ES module as the bundler prints it, `map` its source map with the texts of the
+ * sources.
  *
- * The language is left to the bundler, which has just read it: in what it printed, every declaration
- * of every file has a name of its own, and what is exported under which name stands at the end. From
- * there its source map leads to the places in the sources that the comments are before. So it does
- * not matter how an export came to be, and what is no code is never looked at.
+ * The language is left to the bundler, which has just read it: in what it printed, every
+ * declaration of every file has a name of its own, and what is exported under which name stands at
+ * the end. From there its source map leads to the places in the sources that the comments are
+ * before. So it does not matter how an export came to be, and what is no code is never looked at.
  */
 export function collectDocs(text: string, map: string): ProgramDocs {
   const reader = new BundleReader(text, map);

@@ -8,8 +8,9 @@ const textLengthMax = 2_000;
  * property begins: between them are only words such as `export const`, blanks and other comments.
  * Gives the text between the marks, or `undefined`.
  *
- * That `offset` is code must be certain: it is the bundler's word, by its source map. From there back
- * no strings or patterns can be in the way, so that nothing needs to be known about the language.
+ * That `offset` is code must be certain: it is the bundler's word, by its source map. From there
+ * back no strings or patterns can be in the way, so that nothing needs to be known about the
+ * language.
  */
 export function docCommentBefore(source: string, offset: number): string | undefined {
   const words = /(?:\b(?:export|const|let|var)\s+)*$/.exec(lastPart(source, offset));
@@ -52,8 +53,8 @@ function commentStart(source: string, end: number): number | undefined {
 }
 
 /**
- * What a doc comment says, in the words of TSDoc: the text before the first block tag, and the texts
- * of `@param`. What it returns and why it is deprecated is text too; other tags are for other
+ * What a doc comment says, in the words of TSDoc: the text before the first block tag, and the
+ * texts of `@param`. What it returns and why it is deprecated is text too; other tags are for other
  * readers.
  */
 export function readDocComment(comment: string): EntityDocs {
@@ -83,7 +84,7 @@ const textTags: Readonly<Record<string, string>> = {
   deprecated: 'Deprecated',
 };
 
-/** `name what it is`; editors want `args.name`, others a dash, and once there was a type in braces. */
+/** `name what it is`; some write `args.name`, some a dash, some a type in braces before it. */
 const paramPattern = /^(?:\{[^}]*\}\s*)?(?:[\w$]+\.)?([\w$]+)\s*(?:-\s*)?(.*)$/s;
 
 function addParam(parts: Map<string, string>, rest: string): void {

@@ -88,8 +88,8 @@ class Scan {
   }
 
   /**
-   * Steps over the rest of a property, up to the comma or brace that ends it. False when that is not
-   * found; in doubt a stroke begins a pattern where an operand may stand, as in `(/x/` but `) / 2`.
+   * Steps over the rest of a property, up to the comma or brace that ends it. False when that is
+   * not found; a stroke begins a pattern where an operand may stand, as in `(/x/` but not `) / 2`.
    */
   value(templates = 0): boolean {
     const open: string[] = [];

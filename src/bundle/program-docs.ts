@@ -7,8 +7,8 @@
  * ```
  *
  * One line of JSON behind the program and before its source map. A comment changes nothing of what
- * the program does or declares, and whoever reads it runs no code. Names are those of the source: of
- * the export, or of the table in its schema; parts are parameters and columns.
+ * the program does or declares, and whoever reads it runs no code. Names are those of the source:
+ * of the export, or of the table in its schema; parts are parameters and columns.
  */
 import { limits } from '../limits.ts';
 
@@ -30,8 +30,8 @@ export const noDocs: ProgramDocs = { functions: new Map(), tables: new Map() };
 const lineStart = '//# reducerdb-docs=';
 
 /**
- * The line that goes behind a program; empty when nothing is said. `undefined`: it is said with more
- * than `limits.programDocsBytesMax`.
+ * The line that goes behind a program; empty when nothing is said. `undefined`: it is said with
+ * more than `limits.programDocsBytesMax`.
  */
 export function docsLine(docs: ProgramDocs): string | undefined {
   if (docs.functions.size + docs.tables.size === 0) return '';

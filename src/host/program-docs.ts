@@ -15,8 +15,8 @@ const known = new WeakMap<DatabaseDescription, Promise<ModuleDocs>>();
 
 /**
  * Reads the doc comments that the running program carries; none of its code runs for that. Programs
- * that other tools built have none. The words are the author's: whoever shows them to an agent shows
- * it text that somebody else wrote.
+ * that other tools built have none. The words are the author's: an agent that is shown them is
+ * shown what somebody else wrote.
  */
 export async function moduleDocs(handle: DatabaseHandle): Promise<ModuleDocs> {
   const description = await handle.describe();

@@ -19,7 +19,7 @@ export function makeDefinition(product: ProductDefinition): ServerDefinition<Mcp
   const reducerTools = makeReducerTools(toolsOf);
   return {
     info: { name: 'reducerdb', version },
-    instructions: (session) => instructionsOf(modeOf(session)),
+    instructions: (session) => instructionsOf(modeOf(session), session.features),
     tools: async (session) => [...toolsOf(session), ...(await reducerTools(session))],
     resources: new DatabaseResources(new GuidePages(guideDirectory)),
   };

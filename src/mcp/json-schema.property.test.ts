@@ -44,7 +44,7 @@ const oneOf = (type: AlgebraicType): ProductType => ({
   elements: [{ name: 'it', type }],
 });
 
-/** A type with JSON of one of its values, in either shape; integers that are too wide are quoted. */
+/** A type with JSON of one of its values, in either shape; wide integers are quoted. */
 const typedJson = anyType.chain((type) =>
   fc.record({
     type: fc.constant(type),

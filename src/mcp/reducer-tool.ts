@@ -54,8 +54,9 @@ function descriptionOf(
   { text }: EntityDocs,
   types: SchemaTypes,
 ): string {
+  const signature = `${name}${shortTypeText(params, types)}`;
   const result = returns === undefined ? '' : `, which returns ${shortTypeText(returns, types)}`;
-  const runs = `Runs the reducer ${name}${shortTypeText(params, types)} in one transaction${result}.`;
+  const runs = `Runs the reducer ${signature} in one transaction${result}.`;
   return text === '' ? runs : `${text}\n\n${runs}`;
 }
 
