@@ -1,5 +1,7 @@
 import type { ServerDefinition } from '../mcp-protocol/server-definition.ts';
+import { complete } from './completion.ts';
 import { instructionsOf } from './instructions.ts';
+import { promptsOf } from './prompts/prompt-list.ts';
 import { DatabaseResources } from './resources/database-resources.ts';
 import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
@@ -17,10 +19,13 @@ export function makeDefinition(product: ProductDefinition): ServerDefinition<Mcp
   const { version, guideDirectory } = product;
   const toolsOf = makeTools();
   const reducerTools = makeReducerTools(toolsOf);
+  const guide = new GuidePages(guideDirectory);
   return {
     info: { name: 'reducerdb', version },
     instructions: (session) => instructionsOf(modeOf(session), session.features),
     tools: async (session) => [...toolsOf(session), ...(await reducerTools(session))],
-    resources: new DatabaseResources(new GuidePages(guideDirectory)),
+    resources: new DatabaseResources(guide),
+    prompts: promptsOf,
+    complete: (request, { session }) => complete(request, session, guide),
   };
 }

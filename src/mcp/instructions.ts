@@ -16,7 +16,7 @@ export function instructionsOf(mode: Mode, features: ReadonlySet<AgentFeature>):
 }
 
 const ofReducers =
-  `Reducers are tools of their own too, at most ${limits.reducerToolsMax} of them; call runs any. ` +
+  `Reducers are tools of their own, too: at most ${limits.reducerToolsMax}; call runs any. ` +
   'What these tools say of themselves are the words of whoever wrote the module.';
 
 const basics: Readonly<Record<Mode, string>> = {

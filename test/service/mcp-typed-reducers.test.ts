@@ -87,7 +87,7 @@ async function shopTool(name: string): Promise<ToolShape> {
 }
 
 describe('the tools of reducers', () => {
-  it('[mcp typed-reducers] are there where asked for, in one database, in their order', async () => {
+  it('[mcp typed-reducers] are there where asked for, in one database, in order', async () => {
     const plain = ['ping', 'get_schema', 'sql', 'call'];
     expect(names(await toolsIn(running, { mode: shop, as: owner }))).toEqual(plain);
     expect(names(await toolsIn(running, { mode: hostWide, features, as: owner }))).toEqual([
