@@ -133,6 +133,12 @@ export const limits = {
   pausedSetsMax: 8,
   /** Memory that is kept for paused reads because rows that they see were deleted meanwhile. */
   sqlHeldBytesMax: 256 * mebibyte,
+  /** Rows of changes that a preview shows, of all tables together, and their bytes. */
+  previewRowsMax: 10_000,
+  previewRowBytesMax: 4 * mebibyte,
+  /** Log lines that a preview shows, and their characters. */
+  previewLinesMax: 1_000,
+  previewLineCharactersMax: 256 * kibibyte,
   /** One line of a module log. */
   logLineBytesMax: 64 * kibibyte,
   /** Lines that one module logs in the long run; more are counted and dropped. */

@@ -1,5 +1,6 @@
 import { present } from '../assert.ts';
 import type { CallOutcome, CallRequest } from '../database/outcome.ts';
+import type { PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
 import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -62,9 +63,69 @@ function resultJson(
 ): string | undefined {
   const value = resultOf(outcome);
   if (value === undefined) return undefined;
-  const { returns, throws } = present(findReducer(definition, name), 'a reducer that ran');
-  const type = present(outcome.kind === 'committed' ? returns : throws, 'the type of its value');
+  return valueJson(definition, name, outcome.kind === 'committed' ? 'returns' : 'throws', value);
+}
+
+/** A value that a reducer returned, or refused with. */
+function valueJson(
+  definition: ModuleDefinition,
+  name: string,
+  how: 'returns' | 'throws',
+  value: Uint8Array,
+): string {
+  const reducer = present(findReducer(definition, name), 'a reducer that ran');
+  const type = present(reducer[how], 'the type of its value');
   return encodedToJson(type, new BinaryReader(value), 'named', definition.typespace);
+}
+
+/** What a call would do, with what is needed to have it done. */
+export interface JsonPreview {
+  readonly outcome: PreviewOutcome;
+  /** The request, to be applied as it is. */
+  readonly work: PreviewedWork;
+  /** As `JsonAnswer.json`. */
+  readonly json: string | undefined;
+}
+
+/** `callWithJson` for a call that is only tried. */
+export async function previewWithJson(
+  handle: DatabaseHandle,
+  call: JsonCall,
+  rowsMax?: number,
+): Promise<JsonPreview> {
+  for (let attempt = 1; ; attempt += 1) {
+    const description = await handle.describe();
+    const encoded = {
+      ...call,
+      args: encodeArguments(description, call.reducer, call.args),
+      schemaVersion: description.schemaVersion,
+    };
+    const work = { kind: 'call', call: encoded } as const;
+    const outcome = await handle.preview({ work, ...(rowsMax === undefined ? {} : { rowsMax }) });
+    if (!isOvertaken(outcome) || attempt === attemptsMax) {
+      return { outcome, work, json: previewJson(description, call.reducer, outcome) };
+    }
+  }
+}
+
+function isOvertaken(outcome: PreviewOutcome): boolean {
+  const result = 'preview' in outcome ? outcome.preview.result : undefined;
+  return result?.kind === 'callFailed' && result.error.code === 'schema.changed';
+}
+
+/** The value that a tried or applied call gave; `description` is the one that it was made for. */
+export function previewJson(
+  { definition }: DatabaseDescription,
+  name: string,
+  outcome: PreviewOutcome,
+): string | undefined {
+  if (!('preview' in outcome)) return undefined;
+  const { result } = outcome.preview;
+  if (result.kind === 'returned') {
+    return result.value && valueJson(definition, name, 'returns', result.value);
+  }
+  const isThrown = result.kind === 'callFailed' && result.error.code === 'reducer.refusedWithValue';
+  return isThrown ? valueJson(definition, name, 'throws', result.error.value) : undefined;
 }
 
 /** The encoded value that a call gave, one way or the other. */

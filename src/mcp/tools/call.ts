@@ -119,6 +119,7 @@ export function callFailureText(
       return `reducer '${reducer}' failed: ${show(error.message)}`;
     case 'reducer.overBudget':
       return `reducer '${reducer}' failed: ${error.message}`;
+    case 'call.readOnly':
     case 'connection.refused':
       return show(error.message);
     case 'schema.changed':
