@@ -99,6 +99,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
           ...{ body, header, signal },
           caller: { key, isAnonymous: true },
           session: {},
+          endpoint: '',
         });
       },
     },
