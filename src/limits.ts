@@ -212,6 +212,23 @@ export const limits = {
   bridgeAnswerBytesMax: 64 * mebibyte,
   /** Time for the last answers once the agent has ended its input. */
   bridgeEndMillisMax: 30_000,
+  /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
+  mcpRequestsMax: 64,
+  mcpListenersMax: 32,
+  /** Messages of one batch. */
+  mcpBatchMax: 50,
+  /** Entries of a page of tools, resources, templates or prompts. */
+  mcpPageItemsMax: 200,
+  /** Values of one completion. */
+  mcpCompletionValuesMax: 100,
+  /** Messages that wait for one slow reader of a stream. */
+  mcpMessagesWaitingMax: 256,
+  /** Messages about the progress of one request. */
+  mcpProgressPerSecondMax: 20,
+  /** Time after which a client that reads a stream gets a sign of life. */
+  mcpQuietMillisMax: 10_000,
+  /** Time for which a client may answer what it was asked in the middle of a request. */
+  mcpStateMillisMax: 600_000,
   /** Resources that an agent is listed; it reaches the others by their addresses. */
   agentResourcesListedMax: 2_000,
   /** Rows of a table, and lines of a log, that a resource shows, and the length of its text. */
@@ -314,6 +331,10 @@ assert(
 assert(
   limits.bodiesBytesMax >= 4 * limits.programBytesMax,
   'publishers must not wait for each other',
+);
+assert(
+  limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
+  'every watched resource and list must find room',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
 assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');

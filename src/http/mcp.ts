@@ -1,8 +1,9 @@
 import type { RequestCaller } from '../auth/caller.ts';
-import type { EngineReply } from '../mcp-protocol/engine.ts';
+import type { EngineReply } from '../mcp-protocol/engine-request.ts';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import { jsonBody } from './body.ts';
 import { callerOf } from './context.ts';
+import { eventStreamReply } from './event-stream-reply.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
 import { checkOrigin, type OriginRules } from './origin.ts';
 import { challenge, type LoginRules, mcpPaths } from './protected-resource.ts';
@@ -63,6 +64,8 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
       return empty(202);
     case 'message':
       return json(reply.status, reply.body);
+    case 'stream':
+      return eventStreamReply(reply.messages);
   }
 }
 

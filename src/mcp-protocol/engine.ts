@@ -1,163 +1,242 @@
-import { JsonObject, type JsonValue } from '../values/json.ts';
-import { errorAnswer, RawJson, RpcError, readMessage, resultAnswer, rpcCode } from './json-rpc.ts';
-import type { RequestContext } from './request-context.ts';
+import { limits } from '../limits.ts';
+import { type Accepted, readAccept } from './accept.ts';
+import type { EngineReply, EngineRequest } from './engine-request.ts';
+import { InputRounds, type RoundOrigin } from './input-rounds.ts';
+import {
+  errorText,
+  idText,
+  type Message,
+  type NotificationMessage,
+  type RequestId,
+  type RequestMessage,
+  readBody,
+  resultText,
+} from './json-rpc.ts';
+import { canListen, Listeners } from './listeners.ts';
+import { member } from './meta.ts';
+import { type Method, modernMembers } from './method.ts';
+import { methodsOf } from './methods.ts';
+import { Outgoing } from './outgoing.ts';
+import { logReports, progressReports } from './reports.ts';
+import { versionHeader } from './request-headers.ts';
+import { RpcError, rpcCode } from './rpc-error.ts';
+import { RunningRequests } from './running-requests.ts';
 import type { ServerDefinition } from './server-definition.ts';
-import type { Tool, ToolResult } from './tool.ts';
-import { type Era, legacyVersions, protocolVersions } from './versions.ts';
-
-/** One message, as a transport received it. */
-export interface EngineRequest<Session> {
-  readonly body: string;
-  /** First value of a header, by its lower-case name. */
-  header(name: string): string | undefined;
-  readonly session: Session;
-  readonly caller: EngineCaller;
-  /** Aborted when the client has gone away. */
-  readonly signal: AbortSignal;
-}
-
-/** Whom bounds count, and to whom what the server gives out for later is bound. */
-export interface EngineCaller {
-  /** The same for all requests of one caller. */
-  readonly key: string;
-  /** True: others may have the same key. */
-  readonly isAnonymous: boolean;
-}
-
-/** What a transport sends back. */
-export type EngineReply =
-  /** A notification was taken. */
-  | { readonly kind: 'accepted' }
-  /** One JSON-RPC message. */
-  | { readonly kind: 'message'; readonly status: number; readonly body: string };
+import { eraOf, readTerms, type Terms } from './terms.ts';
+import { batchVersion, type Era } from './versions.ts';
 
 export interface EngineOptions<Session> {
   readonly definition: ServerDefinition<Session>;
   /** Told of what no handler expected; the client gets -32603 without its text. */
   readonly onError: (error: unknown, method: string) => void;
-  /** Aborted when the service stops: streams end then. */
+  /** Aborted when the service stops: streams without an end of their own end then. */
   readonly stopping: AbortSignal;
 }
 
-/** Serves what a `ServerDefinition` offers, message by message. */
+/** The answer to one request. */
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One request with all that is known of it. */
+interface Served<Session> {
+  readonly message: RequestMessage;
+  readonly request: EngineRequest<Session>;
+  readonly terms: Terms;
+  readonly method: Method<Session>;
+}
+
+/**
+ * Serves what a `ServerDefinition` offers, message by message: reads it, finds the rules of its
+ * era, has the method run, and answers in one piece or as a stream.
+ */
 export class Engine<Session> {
   readonly #options: EngineOptions<Session>;
+  readonly #methods: Readonly<Record<Era, ReadonlyMap<string, Method<Session>>>>;
+  readonly #rounds: InputRounds;
+  readonly #listeners: Listeners<Session>;
+  readonly #running = new RunningRequests(limits.mcpRequestsMax);
 
   constructor(options: EngineOptions<Session>) {
+    const { definition, stopping } = options;
     this.#options = options;
+    this.#methods = {
+      modern: methodsOf(definition, 'modern'),
+      legacy: methodsOf(definition, 'legacy'),
+    };
+    this.#rounds = new InputRounds(definition.sealingKey);
+    this.#listeners = new Listeners(definition, stopping);
   }
 
   async handle(request: EngineRequest<Session>): Promise<EngineReply> {
-    const message = readMessage(request.body);
-    if (message.kind === 'notification') return { kind: 'accepted' };
-    if (message.kind === 'invalid') {
-      return { kind: 'message', status: message.status, body: message.answer };
-    }
-    const { id, method } = message;
-    try {
-      const result = await this.#run(method, message.params, request);
-      return { kind: 'message', status: 200, body: resultAnswer(id, result) };
-    } catch (error) {
-      if (error instanceof RpcError) {
-        return { kind: 'message', status: 200, body: errorAnswer(id, error) };
-      }
-      this.#options.onError(error, method);
-      const answer = errorAnswer(id, new RpcError(rpcCode.internal, 'internal error'));
-      return { kind: 'message', status: 500, body: answer };
-    }
+    const mayBeBatch = request.header(versionHeader)?.trim() === batchVersion;
+    const body = readBody(request.body, mayBeBatch);
+    const accepted = readAccept(request.header('accept'));
+    return body.kind === 'batch'
+      ? this.#handleBatch(body.messages, request)
+      : this.#handleMessage(body, request, accepted);
   }
 
-  async #run(
-    method: string,
-    params: JsonValue | undefined,
+  /** Each for itself, side by side; one array has all answers. */
+  async #handleBatch(
+    messages: readonly Message[],
     request: EngineRequest<Session>,
-  ): Promise<object> {
-    const { definition } = this.#options;
-    switch (method) {
-      case 'initialize':
-        return this.#initialize(params, request.session);
-      case 'server/discover':
-        return {
-          supportedVersions: protocolVersions,
-          capabilities: { tools: {} },
-          instructions: definition.instructions(request.session),
-        };
-      case 'ping':
-        return {};
-      case 'tools/list': {
-        const tools = await definition.tools(request.session);
-        return { tools: tools.map(describeTool) };
+  ): Promise<EngineReply> {
+    const accepted = readAccept(undefined);
+    const replies = await Promise.all(
+      messages.map((message) => this.#handleMessage(message, request, accepted)),
+    );
+    const answers = replies.flatMap((reply) => (reply.kind === 'message' ? [reply.body] : []));
+    if (answers.length === 0) return { kind: 'accepted' };
+    return { kind: 'message', status: 200, body: `[${answers.join(',')}]` };
+  }
+
+  async #handleMessage(
+    message: Message,
+    request: EngineRequest<Session>,
+    accepted: Accepted,
+  ): Promise<EngineReply> {
+    switch (message.kind) {
+      case 'notification':
+        this.#take(message, request);
+        return { kind: 'accepted' };
+      case 'invalid':
+        return replyOf(errorAnswer(message.id, message.error, 'legacy'));
+      case 'request':
+        return this.#serve(message, request, accepted);
+    }
+  }
+
+  #take({ method, params }: NotificationMessage, { caller }: EngineRequest<Session>): void {
+    if (method !== 'notifications/cancelled') return;
+    const id = idText(member(params, 'requestId'));
+    if (id !== undefined) this.#running.cancel(caller, id);
+  }
+
+  async #serve(
+    message: RequestMessage,
+    request: EngineRequest<Session>,
+    accepted: Accepted,
+  ): Promise<EngineReply> {
+    const era = eraOf(message, request.header);
+    try {
+      const terms = readTerms(message, request.header, era);
+      if (!accepted.json && !accepted.events) throw notAcceptable();
+      if (era === 'modern' && message.method === 'subscriptions/listen') {
+        return await this.#listen(message, request, accepted);
       }
-      case 'tools/call':
-        return this.#callTool(params, request);
-      default:
-        throw new RpcError(rpcCode.methodNotFound, `method not found: ${method}`);
+      const method = this.#methods[era].get(message.method);
+      if (method === undefined) throw methodNotFound(message.method);
+      return await this.#run({ message, request, terms, method }, accepted);
+    } catch (error) {
+      return replyOf(this.#failed(error, message, era));
     }
   }
 
-  /** Answers the client's version when it is one of ours, else the newest that we speak. */
-  #initialize(params: JsonValue | undefined, session: Session): object {
-    const { definition } = this.#options;
-    const asked = params instanceof JsonObject ? params.get('protocolVersion') : undefined;
-    const known = legacyVersions.find((version) => version === asked);
-    return {
-      protocolVersion: known ?? legacyVersions[0],
-      capabilities: { tools: {} },
-      serverInfo: definition.info,
-      instructions: definition.instructions(session),
+  async #listen(
+    message: RequestMessage,
+    request: EngineRequest<Session>,
+    accepted: Accepted,
+  ): Promise<EngineReply> {
+    if (!canListen(this.#options.definition)) throw methodNotFound(message.method);
+    if (!accepted.events) throw notAcceptable();
+    return this.#listeners.open(message, request);
+  }
+
+  /**
+   * A stream where the client reads one and there is something to tell before the answer, be it
+   * only that the work goes on; else one message.
+   */
+  async #run(served: Served<Session>, accepted: Accepted): Promise<EngineReply> {
+    const { message, request, terms } = served;
+    const running = this.#running.begin(request.caller, message.id);
+    // That a client has gone means nothing in the legacy era, which has a message for that.
+    const leave = () => {
+      if (terms.era === 'modern') running.cancel();
     };
+    request.signal.addEventListener('abort', leave);
+    const outgoing = new Outgoing(leave);
+    const answer = this.#answer(served, running.signal, outgoing).finally(() => {
+      request.signal.removeEventListener('abort', leave);
+      running.end();
+    });
+    const ended = Promise.race([answer, running.cancelled]).then((end) => {
+      outgoing.end(end === 'cancelled' ? undefined : end.text);
+      return end;
+    });
+    const isStream = !accepted.json || (accepted.namesEvents && (await outgoing.begun()));
+    if (isStream) return { kind: 'stream', messages: outgoing };
+    const end = await ended;
+    return end === 'cancelled' ? { kind: 'accepted' } : replyOf(end);
   }
 
-  async #callTool(params: JsonValue | undefined, request: EngineRequest<Session>): Promise<object> {
-    if (!(params instanceof JsonObject)) {
-      throw new RpcError(rpcCode.invalidParams, 'missing params');
-    }
-    const name = params.get('name');
-    if (typeof name !== 'string') throw new RpcError(rpcCode.invalidParams, 'missing tool name');
-    const tool = await this.#findTool(name, request.session);
-    if (tool === undefined) throw new RpcError(rpcCode.invalidParams, `unknown tool: ${name}`);
-    const given = params.get('arguments');
-    const args = given instanceof JsonObject ? given : noArguments;
-    const result = await tool.run(args, contextOf(request, 'legacy'));
-    if ('kind' in result) throw new RpcError(rpcCode.internal, 'input cannot be asked for');
-    return toolResult(result);
-  }
-
-  async #findTool(name: string, session: Session): Promise<Tool<Session> | undefined> {
+  async #answer(served: Served<Session>, signal: AbortSignal, outgoing: Outgoing): Promise<Answer> {
+    const { message, request, terms, method } = served;
+    const { id, params } = message;
     const { definition } = this.#options;
-    if (definition.findTool !== undefined) return definition.findTool(name, session);
-    return (await definition.tools(session)).find((tool) => tool.name === name);
+    try {
+      const origin = originOf(served);
+      const given = await this.#rounds.read(origin, terms.era);
+      const reports = {
+        progress: progressReports(params, outgoing),
+        log: logReports(definition.logs ? terms.logLevel : undefined, outgoing),
+      };
+      const { session, header } = request;
+      const context = { ...terms, ...reports, session, signal, given };
+      const outcome = await method({ params, header, context });
+      const result =
+        outcome.kind === 'result'
+          ? outcome
+          : { members: await this.#rounds.ask(outcome, origin, terms) };
+      const isModern = terms.era === 'modern';
+      const members = isModern ? modernMembers(result, definition.info) : result.members;
+      return { status: 200, text: resultText(id, members) };
+    } catch (error) {
+      return this.#failed(error, message, terms.era);
+    }
+  }
+
+  #failed(error: unknown, { id, method }: RequestMessage, era: Era): Answer {
+    if (error instanceof RpcError) return errorAnswer(id, error, era);
+    this.#options.onError(error, method);
+    return errorAnswer(id, new RpcError(rpcCode.internal, 'internal error', undefined, 500), era);
   }
 }
 
-const noArguments = new JsonObject([]);
-
-function contextOf<Session>(
-  { session, signal }: EngineRequest<Session>,
-  era: Era,
-): RequestContext<Session> {
-  return {
-    session,
-    era,
-    version: undefined,
-    clientCapabilities: undefined,
-    signal,
-    progress: () => undefined,
-    log: () => undefined,
-    given: undefined,
-  };
+function originOf<Session>({ message, request }: Served<Session>): RoundOrigin {
+  const { caller, endpoint } = request;
+  return { caller: caller.key, endpoint, method: message.method, params: message.params };
 }
 
-function describeTool<Session>(tool: Tool<Session>): object {
-  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
-  return {
-    ...{ name, title, description, inputSchema },
-    ...(outputSchema === undefined ? {} : { outputSchema }),
-    annotations,
-  };
+function methodNotFound(method: string): RpcError {
+  return new RpcError(rpcCode.methodNotFound, `method not found: ${method}`);
 }
 
-function toolResult({ content, structured, isError }: ToolResult): object {
-  const structuredContent = structured === undefined ? undefined : new RawJson(structured);
-  return { content, structuredContent, isError };
+function notAcceptable(): RpcError {
+  const words = 'Accept must allow application/json or text/event-stream';
+  return new RpcError(rpcCode.invalidRequest, words, undefined, 406);
+}
+
+function replyOf({ status, text }: Answer): EngineReply {
+  return { kind: 'message', status, body: text };
+}
+
+function errorAnswer(id: RequestId, error: RpcError, era: Era): Answer {
+  return { status: error.status ?? statusOf(error, era), text: errorText(id, error) };
+}
+
+/** In the legacy era an error is an answer like any other. */
+function statusOf({ code }: RpcError, era: Era): number {
+  if (era === 'legacy') return 200;
+  switch (code) {
+    case rpcCode.methodNotFound:
+      return 404;
+    case rpcCode.headerMismatch:
+    case rpcCode.missingCapability:
+    case rpcCode.unsupportedVersion:
+      return 400;
+    default:
+      return 200;
+  }
 }

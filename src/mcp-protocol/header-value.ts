@@ -1,5 +1,5 @@
 /** Any text as the value of a header: as it is where that is safe, else `=?base64?…?=` of UTF-8. */
-import { RpcError, rpcCode } from './json-rpc.ts';
+import { RpcError, rpcCode } from './rpc-error.ts';
 
 const marked = /^=\?base64\?(.*)\?=$/;
 

@@ -1,121 +1,106 @@
+import { limits } from '../limits.ts';
 import { JsonError, JsonNumber, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { jsonText } from './json-text.ts';
+import { RpcError, rpcCode } from './rpc-error.ts';
 
 /** One message of a client, told apart by what it wants. */
-export type Message =
-  | {
-      readonly kind: 'request';
-      readonly id: RequestId;
-      readonly method: string;
-      readonly params: JsonValue | undefined;
-    }
-  | { readonly kind: 'notification' }
-  /** Not a message: `status` is the HTTP status of the answer. */
-  | { readonly kind: 'invalid'; readonly status: 200 | 400; readonly answer: string };
+export type Message = RequestMessage | NotificationMessage | InvalidMessage;
+
+export interface RequestMessage {
+  readonly kind: 'request';
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonValue | undefined;
+}
+
+/** An object without `id` is one, whatever else it holds. */
+export interface NotificationMessage {
+  readonly kind: 'notification';
+  readonly method: JsonValue | undefined;
+  readonly params: JsonValue | undefined;
+}
+
+export interface InvalidMessage {
+  readonly kind: 'invalid';
+  readonly id: RequestId;
+  readonly error: RpcError;
+}
+
+/** Several at once, as one revision allowed. */
+export interface Batch {
+  readonly kind: 'batch';
+  readonly messages: readonly Message[];
+}
 
 /** A request's id as JSON text, echoed as it came. */
 export type RequestId = string;
 
-export const rpcCode = {
-  parseError: -32700,
-  invalidRequest: -32600,
-  methodNotFound: -32601,
-  invalidParams: -32602,
-  internal: -32603,
-  /** Legacy revisions only; later ones say -32602. */
-  resourceNotFound: -32002,
-  headerMismatch: -32020,
-  missingCapability: -32021,
-  unsupportedVersion: -32022,
-} as const;
+const noId: RequestId = 'null';
 
-/** A request that is answered with a JSON-RPC error. */
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
-  readonly code: number;
-  /** What a program reads of it. */
-  readonly data: object | undefined;
-
-  constructor(code: number, message: string, data?: object) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
-
-/** A member of a result that is JSON text already. */
-export class RawJson {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
-/**
- * Reads one JSON-RPC message. An object without `id` is a notification, whatever else it holds.
- * Numbers keep all their digits, because they may be arguments of a reducer.
- */
-export function readMessage(text: string): Message {
+/** Reads a body. Numbers keep all their digits, because they may be arguments of a reducer. */
+export function readBody(text: string, mayBeBatch: boolean): Message | Batch {
   let parsed: JsonValue;
   try {
     parsed = parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     const words = `Failed to parse the request body as JSON: ${error.message}`;
-    return invalid(400, noId, rpcCode.parseError, words);
+    return {
+      kind: 'invalid',
+      id: noId,
+      error: new RpcError(rpcCode.parseError, words, undefined, 400),
+    };
   }
-  if (!(parsed instanceof JsonObject)) {
-    const what = Array.isArray(parsed) ? 'batches are not supported' : 'expected an object';
-    return invalid(400, noId, rpcCode.invalidRequest, `invalid request: ${what}`);
+  if (!Array.isArray(parsed)) return readMessage(parsed);
+  if (!mayBeBatch) return invalid('batches are not supported');
+  if (parsed.length === 0) return invalid('the batch is empty');
+  if (parsed.length > limits.mcpBatchMax) {
+    return invalid(`a batch has at most ${limits.mcpBatchMax} messages`);
   }
-  return readObject(parsed);
+  return { kind: 'batch', messages: parsed.map(readMessage) };
 }
 
-const noId: RequestId = 'null';
-
-function readObject(message: JsonObject): Message {
+function readMessage(message: JsonValue): Message {
+  if (!(message instanceof JsonObject)) return invalid('expected an object');
   const given = message.get('id');
-  if (given === undefined) return { kind: 'notification' };
-  const id = idText(given);
-  if (id === undefined) {
-    const words = 'invalid request: id must be a string or a number';
-    return invalid(400, noId, rpcCode.invalidRequest, words);
-  }
-  if (message.get('jsonrpc') !== '2.0') {
-    const words = 'invalid request: jsonrpc must be "2.0"';
-    return invalid(400, id, rpcCode.invalidRequest, words);
-  }
   const method = message.get('method');
-  if (typeof method !== 'string') {
-    return invalid(200, id, rpcCode.invalidRequest, 'invalid request: missing method');
-  }
-  return { kind: 'request', id, method, params: message.get('params') };
+  const params = message.get('params');
+  if (given === undefined) return { kind: 'notification', method, params };
+  const id = idText(given);
+  if (id === undefined) return invalid('id must be a string or a number');
+  if (message.get('jsonrpc') !== '2.0') return invalid('jsonrpc must be "2.0"', id);
+  if (typeof method === 'string') return { kind: 'request', id, method, params };
+  const isResponse = message.get('result') !== undefined || message.get('error') !== undefined;
+  if (isResponse) return invalid('nothing was asked of the client', id);
+  return invalid('missing method', id, 200);
 }
 
-function idText(id: JsonValue): RequestId | undefined {
+/** The text by which a request is known, from its `id` or what refers to it. */
+export function idText(id: JsonValue | undefined): RequestId | undefined {
   if (id === null) return noId;
   if (id instanceof JsonNumber) return id.text;
   return typeof id === 'string' ? JSON.stringify(id) : undefined;
 }
 
-function invalid(status: 200 | 400, id: RequestId, code: number, message: string): Message {
-  return { kind: 'invalid', status, answer: errorAnswer(id, new RpcError(code, message)) };
+function invalid(what: string, id = noId, status = 400): InvalidMessage {
+  const words = `invalid request: ${what}`;
+  return {
+    kind: 'invalid',
+    id,
+    error: new RpcError(rpcCode.invalidRequest, words, undefined, status),
+  };
 }
 
-export function resultAnswer(id: RequestId, result: object): string {
-  return `{"jsonrpc":"2.0","id":${id},"result":${resultText(result)}}`;
+export function resultText(id: RequestId, result: object): string {
+  return `{"jsonrpc":"2.0","id":${id},"result":${jsonText(result)}}`;
 }
 
-function resultText(result: object): string {
-  const members = Object.entries(result)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => {
-      const text = value instanceof RawJson ? value.text : JSON.stringify(value);
-      return `${JSON.stringify(name)}:${text}`;
-    });
-  return `{${members.join(',')}}`;
+export function errorText(id: RequestId, { code, message, data }: RpcError): string {
+  return `{"jsonrpc":"2.0","id":${id},"error":${jsonText({ code, message, data })}}`;
 }
 
-export function errorAnswer(id: RequestId, { code, message, data }: RpcError): string {
-  return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify({ code, message, data })}}`;
+export function notificationText(method: string, params: object): string {
+  return `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${jsonText(params)}}`;
 }
+
+export { RpcError, rpcCode } from './rpc-error.ts';

@@ -11,8 +11,8 @@
  */
 import { JsonNumber, type JsonValue } from '../values/json.ts';
 import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts';
-import { RpcError, rpcCode } from './json-rpc.ts';
 import { member, readMeta } from './meta.ts';
+import { RpcError, rpcCode } from './rpc-error.ts';
 import type { JsonSchema } from './tool.ts';
 
 export const versionHeader = 'mcp-protocol-version';

@@ -22,6 +22,11 @@ export interface ServerDefinition<Session> {
   readonly info: ServerInfo;
   /** What a client tells its agent about this server. */
   instructions(session: Session): string;
+  /**
+   * False: tools, prompts or instructions depend on the caller or may change, so clients keep none
+   * of them.
+   */
+  isConstant?(session: Session): boolean;
   /** In a fixed order; the same for the same session. */
   tools(session: Session): Promise<readonly Tool<Session>[]>;
   /** Runs one tool by its name, also where listing all would cost more. Absent: looked up. */
@@ -33,6 +38,9 @@ export interface ServerDefinition<Session> {
     request: CompletionRequest,
     context: RequestContext<Session>,
   ) => Promise<Completion>;
+  /** Tells when the list of tools changes, until what it returned is called. Modern era only. */
+  readonly watchTools?: (session: Session, changed: () => void) => () => void;
+  readonly watchPrompts?: (session: Session, changed: () => void) => () => void;
   /** True: log messages go along with answers where a client asks for them (modern era only). */
   readonly logs?: true;
   /**

@@ -4,6 +4,9 @@ export const modernVersions = ['2026-07-28'] as const;
 /** Revisions that begin with `initialize`, newest first. */
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
+/** The one revision in which a body may hold several messages. */
+export const batchVersion: LegacyVersion = '2025-03-26';
+
 /** All that are spoken, newest first. */
 export const protocolVersions = [...modernVersions, ...legacyVersions] as const;
 

@@ -1,5 +1,5 @@
 import type { SqlError } from '../database/outcome.ts';
-import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import {
   SqlParametersError,
   type SqlParameterValues,

@@ -1,6 +1,6 @@
 import type { InputRequired } from '../mcp-protocol/input-required.ts';
-import { RpcError, rpcCode } from '../mcp-protocol/json-rpc.ts';
 import type { RequestContext } from '../mcp-protocol/request-context.ts';
+import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import type { JsonObject } from '../values/json.ts';
 import type { McpSession } from './session.ts';

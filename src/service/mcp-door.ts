@@ -28,6 +28,7 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       return engine.handle({
         ...{ body, header, signal },
         caller: { key, isAnonymous },
+        endpoint: [database ?? '', ...[...features].sort()].join(' '),
         session: { host, caller, callerKey: key, database, features },
       });
     },

@@ -98,6 +98,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
         return engine.handle({
           ...{ body, header, signal },
           caller: { key, isAnonymous: true },
+          endpoint: '',
           session: {},
           endpoint: '',
         });

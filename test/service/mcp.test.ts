@@ -294,7 +294,7 @@ describe('the envelope', () => {
     expect(await version('1999-01-01')).toBe('2025-11-25');
     const { result } = await rpc(scopedPath, 'initialize', {});
     expect(result.serverInfo.name).toBe('reducerdb');
-    expect(result.capabilities).toEqual({ tools: {} });
+    expect(result.capabilities).toMatchObject({ tools: {} });
     expect(result.instructions).not.toContain('list_databases');
   });
 

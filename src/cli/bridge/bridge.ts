@@ -1,7 +1,8 @@
 import { limits } from '../../limits.ts';
-import { errorAnswer, RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { errorText } from '../../mcp-protocol/json-rpc.ts';
 import { member } from '../../mcp-protocol/meta.ts';
 import { versionHeader } from '../../mcp-protocol/request-headers.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { asErrand, type Cancel, type Errand, readClientMessage } from './client-message.ts';
 import { type InputLine, readLines } from './input-lines.ts';
@@ -78,7 +79,7 @@ export class Bridge {
     const message = readClientMessage(line);
     switch (message.kind) {
       case 'bad':
-        return this.#options.write(errorAnswer('null', message.error));
+        return this.#options.write(errorText('null', message.error));
       case 'answer':
         return;
       case 'cancel':
@@ -178,7 +179,7 @@ export class Bridge {
     if (openCount === 0) return;
     const words = error instanceof Error ? error.message : String(error);
     const answer = new RpcError(rpcCode.internal, words);
-    for (const id of errand.ids) await this.#options.write(errorAnswer(id, answer));
+    for (const id of errand.ids) await this.#options.write(errorText(id, answer));
   }
 }
 

@@ -1,6 +1,5 @@
 import { Refusal } from '../../database/outcome.ts';
 import { shownDefinition } from '../../host/shown-definition.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
 import type { RequestContext } from '../../mcp-protocol/request-context.ts';
 import type {
   Resource,
@@ -9,6 +8,7 @@ import type {
   Watch,
   WatchRequest,
 } from '../../mcp-protocol/resource.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import type { ResourceText } from '../../mcp-protocol/tool.ts';
 import { schemaJson } from '../../schema/schema-json.ts';
 import { databasesJson } from '../listed-databases.ts';

@@ -2,7 +2,7 @@ import type { Rights, SqlError, SqlOutcome } from '../../database/outcome.ts';
 import { usableDefinition } from '../../host/shown-definition.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { limits } from '../../limits.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { OpenDatabase } from '../open-database.ts';

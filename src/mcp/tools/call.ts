@@ -2,7 +2,7 @@ import { present, unreachable } from '../../assert.ts';
 import type { CallError } from '../../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../../host/json-call.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../../mcp-protocol/tool.ts';
 import type { JsonObject, JsonValue } from '../../values/json.ts';
 import { asData } from '../fence.ts';

@@ -1,0 +1,31 @@
+import { encodeEvent, eventStreamType, keepAliveLine } from '../mcp-protocol/event-stream.ts';
+import type { Reply } from './exchange.ts';
+
+/**
+ * Messages as server-sent events, taken as fast as the client reads. That it has left is told by
+ * the iterator's `return`.
+ */
+export function eventStreamReply(messages: AsyncIterable<string | undefined>): Reply {
+  const headers = {
+    'content-type': eventStreamType,
+    'cache-control': 'no-cache',
+    // A proxy that collects an answer would keep it until its end.
+    'x-accel-buffering': 'no',
+  };
+  return { status: 200, headers, body: streamOf(messages[Symbol.asyncIterator]()) };
+}
+
+function streamOf(messages: AsyncIterator<string | undefined>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await messages.next();
+      if (done) return controller.close();
+      const text = value === undefined ? keepAliveLine : encodeEvent(value);
+      controller.enqueue(encoder.encode(text));
+    },
+    async cancel() {
+      await messages.return?.();
+    },
+  });
+}

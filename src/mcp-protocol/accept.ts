@@ -1,0 +1,27 @@
+/** Which of the two kinds of answers a client takes. */
+export interface Accepted {
+  readonly json: boolean;
+  readonly events: boolean;
+  /** It says itself that it reads event streams, instead of taking whatever comes. */
+  readonly namesEvents: boolean;
+}
+
+/** Reads an `Accept` header; a client without one takes JSON. */
+export function readAccept(header: string | undefined): Accepted {
+  if (header === undefined) return { json: true, events: false, namesEvents: false };
+  const ranges = new Set(header.split(',').map(acceptedRange));
+  const namesEvents = ranges.has('text/event-stream') || ranges.has('text/*');
+  const takesAll = ranges.has('*/*');
+  return {
+    json: takesAll || ranges.has('application/json') || ranges.has('application/*'),
+    events: takesAll || namesEvents,
+    namesEvents,
+  };
+}
+
+/** A media range without its parameters; none when its weight is zero. */
+function acceptedRange(part: string): string | undefined {
+  const [range, ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
+  const isRefused = parameters.some((parameter) => /^q\s*=\s*0(?:\.0*)?$/.test(parameter));
+  return isRefused ? undefined : range;
+}

@@ -1,0 +1,32 @@
+/** One message, as a transport received it. */
+export interface EngineRequest<Session> {
+  readonly body: string;
+  /** First value of a header, by its lower-case name. */
+  header(name: string): string | undefined;
+  readonly session: Session;
+  readonly caller: EngineCaller;
+  /**
+   * What the address of the request stands for: a state that one endpoint gave out is of no use at
+   * another one.
+   */
+  readonly endpoint: string;
+  /** Aborted when the client has gone away. */
+  readonly signal: AbortSignal;
+}
+
+/** Whom bounds count, and to whom what the server gives out for later is bound. */
+export interface EngineCaller {
+  /** The same for all requests of one caller. */
+  readonly key: string;
+  /** True: others may have the same key. */
+  readonly isAnonymous: boolean;
+}
+
+/** What a transport sends back. */
+export type EngineReply =
+  /** There is nothing to say: a notification was taken, or a request was cancelled. */
+  | { readonly kind: 'accepted' }
+  /** JSON of one message, or of a batch. */
+  | { readonly kind: 'message'; readonly status: number; readonly body: string }
+  /** Messages as they come, the answer last, as an event stream. `undefined`: keep-alive. */
+  | { readonly kind: 'stream'; readonly messages: AsyncIterable<string | undefined> };

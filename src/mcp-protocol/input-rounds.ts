@@ -1,0 +1,94 @@
+/**
+ * Asking the client for something in the middle of a request (modern era only): the result names
+ * what is needed, and the client sends the request again with the answers and, unread, the state
+ * that came with the questions.
+ *
+ * ```
+ * request ─▶ inputRequests, requestState ─▶ request, inputResponses, requestState ─▶ … ─▶ result
+ * ```
+ */
+import { JsonObject, type JsonValue } from '../values/json.ts';
+import type { GivenInput, InputRequest, InputRequired } from './input-required.ts';
+import { jsonText } from './json-text.ts';
+import { member } from './meta.ts';
+import { invalidParams, RpcError, rpcCode } from './rpc-error.ts';
+import { StateSeal } from './sealed-state.ts';
+import type { Terms } from './terms.ts';
+import type { Era } from './versions.ts';
+
+const methodsWithRounds = ['tools/call', 'prompts/get', 'resources/read'];
+
+/** What a state is bound to: it opens for the same request of the same caller only. */
+export interface RoundOrigin {
+  readonly caller: string;
+  readonly endpoint: string;
+  readonly method: string;
+  readonly params: JsonValue | undefined;
+}
+
+export class InputRounds {
+  readonly #seal: StateSeal | undefined;
+
+  /** Without a key nothing can be asked for. */
+  constructor(sealingKey: Uint8Array | undefined) {
+    this.#seal = sealingKey === undefined ? undefined : new StateSeal(sealingKey);
+  }
+
+  /** What came with a request that is sent again; `undefined` for one that is new. */
+  async read(origin: RoundOrigin, era: Era): Promise<GivenInput | undefined> {
+    if (era === 'legacy' || !methodsWithRounds.includes(origin.method)) return undefined;
+    const responses = member(origin.params, 'inputResponses');
+    const sealed = member(origin.params, 'requestState');
+    if (responses === undefined && sealed === undefined) return undefined;
+    const state = sealed === undefined ? undefined : await this.#open(sealed, origin);
+    return { answers: readAnswers(responses), state };
+  }
+
+  /** The members of the result that asks. Throws -32021 for what the client did not declare. */
+  async ask({ requests, state }: InputRequired, origin: RoundOrigin, terms: Terms) {
+    requireCapabilities(Object.values(requests), terms);
+    if (this.#seal === undefined) throw new Error('input is asked for without a sealing key');
+    const requestState =
+      state === undefined ? undefined : await this.#seal.seal(state, bindingOf(origin));
+    return { resultType: 'input_required', inputRequests: requests, requestState };
+  }
+
+  async #open(sealed: JsonValue, origin: RoundOrigin): Promise<string> {
+    const isText = typeof sealed === 'string';
+    const state = isText ? await this.#seal?.open(sealed, bindingOf(origin)) : undefined;
+    if (state !== undefined) return state;
+    throw invalidParams('requestState is not of this request, or too old: start again without it');
+  }
+}
+
+function readAnswers(responses: JsonValue | undefined): ReadonlyMap<string, JsonValue> {
+  if (responses === undefined) return new Map();
+  if (!(responses instanceof JsonObject)) throw invalidParams('inputResponses must be an object');
+  const wrong = responses.entries.find(([, value]) => !(value instanceof JsonObject));
+  if (wrong !== undefined) throw invalidParams(`inputResponses.${wrong[0]} must be an object`);
+  return new Map(responses.entries);
+}
+
+const neededCapability: Record<InputRequest['method'], string> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+};
+
+function requireCapabilities(requests: readonly InputRequest[], terms: Terms): void {
+  const needed = requests.map(({ method }) => neededCapability[method]);
+  const missing = needed.filter((name) => member(terms.clientCapabilities, name) === undefined);
+  if (missing.length === 0) return;
+  const requiredCapabilities = Object.fromEntries(missing.map((name) => [name, {}]));
+  const words = `this needs a client with ${missing.join(', ')}`;
+  throw new RpcError(rpcCode.missingCapability, words, { requiredCapabilities });
+}
+
+/** The rounds of one request differ in these members only. */
+const roundMembers = ['inputResponses', 'requestState', '_meta'];
+
+function bindingOf({ caller, endpoint, method, params }: RoundOrigin): string {
+  const members = params instanceof JsonObject ? params.entries : [];
+  const same = members.filter(([name]) => !roundMembers.includes(name));
+  return jsonText([caller, endpoint, method, new JsonObject(same)]);
+}

@@ -1,0 +1,112 @@
+/**
+ * `subscriptions/listen`: one stream on which a client is told of changes until either side ends
+ * it. The first message says which of the wanted kinds it is told; each names the subscription, as
+ * does the result that comes last when it is the server that ends it.
+ */
+import { limits } from '../limits.ts';
+import type { EngineReply, EngineRequest } from './engine-request.ts';
+import { notificationText, type RequestMessage, resultText } from './json-rpc.ts';
+import { RawJson } from './json-text.ts';
+import { metaKey } from './meta.ts';
+import { modernMembers } from './method.ts';
+import { Outgoing } from './outgoing.ts';
+import { type Running, RunningRequests } from './running-requests.ts';
+import type { ServerDefinition } from './server-definition.ts';
+import { type Changes, describeChanges, readWanted } from './wanted-changes.ts';
+
+/** True when there is anything that may change and be told. */
+export function canListen<Session>(definition: ServerDefinition<Session>): boolean {
+  const { watchTools, watchPrompts, resources } = definition;
+  return [watchTools, watchPrompts, resources?.watch].some((watch) => watch !== undefined);
+}
+
+export class Listeners<Session> {
+  readonly #definition: ServerDefinition<Session>;
+  readonly #stopping: AbortSignal;
+  readonly #running = new RunningRequests(limits.mcpListenersMax);
+
+  /** `stopping`: every stream ends when it is aborted. */
+  constructor(definition: ServerDefinition<Session>, stopping: AbortSignal) {
+    this.#definition = definition;
+    this.#stopping = stopping;
+  }
+
+  async open(
+    { id, params }: RequestMessage,
+    { caller, session, signal }: EngineRequest<Session>,
+  ): Promise<EngineReply> {
+    const wanted = readWanted(params);
+    const running = this.#running.begin(caller, id);
+    const outgoing = new Outgoing(() => running.cancel());
+    const _meta = { [metaKey.subscriptionId]: new RawJson(id) };
+    const end = () => {
+      outgoing.end(resultText(id, modernMembers({ members: {} }, this.#definition.info, _meta)));
+      running.cancel();
+    };
+    const tell: Tell = (method, members = {}, key = method) =>
+      outgoing.put(key, notificationText(method, { ...members, _meta }));
+    try {
+      const close = await this.#watch(wanted, session, { tell, end });
+      void running.cancelled.then(close).then(running.end);
+    } catch (error) {
+      running.end();
+      throw error;
+    }
+    whenAborted(signal, running, () => running.cancel());
+    whenAborted(this.#stopping, running, end);
+    return { kind: 'stream', messages: outgoing };
+  }
+
+  /** Gives what ends the watching. */
+  async #watch(wanted: Changes, session: Session, { tell, end }: Told): Promise<() => void> {
+    const { resources, watchTools, watchPrompts } = this.#definition;
+    const acknowledge = (changes: Partial<Changes>) => {
+      const notifications = describeChanges({ ...nothing, ...changes });
+      tell('notifications/subscriptions/acknowledged', { notifications });
+    };
+    // Takes the first place; what changes before all is known that is told comes behind it.
+    acknowledge(nothing);
+    const watch = await resources?.watch?.(
+      {
+        uris: wanted.uris,
+        list: wanted.resources,
+        updated: (uri) => tell('notifications/resources/updated', { uri }, `updated ${uri}`),
+        listChanged: () => tell('notifications/resources/list_changed'),
+        ended: end,
+      },
+      session,
+    );
+    const listChanged = (list: 'tools' | 'prompts') => () =>
+      tell(`notifications/${list}/list_changed`);
+    const tools = wanted.tools ? watchTools?.(session, listChanged('tools')) : undefined;
+    const prompts = wanted.prompts ? watchPrompts?.(session, listChanged('prompts')) : undefined;
+    acknowledge({
+      tools: tools !== undefined,
+      prompts: prompts !== undefined,
+      resources: watch?.list ?? false,
+      uris: watch?.uris ?? [],
+    });
+    return () => {
+      watch?.close();
+      tools?.();
+      prompts?.();
+    };
+  }
+}
+
+/** What waits under the same key is replaced. */
+type Tell = (method: string, members?: object, key?: string) => void;
+
+interface Told {
+  readonly tell: Tell;
+  readonly end: () => void;
+}
+
+const nothing: Changes = { tools: false, prompts: false, resources: false, uris: [] };
+
+/** Has `act` run when `signal` is aborted while the request goes on. */
+function whenAborted(signal: AbortSignal, running: Running, act: () => void): void {
+  if (signal.aborted) act();
+  signal.addEventListener('abort', act);
+  void running.cancelled.then(() => signal.removeEventListener('abort', act));
+}

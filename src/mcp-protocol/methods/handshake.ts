@@ -1,0 +1,45 @@
+import { cachingOf } from '../caching.ts';
+import { member } from '../meta.ts';
+import { type Method, result } from '../method.ts';
+import type { ServerDefinition } from '../server-definition.ts';
+import { type Era, legacyVersions, protocolVersions } from '../versions.ts';
+
+/** Answers the client's version when it is one with a handshake, else the newest of those. */
+export function initialize<Session>(definition: ServerDefinition<Session>): Method<Session> {
+  return async ({ params, context: { session } }) => {
+    const asked = member(params, 'protocolVersion');
+    return result({
+      protocolVersion: legacyVersions.find((version) => version === asked) ?? legacyVersions[0],
+      capabilities: capabilitiesOf(definition, 'legacy'),
+      serverInfo: definition.info,
+      instructions: definition.instructions(session),
+    });
+  };
+}
+
+export function discover<Session>(definition: ServerDefinition<Session>): Method<Session> {
+  return async ({ context: { session } }) => {
+    const members = {
+      supportedVersions: protocolVersions,
+      capabilities: capabilitiesOf(definition, 'modern'),
+      instructions: definition.instructions(session),
+    };
+    return result(members, cachingOf(definition, session));
+  };
+}
+
+/** Only the modern era has a way to tell of changes without being asked. */
+function capabilitiesOf<Session>(definition: ServerDefinition<Session>, era: Era): object {
+  const { resources, prompts, complete, logs, watchTools, watchPrompts } = definition;
+  const isModern = era === 'modern';
+  const listChanged = (isTold: boolean) => (isModern && isTold ? { listChanged: true } : {});
+  const isWatched = resources?.watch !== undefined;
+  const watched = isModern && isWatched ? { subscribe: true, listChanged: true } : {};
+  return {
+    tools: listChanged(watchTools !== undefined),
+    ...(resources === undefined ? {} : { resources: watched }),
+    ...(prompts === undefined ? {} : { prompts: listChanged(watchPrompts !== undefined) }),
+    ...(complete === undefined ? {} : { completions: {} }),
+    ...(isModern && logs === true ? { logging: {} } : {}),
+  };
+}

@@ -1,0 +1,53 @@
+import { JsonObject } from '../../values/json.ts';
+import { cachingOf } from '../caching.ts';
+import { RawJson } from '../json-text.ts';
+import { type Method, result } from '../method.ts';
+import { pageOf } from '../page.ts';
+import { checkParameterHeaders } from '../request-headers.ts';
+import { invalidParams } from '../rpc-error.ts';
+import type { ServerDefinition } from '../server-definition.ts';
+import type { Tool, ToolResult } from '../tool.ts';
+
+export function listTools<Session>(definition: ServerDefinition<Session>): Method<Session> {
+  return async ({ params, context: { session } }) => {
+    const { items, nextCursor } = pageOf(await definition.tools(session), params);
+    const members = { tools: items.map(describe), nextCursor };
+    return result(members, cachingOf(definition, session));
+  };
+}
+
+function describe<Session>(tool: Tool<Session>): object {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool;
+  return { name, title, description, inputSchema, outputSchema, annotations };
+}
+
+export function callTool<Session>(definition: ServerDefinition<Session>): Method<Session> {
+  return async ({ params, header, context }) => {
+    if (!(params instanceof JsonObject)) throw invalidParams('missing params');
+    const name = params.get('name');
+    if (typeof name !== 'string') throw invalidParams('missing tool name');
+    const tool = await findTool(definition, name, context.session);
+    if (tool === undefined) throw invalidParams(`unknown tool: ${name}`);
+    const given = params.get('arguments');
+    const args = given instanceof JsonObject ? given : noArguments;
+    if (context.era === 'modern') checkParameterHeaders(tool.inputSchema, args, header);
+    const answer = await tool.run(args, context);
+    return 'kind' in answer ? answer : result(membersOf(answer));
+  };
+}
+
+const noArguments = new JsonObject([]);
+
+async function findTool<Session>(
+  definition: ServerDefinition<Session>,
+  name: string,
+  session: Session,
+): Promise<Tool<Session> | undefined> {
+  if (definition.findTool !== undefined) return definition.findTool(name, session);
+  return (await definition.tools(session)).find((tool) => tool.name === name);
+}
+
+function membersOf({ content, structured, isError }: ToolResult): object {
+  const structuredContent = structured === undefined ? undefined : new RawJson(structured);
+  return { content, structuredContent, isError };
+}

@@ -1,0 +1,69 @@
+/**
+ * What a client keeps for the server between two requests: AES-GCM, so that it can be neither read
+ * nor changed, and of use only for what it was made for.
+ *
+ * ```
+ * base64( 12 random bytes, then sealed: milliseconds of the expiry, a blank, the state )
+ * ```
+ *
+ * The binding (who asks for what, where) is not in it, but needed to open it.
+ */
+import { limits } from '../limits.ts';
+
+const nonceBytes = 12;
+const algorithm = 'AES-GCM';
+
+/** Seals and opens with one key of 32 bytes. */
+export class StateSeal {
+  readonly #key: ReturnType<typeof crypto.subtle.importKey>;
+  readonly #now: () => number;
+
+  constructor(key: Uint8Array, now: () => number = Date.now) {
+    const raw = Uint8Array.from(key);
+    this.#key = crypto.subtle.importKey('raw', raw, algorithm, false, ['encrypt', 'decrypt']);
+    this.#now = now;
+  }
+
+  async seal(state: string, binding: string): Promise<string> {
+    const iv = crypto.getRandomValues(new Uint8Array(nonceBytes));
+    const plain = encoder.encode(`${this.#now() + limits.mcpStateMillisMax} ${state}`);
+    const additionalData = encoder.encode(binding);
+    const parameters = { name: algorithm, iv, additionalData };
+    const sealed = await crypto.subtle.encrypt(parameters, await this.#key, plain);
+    return toBase64([...iv, ...new Uint8Array(sealed)]);
+  }
+
+  /** `undefined`: not from here, not for this, changed on the way, or too old. */
+  async open(sealed: string, binding: string): Promise<string | undefined> {
+    const bytes = fromBase64(sealed);
+    if (bytes === undefined || bytes.length <= nonceBytes) return undefined;
+    const iv = bytes.subarray(0, nonceBytes);
+    const parameters = { name: algorithm, iv, additionalData: encoder.encode(binding) };
+    try {
+      const key = await this.#key;
+      const plain = await crypto.subtle.decrypt(parameters, key, bytes.subarray(nonceBytes));
+      return this.#unexpired(new TextDecoder().decode(plain));
+    } catch (error) {
+      // The only fault of what does not fit the key; anything else is one of ours.
+      if (error instanceof DOMException && error.name === 'OperationError') return undefined;
+      throw error;
+    }
+  }
+
+  #unexpired(plain: string): string | undefined {
+    const blank = plain.indexOf(' ');
+    const isFresh = this.#now() <= Number(plain.slice(0, blank));
+    return isFresh ? plain.slice(blank + 1) : undefined;
+  }
+}
+
+const encoder = new TextEncoder();
+
+function toBase64(bytes: readonly number[]): string {
+  return btoa(bytes.map((byte) => String.fromCharCode(byte)).join(''));
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}

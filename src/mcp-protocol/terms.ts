@@ -1,0 +1,90 @@
+/**
+ * What one request says of itself, checked by the rules of its era.
+ *
+ * A request is modern when it says so: in `params._meta`, in its version header, or by a method
+ * that only the modern era has. All others are legacy, those without any header among them.
+ */
+import { JsonObject, type JsonValue } from '../values/json.ts';
+import type { RequestMessage } from './json-rpc.ts';
+import { readMeta } from './meta.ts';
+import { type LogLevel, logLevels } from './request-context.ts';
+import { checkHeaders, type HeaderOf, versionHeader } from './request-headers.ts';
+import { invalidParams, RpcError, rpcCode } from './rpc-error.ts';
+import {
+  type Era,
+  legacyVersions,
+  modernVersions,
+  type ProtocolVersion,
+  protocolVersions,
+} from './versions.ts';
+
+/** The terms on which a request is served. */
+export interface Terms {
+  readonly era: Era;
+  /** `undefined`: a legacy client that does not say. */
+  readonly version: ProtocolVersion | undefined;
+  /** Modern only. */
+  readonly clientCapabilities: JsonObject | undefined;
+  /** Log messages of this level and above are wanted. Modern only. */
+  readonly logLevel: LogLevel | undefined;
+}
+
+const modernMethods = ['server/discover', 'subscriptions/listen'];
+
+export function eraOf({ method, params }: RequestMessage, header: HeaderOf): Era {
+  const isModern =
+    readMeta(params, 'protocolVersion') !== undefined ||
+    isOneOf(modernVersions, header(versionHeader)?.trim()) ||
+    modernMethods.includes(method);
+  return isModern ? 'modern' : 'legacy';
+}
+
+/** Throws `RpcError` when the request breaks a rule of its era. */
+export function readTerms(message: RequestMessage, header: HeaderOf, era: Era): Terms {
+  return era === 'modern' ? modernTerms(message, header) : legacyTerms(message, header);
+}
+
+function legacyTerms({ method }: RequestMessage, header: HeaderOf): Terms {
+  const given = header(versionHeader)?.trim();
+  // The handshake settles the version; only what comes behind it is bound to one.
+  const version = method === 'initialize' ? undefined : given;
+  if (version !== undefined && !isOneOf(legacyVersions, version)) {
+    const known = protocolVersions.join(', ');
+    const words = `unsupported protocol version: ${version}; there are ${known}`;
+    throw new RpcError(rpcCode.invalidRequest, words, undefined, 400);
+  }
+  return { era: 'legacy', version, clientCapabilities: undefined, logLevel: undefined };
+}
+
+function modernTerms(message: RequestMessage, header: HeaderOf): Terms {
+  const { params } = message;
+  const version = readMeta(params, 'protocolVersion');
+  if (typeof version !== 'string') throw badMeta('protocolVersion must be a string');
+  const clientCapabilities = readMeta(params, 'clientCapabilities');
+  if (!(clientCapabilities instanceof JsonObject)) {
+    throw badMeta('clientCapabilities must be an object');
+  }
+  checkHeaders(message, header);
+  if (!isOneOf(modernVersions, version)) {
+    const data = { supported: modernVersions, requested: version };
+    const words = `unsupported protocol version: ${version}`;
+    throw new RpcError(rpcCode.unsupportedVersion, words, data);
+  }
+  const logLevel = readLogLevel(readMeta(params, 'logLevel'));
+  return { era: 'modern', version, clientCapabilities, logLevel };
+}
+
+function readLogLevel(level: JsonValue | undefined): LogLevel | undefined {
+  if (level === undefined) return undefined;
+  if (isOneOf(logLevels, level)) return level;
+  throw invalidParams(`logLevel must be one of ${logLevels.join(', ')}`);
+}
+
+function badMeta(what: string): RpcError {
+  const words = `invalid params: _meta io.modelcontextprotocol/${what}`;
+  return new RpcError(rpcCode.invalidParams, words, undefined, 400);
+}
+
+function isOneOf<Word extends string>(words: readonly Word[], given: unknown): given is Word {
+  return (words as readonly unknown[]).includes(given);
+}

@@ -1,0 +1,45 @@
+import { limits } from '../limits.ts';
+import type { JsonValue } from '../values/json.ts';
+import { member } from './meta.ts';
+import { invalidParams } from './rpc-error.ts';
+
+/** Kinds of changes that a client wants to be told of, or is told of. */
+export interface Changes {
+  readonly tools: boolean;
+  readonly prompts: boolean;
+  readonly resources: boolean;
+  /** Resources whose content is watched. */
+  readonly uris: readonly string[];
+}
+
+/** Reads `params.notifications` of a request to listen. */
+export function readWanted(params: JsonValue | undefined): Changes {
+  const wanted = member(params, 'notifications');
+  const isWanted = (name: string) => member(wanted, name) === true;
+  return {
+    tools: isWanted('toolsListChanged'),
+    prompts: isWanted('promptsListChanged'),
+    resources: isWanted('resourcesListChanged'),
+    uris: readUris(member(wanted, 'resourceSubscriptions')),
+  };
+}
+
+function readUris(given: JsonValue | undefined): readonly string[] {
+  if (given === undefined || given === null) return [];
+  const isList = Array.isArray(given) && given.every((uri) => typeof uri === 'string');
+  if (!isList) throw invalidParams('resourceSubscriptions must be an array of URIs');
+  if (given.length > limits.watchedResourcesMax) {
+    throw invalidParams(`at most ${limits.watchedResourcesMax} resources are watched at once`);
+  }
+  return [...new Set(given)];
+}
+
+/** The same form for the answer; what is not told is not named. */
+export function describeChanges({ tools, prompts, resources, uris }: Changes): object {
+  return {
+    ...(tools ? { toolsListChanged: true } : {}),
+    ...(prompts ? { promptsListChanged: true } : {}),
+    ...(resources ? { resourcesListChanged: true } : {}),
+    ...(uris.length === 0 ? {} : { resourceSubscriptions: uris }),
+  };
+}
