@@ -235,6 +235,9 @@ export const limits = {
   resourceRowsMax: 1_000,
   resourceLogLinesMax: 500,
   resourceCharactersMax: 256 * kibibyte,
+  /** What a prompt shows of a schema, and of a log. */
+  promptSchemaCharactersMax: 64 * kibibyte,
+  promptLogLinesMax: 50,
   /** Resources that an agent watches with one request. */
   watchedResourcesMax: 100,
   /** Time between two notices of one watch. */

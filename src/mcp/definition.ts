@@ -1,5 +1,7 @@
 import type { ServerDefinition } from '../mcp-protocol/server-definition.ts';
+import { complete } from './completion.ts';
 import { instructionsOf } from './instructions.ts';
+import { promptsOf } from './prompts/prompt-list.ts';
 import { DatabaseResources } from './resources/database-resources.ts';
 import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
@@ -15,10 +17,13 @@ export interface ProductDefinition {
 export function makeDefinition(product: ProductDefinition): ServerDefinition<McpSession> {
   const { version, guideDirectory } = product;
   const toolsOf = makeTools();
+  const guide = new GuidePages(guideDirectory);
   return {
     info: { name: 'reducerdb', version },
     instructions: (session) => instructionsOf(modeOf(session)),
     tools: async (session) => toolsOf(session),
-    resources: new DatabaseResources(new GuidePages(guideDirectory)),
+    resources: new DatabaseResources(guide),
+    prompts: promptsOf,
+    complete: (request, { session }) => complete(request, session, guide),
   };
 }

@@ -50,6 +50,9 @@ export const addBook = db.reducer({ id: t.u64(), title: t.string() }, (ctx, { id
   console.log('added ' + title);
   ctx.db.book.insert({ id, title });
 });
+export const addBooks = db.reducer({ ids: t.array(t.u64()) }, (ctx, { ids }) => {
+  for (const id of ids) ctx.db.book.insert({ id, title: 'x' });
+});
 export const addWord = db.reducer({ text: t.string() }, (ctx, { text }) => {
   ctx.db.word.insert({ text, count: 1 });
 });
@@ -106,7 +109,7 @@ export class AgentHost {
   async call(
     target: string,
     reducer: string,
-    args: readonly unknown[] | string,
+    args: readonly unknown[] | string = [],
     caller = ada,
   ): Promise<string> {
     const text = typeof args === 'string' ? args : JSON.stringify(args);

@@ -176,19 +176,16 @@ describe('reading a resource', () => {
 
   it('[mcp B7] shows no more rows than a resource may have, and says so', async () => {
     await agents.publish('many');
-    for (let id = 0; id <= limits.resourceRowsMax; id += 1) {
-      await agents.call('many', 'add_book', [id, 'x']);
-      if (id + 1 === limits.resourceRowsMax) {
-        const { rows, truncated } = await jsonOf(
-          'reducerdb:///many/tables/book',
-          agents.session(ada),
-        );
-        expect([rows.length, truncated]).toEqual([limits.resourceRowsMax, false]);
-      }
-    }
-    const { rows, truncated } = await jsonOf('reducerdb:///many/tables/book', agents.session(ada));
-    expect([rows.length, truncated]).toEqual([limits.resourceRowsMax, true]);
-    expect(rows.at(-1).id).toBe(limits.resourceRowsMax - 1);
+    const shown = async () => {
+      const session = agents.session(ada);
+      const { rows, truncated } = await jsonOf('reducerdb:///many/tables/book', session);
+      return [rows.length, rows.at(-1).id, truncated];
+    };
+    const { resourceRowsMax: most } = limits;
+    await agents.call('many', 'add_books', [Array.from({ length: most }, (_, id) => id)]);
+    expect(await shown()).toEqual([most, most - 1, false]);
+    await agents.call('many', 'add_books', [[most]]);
+    expect(await shown()).toEqual([most, most - 1, true]);
   });
 
   it('[mcp B7] shows no more text than a resource may have, and says so', async () => {

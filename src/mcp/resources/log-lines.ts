@@ -9,9 +9,7 @@ export function mayReadLog({ host, caller }: McpSession, database: DatabaseRecor
 
 /** The last lines of the module's log, each a JSON object, within the bounds of a resource. */
 export async function readLog(session: McpSession, database: DatabaseRecord): Promise<string> {
-  const stream = openLog(session, database, { lines: limits.resourceLogLinesMax, follow: false });
-  let text = '';
-  for await (const chunk of stream) text += chunk;
+  const text = await lastLines(session, database, limits.resourceLogLinesMax);
   if (text.length <= limits.resourceCharactersMax) return text;
   const start = text.indexOf('\n', text.length - limits.resourceCharactersMax - 1);
   return text.slice(start + 1);
@@ -20,6 +18,31 @@ export async function readLog(session: McpSession, database: DatabaseRecord): Pr
 /** Gives something whenever lines are written. To be ended with `return`. */
 export function followLog(session: McpSession, database: DatabaseRecord): LogStream {
   return openLog(session, database, { lines: 0, follow: true });
+}
+
+/** The last lines that a reducer logged, or that say how it failed. */
+export async function linesOfReducer(
+  session: McpSession,
+  database: DatabaseRecord,
+  reducer: string,
+): Promise<readonly string[]> {
+  const text = await lastLines(session, database, limits.agentLogScanLinesMax);
+  // Most lines are of others: only those that may be are parsed.
+  const mark = `"function":${JSON.stringify(reducer)}`;
+  return text
+    .split('\n')
+    .filter((line) => line.includes(mark) && JSON.parse(line).function === reducer)
+    .slice(-limits.promptLogLinesMax);
+}
+
+async function lastLines(
+  session: McpSession,
+  database: DatabaseRecord,
+  lines: number,
+): Promise<string> {
+  let text = '';
+  for await (const chunk of openLog(session, database, { lines, follow: false })) text += chunk;
+  return text;
 }
 
 function openLog(
