@@ -1,4 +1,5 @@
 /** Any text as the value of a header: as it is where that is safe, else `=?base64?…?=` of UTF-8. */
+import { fromBase64, toBase64 } from './base64.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 
 const marked = /^=\?base64\?(.*)\?=$/;
@@ -6,8 +7,7 @@ const marked = /^=\?base64\?(.*)\?=$/;
 export function encodeHeaderValue(value: string): string {
   const isPlain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !marked.test(value);
   if (isPlain) return value;
-  const bytes = Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte));
-  return `=?base64?${btoa(bytes.join(''))}?=`;
+  return `=?base64?${toBase64(new TextEncoder().encode(value))}?=`;
 }
 
 /** Throws -32020 for what is neither plain nor well encoded. `name` is the header's. */
@@ -20,9 +20,8 @@ export function decodeHeaderValue(written: string, name: string): string {
 }
 
 function decodeBase64(encoded: string, name: string): string {
-  const isCanonical = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-  if (!isCanonical.test(encoded)) throw malformed(name);
-  const bytes = Uint8Array.from(atob(encoded), (character) => character.charCodeAt(0));
+  const bytes = fromBase64(encoded);
+  if (bytes === undefined) throw malformed(name);
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import type { JsonValue } from '../values/json.ts';
+import { fromBase64, toBase64 } from './base64.ts';
 import { member } from './meta.ts';
 import { invalidParams } from './rpc-error.ts';
 
@@ -20,11 +21,11 @@ export function pageOf<Item>(
 ): Page<Item> {
   const start = positionOf(member(params, 'cursor'), all.length);
   const end = start + itemsMax;
-  const nextCursor = end < all.length ? btoa(`${prefix}${end}`) : undefined;
+  const nextCursor = end < all.length ? toBase64(encoder.encode(`from ${end}`)) : undefined;
   return { items: all.slice(start, end), nextCursor };
 }
 
-const prefix = 'from ';
+const encoder = new TextEncoder();
 
 function positionOf(cursor: JsonValue | undefined, length: number): number {
   if (cursor === undefined || cursor === null || cursor === '') return 0;
@@ -34,9 +35,8 @@ function positionOf(cursor: JsonValue | undefined, length: number): number {
 }
 
 function decode(cursor: string): number | undefined {
-  if (!/^[A-Za-z0-9+/]{1,32}={0,2}$/.test(cursor)) return undefined;
-  const text = cursor.length % 4 === 0 ? atob(cursor) : '';
-  return text.startsWith(prefix) && /^\d+$/.test(text.slice(prefix.length))
-    ? Number(text.slice(prefix.length))
-    : undefined;
+  const bytes = fromBase64(cursor);
+  const text = bytes === undefined ? '' : new TextDecoder().decode(bytes);
+  const [, digits] = /^from (\d{1,9})$/.exec(text) ?? [];
+  return digits === undefined ? undefined : Number(digits);
 }

@@ -9,6 +9,7 @@
  * The binding (who asks for what, where) is not in it, but needed to open it.
  */
 import { limits } from '../limits.ts';
+import { fromBase64, toBase64 } from './base64.ts';
 
 const nonceBytes = 12;
 const algorithm = 'AES-GCM';
@@ -30,7 +31,7 @@ export class StateSeal {
     const additionalData = encoder.encode(binding);
     const parameters = { name: algorithm, iv, additionalData };
     const sealed = await crypto.subtle.encrypt(parameters, await this.#key, plain);
-    return toBase64([...iv, ...new Uint8Array(sealed)]);
+    return toBase64(Uint8Array.of(...iv, ...new Uint8Array(sealed)));
   }
 
   /** `undefined`: not from here, not for this, changed on the way, or too old. */
@@ -58,12 +59,3 @@ export class StateSeal {
 }
 
 const encoder = new TextEncoder();
-
-function toBase64(bytes: readonly number[]): string {
-  return btoa(bytes.map((byte) => String.fromCharCode(byte)).join(''));
-}
-
-function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-}

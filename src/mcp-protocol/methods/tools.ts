@@ -49,5 +49,5 @@ async function findTool<Session>(
 
 function membersOf({ content, structured, isError }: ToolResult): object {
   const structuredContent = structured === undefined ? undefined : new RawJson(structured);
-  return { content, structuredContent, isError };
+  return { content, isError, structuredContent };
 }

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { limits } from '../limits.ts';
+import { parseJson } from '../values/json.ts';
+import { idText, readBody } from './json-rpc.ts';
+import { jsonText, RawJson } from './json-text.ts';
+
+const read = (body: unknown, mayBeBatch = false) =>
+  readBody(typeof body === 'string' ? body : JSON.stringify(body), mayBeBatch);
+const faultOf = (body: unknown, mayBeBatch = false) => {
+  const message = read(body, mayBeBatch);
+  if (message.kind !== 'invalid') throw new Error(`it is a ${message.kind}`);
+  const { id, error } = message;
+  return { id, code: error.code, status: error.status };
+};
+
+describe('a body', () => {
+  it('[mcp A2] with an id is a request, and the id stays as it was written', () => {
+    for (const id of ['7', '"seven"', 'null', '12345678901234567890', '1.50']) {
+      const message = read(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+      expect(message).toEqual({ kind: 'request', id, method: 'ping', params: undefined });
+    }
+  });
+
+  it('[mcp A2] without an id is a notification, whatever else it holds', () => {
+    for (const body of [{}, { method: 7 }, { jsonrpc: '1.0', method: 'ping' }]) {
+      expect(read(body).kind, JSON.stringify(body)).toBe('notification');
+    }
+  });
+
+  it('[mcp A2] that is no JSON, no object, or of another version is refused with 400', () => {
+    expect(faultOf('{')).toEqual({ id: 'null', code: -32700, status: 400 });
+    for (const body of ['7', '"x"', 'null', '[]', '[{"id":1}]']) {
+      expect(faultOf(body), body).toEqual({ id: 'null', code: -32600, status: 400 });
+    }
+    const old = { jsonrpc: '1.0', id: 4, method: 'ping' };
+    expect(faultOf(old)).toEqual({ id: '4', code: -32600, status: 400 });
+    expect(faultOf({ jsonrpc: '2.0', id: {}, method: 'ping' }).id).toBe('null');
+  });
+
+  it('[mcp A2] without a method is an invalid request, answered like any other', () => {
+    const fault = { id: '4', code: -32600, status: 200 };
+    expect(faultOf({ jsonrpc: '2.0', id: 4 })).toEqual(fault);
+    expect(faultOf({ jsonrpc: '2.0', id: 4, method: 7 })).toEqual(fault);
+  });
+
+  it('[mcp B3] that answers a request is refused, because none was made', () => {
+    const fault = { id: '4', code: -32600, status: 400 };
+    expect(faultOf({ jsonrpc: '2.0', id: 4, result: {} })).toEqual(fault);
+    expect(faultOf({ jsonrpc: '2.0', id: 4, error: { code: 1, message: '' } })).toEqual(fault);
+  });
+
+  it('[mcp B3] may be an array where the revision allows it, neither empty nor endless', () => {
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    const batch = read([ping, { method: 'x' }, 7], true);
+    if (batch.kind !== 'batch') throw new Error('it is no batch');
+    expect(batch.messages.map(({ kind }) => kind)).toEqual(['request', 'notification', 'invalid']);
+    expect(faultOf([], true).status).toBe(400);
+    expect(faultOf(Array(limits.mcpBatchMax + 1).fill(ping), true).status).toBe(400);
+  });
+});
+
+describe('an id that something refers to', () => {
+  it('[mcp B6] is known by its text, and only text and numbers are ids', () => {
+    expect(idText('1')).toBe('"1"');
+    expect(idText(parseJson('1'))).toBe('1');
+    expect(idText(true)).toBeUndefined();
+    expect(idText(undefined)).toBeUndefined();
+  });
+});
+
+describe('JSON text', () => {
+  it('[mcp A2] keeps the digits of numbers and what is text already', () => {
+    const wide = parseJson('{"a":[1.50,12345678901234567890]}');
+    expect(jsonText({ wide, raw: new RawJson('{"b" : 1}'), plain: 'é"', no: undefined })).toBe(
+      '{"wide":{"a":[1.50,12345678901234567890]},"raw":{"b" : 1},"plain":"é\\""}',
+    );
+  });
+});
