@@ -18,6 +18,8 @@ export interface RequestCaller {
   readonly isAnonymous: boolean;
   /** Where the request came from. */
   readonly address?: string;
+  /** True: the door has promised to change nothing on behalf of this request. */
+  readonly isReadOnly?: boolean;
 }
 
 export type CallerOutcome =

@@ -21,6 +21,8 @@ export interface Capability {
   readonly sqlWrites: boolean;
   /** Most rows of one answer. */
   readonly rowsMax?: number;
+  /** What agents are offered beyond the usual; unknown words mean nothing. Absent: nothing. */
+  readonly features?: readonly string[];
 }
 
 /** The claim that holds it. Only in tokens that this host signed does it mean anything. */
@@ -54,7 +56,7 @@ export function readHostClaim(payload: string): HostClaim | undefined {
 }
 
 function capabilityOf(claim: Record<string, unknown>): Capability {
-  const { database, by, tables, reducers, read_only, sql_writes, max_rows } = claim;
+  const { database, by, tables, reducers, read_only, sql_writes, max_rows, features } = claim;
   return {
     database: identity(database, 'database'),
     by: identity(by, 'by'),
@@ -63,16 +65,17 @@ function capabilityOf(claim: Record<string, unknown>): Capability {
     readOnly: read_only === true,
     sqlWrites: sql_writes === true,
     ...(max_rows === undefined ? {} : { rowsMax: rows(max_rows) }),
+    ...(features === undefined ? {} : { features: names(features, 'features') }),
   };
 }
 
 /** The claim as `readHostClaim` reads it. */
 export function capabilityToClaim(capability: Capability): Record<string, unknown> {
-  const { database, by, tables, reducers, readOnly, sqlWrites, rowsMax } = capability;
+  const { database, by, tables, reducers, readOnly, sqlWrites, rowsMax, features } = capability;
   const hex = (value: bigint) => value.toString(16).padStart(64, '0');
   return {
     ...{ database: hex(database), by: hex(by), tables, reducers },
-    ...{ read_only: readOnly, sql_writes: sqlWrites, max_rows: rowsMax },
+    ...{ read_only: readOnly, sql_writes: sqlWrites, max_rows: rowsMax, features },
   };
 }
 

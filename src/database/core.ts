@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { LiveFeed } from './live/live-feed.ts';
+import type { ModuleLines } from './module-lines.ts';
 import type { Program } from './program.ts';
 import type { Slices, StartRead } from './read-execution.ts';
 import type { ViewInstances } from './views/view-instances.ts';
@@ -22,8 +23,9 @@ export interface DatabaseCore {
   readonly statementMillisMax: number;
   /** Connections that `connect` opened, by connection id. */
   readonly connections: Map<bigint, OpenConnection>;
-  /** Writes a line into the module's log. */
+  /** Writes a line into the module's log; it is what `lines` does. */
   readonly report: (line: ModuleLogLine) => void;
+  readonly lines: ModuleLines;
   readonly views: ViewInstances;
   readonly live: LiveFeed;
   readonly startRead: StartRead;
@@ -35,6 +37,8 @@ export interface DatabaseCore {
 export interface OpenConnection {
   readonly identity: bigint;
   readonly jwtPayload: string;
+  /** True: it was let in, and nobody learned of it. */
+  readonly isReadOnly?: boolean;
 }
 
 /** Appends what a transaction changed, if it changed anything. */

@@ -6,19 +6,21 @@ import type { CommitOffset } from '../store/commit-offset.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
-import { connectClient, connectedClients, disconnectClient } from './lifecycle.ts';
+import { connectedClients, disconnectClient } from './lifecycle.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { LongReads } from './long-reads.ts';
 import { Refusal, type SqlRequest } from './outcome.ts';
+import { runPreview } from './preview.ts';
 import {
   descriptionOf,
   examineProgram,
   type LoadedProgram,
   type ProgramSurroundings,
 } from './program.ts';
-import { runCall } from './run-call.ts';
+import { letIn, runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
+import { tableFigures } from './table-figures.ts';
 import type {
   ConnectRequest,
   DatabaseOwner,
@@ -270,6 +272,13 @@ export class Database {
         return { kind: 'called', outcome: runCall(core, request.call, acceptedMicros) };
       case 'query':
         return this.#query(ticket, request.query, acceptedMicros);
+      case 'preview': {
+        const { hash } = this.#around;
+        const outcome = runPreview({ core, hash, request: request.preview, acceptedMicros });
+        return { kind: 'previewed', outcome };
+      }
+      case 'tables':
+        return { kind: 'tables', tables: tableFigures(core, request.caller) };
       case 'connect':
         return this.#connect(request, acceptedMicros);
       case 'disconnect':
@@ -323,14 +332,11 @@ export class Database {
     if (connections.has(connectionId)) {
       return { kind: 'connected', refusal: 'The connection id is in use.' };
     }
-    const { identity, jwtPayload } = caller;
-    const refusal = connectClient(this.#core, {
-      identity,
-      jwtPayload,
-      connectionId,
-      timestampMicros,
-    });
-    if (refusal === undefined) connections.set(connectionId, { identity, jwtPayload });
+    const { identity, jwtPayload, rights } = caller;
+    const open = { identity, jwtPayload, isReadOnly: rights.isReadOnly };
+    const connecting = { ...open, connectionId, timestampMicros };
+    const refusal = letIn(this.#core, connecting, open.isReadOnly);
+    if (refusal === undefined) connections.set(connectionId, open);
     return { kind: 'connected', refusal };
   }
 
@@ -340,7 +346,8 @@ export class Database {
     if (open !== undefined) {
       live.dropConnection(this.#core, connectionId, timestampMicros);
       connections.delete(connectionId);
-      disconnectClient(this.#core, { ...open, connectionId, timestampMicros });
+      const leaving = { ...open, connectionId, timestampMicros };
+      if (open.isReadOnly !== true) disconnectClient(this.#core, leaving);
     }
     return { kind: 'disconnected' };
   }

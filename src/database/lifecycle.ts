@@ -1,4 +1,5 @@
 import { assert, present } from '../assert.ts';
+import type { RunOutcome } from '../module/runner.ts';
 import { noRow } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -6,11 +7,13 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { DatabaseCore, OpenConnection } from './core.ts';
 import { fatalErrorText } from './outcome.ts';
-import { noBytes, runReducer } from './run-reducer.ts';
+import { noBytes, type ReducerRun, runReducer, runWithin, seedOf } from './run-reducer.ts';
 
 export interface Connecting extends OpenConnection {
   readonly connectionId: bigint;
   readonly timestampMicros: bigint;
+  /** Instead of fresh randomness. */
+  readonly seed?: Uint8Array | undefined;
 }
 
 /**
@@ -18,17 +21,37 @@ export interface Connecting extends OpenConnection {
  * that is always logged. Returns why the module refused it, in which case nothing is left of it.
  */
 export function connectClient(core: DatabaseCore, connecting: Connecting): string | undefined {
-  const { identity, connectionId, timestampMicros, jwtPayload } = connecting;
-  const outcome = runReducer(core, {
+  return refusalOf(runReducer(core, connectRun(core, connecting)));
+}
+
+/** The same within a transaction that will be rolled back, so that nobody learns of it. */
+export function tryConnection(
+  core: DatabaseCore,
+  connecting: Connecting,
+  transaction: Transaction,
+): string | undefined {
+  const run = connectRun(core, connecting);
+  const refusal = refusalOf(runWithin(core, run, seedOf(core, run), transaction));
+  transaction.dropEvents();
+  return refusal;
+}
+
+function connectRun(core: DatabaseCore, connecting: Connecting): ReducerRun {
+  const { identity, connectionId, timestampMicros, jwtPayload, seed } = connecting;
+  return {
     reducer: core.program.lifecycle.onConnect,
     sender: identity,
     connectionId,
     timestampMicros,
     args: noBytes,
     jwtPayload,
+    seed,
     before: (transaction) => insertClient(core, transaction, connecting),
     isAlwaysLogged: true,
-  });
+  };
+}
+
+function refusalOf(outcome: RunOutcome): string | undefined {
   switch (outcome.kind) {
     case 'returned':
       return undefined;

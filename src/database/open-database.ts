@@ -20,6 +20,7 @@ import { Database, type DatabaseSurroundings } from './database.ts';
 import type { Entropy } from './entropy.ts';
 import { hostLine } from './host-line.ts';
 import { LiveFeed } from './live/live-feed.ts';
+import { ModuleLines } from './module-lines.ts';
 import { Refusal } from './outcome.ts';
 import {
   examineProgram,
@@ -71,10 +72,11 @@ export async function createDatabase(
 
 /** The same without the actor around it. */
 export async function createCore(
-  options: DatabaseOptions,
+  given: DatabaseOptions,
   source: ProgramSource,
   createdMicros: bigint,
 ): Promise<DatabaseCore> {
+  const options = withLines(given);
   const store = new Store(emptyCatalog);
   const context = contextOf(options, store, createdMicros);
   const loaded = await examineProgram(source, context, options);
@@ -100,7 +102,8 @@ export async function createCore(
  * Opens a database from its log: replays it and loads the program that served last. Rejects with
  * `LogDamageError` or `ProgramError` when it cannot serve.
  */
-export async function openDatabase(options: DatabaseOptions): Promise<Database> {
+export async function openDatabase(given: DatabaseOptions): Promise<Database> {
+  const options = withLines(given);
   const store = new Store(emptyCatalog);
   const replay = new Replay(store);
   const log = await openLog(options, false, (record) => replay.apply(record));
@@ -115,6 +118,16 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     log.abandon();
     throw error;
   }
+}
+
+/** All lines go one way, which may be led elsewhere for a while. */
+interface LinedOptions extends DatabaseOptions {
+  readonly lines: ModuleLines;
+}
+
+function withLines(options: DatabaseOptions): LinedOptions {
+  const lines = new ModuleLines(options.report);
+  return { ...options, lines, report: lines.report };
 }
 
 function openLog(
@@ -169,12 +182,12 @@ function reopenedSchema({ definition, runner }: LoadedProgram, catalog: Catalog)
 }
 
 function coreOf(
-  options: DatabaseOptions,
+  options: LinedOptions,
   store: Store,
   log: CommitLog,
   program: Program,
 ): DatabaseCore {
-  const { identity, ownerIdentity, clock, entropy, statementMillisMax, report } = options;
+  const { identity, ownerIdentity, clock, entropy, statementMillisMax, report, lines } = options;
   const connections = new Map();
   return {
     identity,
@@ -185,6 +198,7 @@ function coreOf(
     entropy,
     statementMillisMax,
     report,
+    lines,
     program,
     connections,
     views: viewsOf(options, store, program),

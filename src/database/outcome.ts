@@ -84,6 +84,8 @@ export type CallError =
   | { readonly code: 'reducer.crashed' }
   /** Ended from outside: time or memory. The text names the limit. */
   | { readonly code: 'reducer.overBudget'; readonly message: string }
+  /** The caller may read and nothing else. */
+  | { readonly code: 'call.readOnly'; readonly message: string }
   /** `client_connected` refused the caller. */
   | { readonly code: 'connection.refused'; readonly message: string }
   | { readonly code: 'schema.changed' };

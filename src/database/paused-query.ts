@@ -78,6 +78,6 @@ export class PausedQuery {
   #leave(): void {
     this.#execution.dispose();
     const { query, acceptedMicros } = this.#asked;
-    leave(this.#core, query.caller, query.connection, acceptedMicros);
+    leave(this.#core, query, acceptedMicros);
   }
 }

@@ -1,5 +1,4 @@
 import type { ModuleLogLine } from '../module/runner.ts';
-import type { IndexAlgorithm } from '../schema/definition.ts';
 import type { RowList } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
@@ -47,6 +46,8 @@ export type PreviewOutcome =
     }
   /** It would come to something else by now, namely this. Nothing has happened. */
   | { readonly kind: 'differs'; readonly preview: Preview; readonly micros: number }
+  /** It was ended from outside: time or memory. The text names the limit. Nothing has happened. */
+  | { readonly kind: 'overBudget'; readonly message: string; readonly micros: number }
   /** The caller may not preview, or may not apply. Nothing ran. */
   | { readonly kind: 'refused'; readonly message: string; readonly micros: number };
 
@@ -100,37 +101,4 @@ export interface PreviewedTable {
   /** The first of them, as many as are shown. */
   readonly inserts: RowList;
   readonly deletes: RowList;
-}
-
-/** How a table is made, and how large it is. */
-export interface TableFigures {
-  /** Canonical. */
-  readonly table: string;
-  readonly isPublic: boolean;
-  readonly isEvent: boolean;
-  readonly columns: readonly ColumnFigures[];
-  /** What refs in the types of columns index. */
-  readonly types: Typespace;
-  readonly indexes: readonly IndexFigures[];
-  /** Absent where the caller sees only some of the rows. */
-  readonly size?: TableSize;
-}
-
-export interface ColumnFigures extends NamedType {
-  readonly name: string;
-  readonly isPrimaryKey: boolean;
-  readonly isAutoIncrement: boolean;
-}
-
-export interface IndexFigures {
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly kind: IndexAlgorithm;
-  readonly isUnique: boolean;
-}
-
-export interface TableSize {
-  readonly rowCount: number;
-  readonly rowBytes: number;
-  readonly indexBytes: number;
 }

@@ -16,6 +16,8 @@ const readerRights: Rights = {
   exceedsRowLimit: true,
   bypassesFilters: true,
   callsPrivateReducers: false,
+  previews: false,
+  isReadOnly: false,
 };
 
 /** Limits that a token carries. */
@@ -29,10 +31,19 @@ export interface RightsLimits {
   /** INSERT, UPDATE and DELETE, in the listed tables. */
   readonly sqlWrites: boolean;
   readonly rowsMax?: number;
+  /** What calls and writes would do may be learned, as far as the maker may. */
+  readonly previews: boolean;
+  /** Nothing at all is changed on behalf of the bearer, not even by lifecycle reducers. */
+  readonly isReadOnly: boolean;
 }
 
 /** Of an identity that sees to the program, too. */
-const developerRights: Rights = { ...readerRights, key: 'developer', callsPrivateReducers: true };
+const developerRights: Rights = {
+  ...readerRights,
+  key: 'developer',
+  callsPrivateReducers: true,
+  previews: true,
+};
 
 export function rightsOfRole(role: Role): Rights {
   switch (role) {
@@ -47,18 +58,21 @@ export function rightsOfRole(role: Role): Rights {
 
 /** The rights that are left of `rights` under the limits of a token. */
 export function narrowed(rights: Rights, limits: RightsLimits): Rights {
-  const { tables, readOnly, sqlWrites, rowsMax } = limits;
+  const { tables, readOnly, sqlWrites, rowsMax, previews, isReadOnly } = limits;
+  const rest = [readOnly, sqlWrites, rowsMax, previews, isReadOnly];
   const reads = tables === undefined ? strangerRights : rights;
   const reducers = readOnly ? [] : limits.reducers;
   const calls = reducers === undefined ? strangerRights : rights;
   return {
-    key: `${rights.key} ${JSON.stringify([tables, reducers, readOnly, sqlWrites, rowsMax])}`,
+    key: `${rights.key} ${JSON.stringify([tables, reducers, rest])}`,
     readsPrivateTables: reads.readsPrivateTables,
     // Who writes bypasses filters, so a table that is not listed is for reading only.
     writes: rights.writes && sqlWrites && !readOnly && tables !== undefined,
     exceedsRowLimit: reads.exceedsRowLimit,
     bypassesFilters: reads.bypassesFilters,
     callsPrivateReducers: calls.callsPrivateReducers,
+    previews: rights.previews && previews,
+    isReadOnly,
     ...(tables === undefined ? {} : { tables: new Set(tables) }),
     ...(reducers === undefined ? {} : { reducers: new Set(reducers) }),
     ...(rowsMax === undefined ? {} : { rowsMax }),

@@ -3,10 +3,11 @@ import type { RunOutcome } from '../module/runner.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { DatabaseCore } from './core.ts';
 import { hostLine } from './host-line.ts';
-import { connectClient, disconnectClient } from './lifecycle.ts';
-import type { CallError, Caller, CallOutcome, CallRequest, RequestConnection } from './outcome.ts';
+import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
+import type { CallError, Caller, CallOutcome, CallRequest } from './outcome.ts';
 import type { ProgramReducer } from './program.ts';
-import { runReducer } from './run-reducer.ts';
+import { type ReducerRun, runReducer } from './run-reducer.ts';
+import { tentatively } from './tentative.ts';
 
 /**
  * Runs one call to its outcome; synchronous. A temporary connection is let in before and taken away
@@ -17,51 +18,65 @@ export function runCall(
   call: CallRequest,
   acceptedMicros: bigint,
 ): CallOutcome {
-  const isOutdated =
-    call.schemaVersion !== undefined && call.schemaVersion !== core.program.schemaVersion;
-  if (isOutdated) return aborted({ code: 'schema.changed' });
-  const refusal = enter(core, call.caller, call.connection, acceptedMicros);
+  if (isOutdated(core, call)) return aborted({ code: 'schema.changed' });
+  const refusal = enter(core, call, acceptedMicros);
   if (refusal !== undefined) return aborted({ code: 'connection.refused', message: refusal });
   const startedAt = core.clock.monotonicMillis();
   const result = attempt(core, call, acceptedMicros);
   const { offset } = core.store;
   const micros = Math.round((core.clock.monotonicMillis() - startedAt) * 1000);
-  leave(core, call.caller, call.connection, acceptedMicros);
+  leave(core, call, acceptedMicros);
   if ('code' in result) return { kind: 'aborted', error: result, micros };
   const { value } = result;
   if (value !== undefined) return { kind: 'committed', offset, value, micros };
   return { kind: 'committed', offset, micros };
 }
 
+/** Its arguments were encoded for another program than the one that serves. */
+export function isOutdated({ program }: DatabaseCore, { schemaVersion }: CallRequest): boolean {
+  return schemaVersion !== undefined && schemaVersion !== program.schemaVersion;
+}
+
+/** Who asks for something, and by which connection. */
+export type Asking = Pick<CallRequest, 'caller' | 'connection'>;
+
 /** Before a request: its connection is open, or let in. Returns why not. */
 export function enter(
   core: DatabaseCore,
-  caller: Caller,
-  connection: RequestConnection,
+  asking: Asking,
   timestampMicros: bigint,
+  seed?: Uint8Array,
 ): string | undefined {
+  const { caller, connection } = asking;
   if (connection.kind === 'open') {
     return core.connections.has(connection.id) ? undefined : 'The connection is not open.';
   }
-  const { identity, jwtPayload } = caller;
-  return connectClient(core, {
-    identity,
-    jwtPayload,
-    connectionId: connection.id,
-    timestampMicros,
-  });
+  const connecting = { ...connectingOf(asking, timestampMicros), seed };
+  return letIn(core, connecting, caller.rights.isReadOnly);
+}
+
+/**
+ * Lets a connection in; one that only reads is asked for, and leaves no trace. Returns why not.
+ */
+export function letIn(
+  core: DatabaseCore,
+  connecting: Connecting,
+  isReadOnly: boolean,
+): string | undefined {
+  if (!isReadOnly) return connectClient(core, connecting);
+  return tentatively(core, (transaction) => tryConnection(core, connecting, transaction));
 }
 
 /** After a request: a temporary connection goes. */
-export function leave(
-  core: DatabaseCore,
-  caller: Caller,
-  connection: RequestConnection,
-  timestampMicros: bigint,
-): void {
-  if (connection.kind === 'open') return;
+export function leave(core: DatabaseCore, asking: Asking, timestampMicros: bigint): void {
+  const { caller, connection } = asking;
+  if (connection.kind === 'open' || caller.rights.isReadOnly) return;
+  disconnectClient(core, connectingOf(asking, timestampMicros));
+}
+
+export function connectingOf({ caller, connection }: Asking, timestampMicros: bigint): Connecting {
   const { identity, jwtPayload } = caller;
-  disconnectClient(core, { identity, jwtPayload, connectionId: connection.id, timestampMicros });
+  return { identity, jwtPayload, connectionId: connection.id, timestampMicros };
 }
 
 function attempt(
@@ -69,12 +84,34 @@ function attempt(
   call: CallRequest,
   timestampMicros: bigint,
 ): CallError | Returned {
+  if (call.caller.rights.isReadOnly) return readOnlyError;
+  const run = reducerRunOf(core, call, timestampMicros);
+  if ('code' in run) return run;
+  const outcome = runReducer(core, run);
+  return outcome.kind === 'returned' ? outcome : errorOf(run.reducer, outcome);
+}
+
+const readOnlyError: CallError = {
+  code: 'call.readOnly',
+  message: 'This session is read-only: reducers cannot be called',
+};
+
+/** What a call runs: its reducer, once caller and arguments are known to fit. */
+export interface CallRun extends ReducerRun {
+  readonly reducer: ProgramReducer;
+}
+
+export function reducerRunOf(
+  core: DatabaseCore,
+  call: CallRequest,
+  timestampMicros: bigint,
+): CallError | CallRun {
   const { caller, connection } = call;
   const reducer = findReducer(core, call);
   if ('code' in reducer) return reducer;
   const args = checkedArguments(core, reducer, call.args);
   if ('code' in args) return args;
-  const outcome = runReducer(core, {
+  return {
     reducer,
     sender: caller.identity,
     connectionId: connection.id,
@@ -82,8 +119,7 @@ function attempt(
     args,
     jwtPayload: caller.jwtPayload,
     isOfCall: true,
-  });
-  return outcome.kind === 'returned' ? outcome : errorOf(reducer, outcome);
+  };
 }
 
 type Returned = Extract<RunOutcome, { readonly kind: 'returned' }>;
@@ -125,7 +161,11 @@ function faultOf(reducer: ProgramReducer, args: Uint8Array): string | undefined 
   }
 }
 
-function errorOf({ throws }: ProgramReducer, outcome: Exclude<RunOutcome, Returned>): CallError {
+/** How a reducer failed, for its caller. */
+export function errorOf(
+  { throws }: ProgramReducer,
+  outcome: Exclude<RunOutcome, Returned>,
+): CallError {
   switch (outcome.kind) {
     case 'refused': {
       const { message, value } = outcome;

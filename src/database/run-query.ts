@@ -1,19 +1,20 @@
 import { limits } from '../limits.ts';
-import { invalid } from '../sql/failure.ts';
-import {
-  executeWrite,
-  isWrite,
-  type PreparedExplainedWrite,
-  type PreparedWrite,
-  type StatementRequest,
-} from '../sql/statement.ts';
+import { invalid, notAuthorized } from '../sql/failure.ts';
+import { executeWrite, isWrite, type PreparedStatement } from '../sql/statement.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { identityToHex } from '../values/identity.ts';
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { SqlOutcome, SqlParameters, SqlRequest } from './outcome.ts';
 import { PausedQuery } from './paused-query.ts';
-import { budgetOf, type ReadExecution } from './read-execution.ts';
+import {
+  budgetOf,
+  type ReadExecution,
+  type ReadRequest,
+  type ReadTimes,
+} from './read-execution.ts';
 import { enter, leave } from './run-call.ts';
-import { noBytes } from './run-reducer.ts';
+import { noBytes, rollBack } from './run-reducer.ts';
 import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 import { CallerTables } from './views/caller-tables.ts';
 import { statementFailureText } from './views/view-failure.ts';
@@ -21,7 +22,7 @@ import { statementFailureText } from './views/view-failure.ts';
 type Ended =
   | Omit<Extract<SqlOutcome, { kind: 'result' }>, 'micros'>
   | Omit<Extract<SqlOutcome, { kind: 'failed' }>, 'micros'>;
-type SqlRows = Omit<Extract<SqlOutcome, { kind: 'result' }>, 'kind' | 'offset' | 'micros'>;
+export type SqlRows = Omit<Extract<SqlOutcome, { kind: 'result' }>, 'kind' | 'offset' | 'micros'>;
 
 /**
  * Runs one statement against the rows of the last commit: to its outcome, or, a read, until its
@@ -34,7 +35,7 @@ export function runQuery(
   acceptedMicros: bigint,
 ): SqlOutcome | PausedQuery {
   const { clock } = core;
-  const refusal = enter(core, query.caller, query.connection, acceptedMicros);
+  const refusal = enter(core, query, acceptedMicros);
   if (refusal !== undefined) {
     return { kind: 'failed', error: { code: 'connection.refused', message: refusal }, micros: 0 };
   }
@@ -46,7 +47,7 @@ export function runQuery(
     return read.resume() ?? read;
   }
   const ended = { ...outcome, micros: Math.round(millis() * 1000) };
-  leave(core, query.caller, query.connection, acceptedMicros);
+  leave(core, query, acceptedMicros);
   return ended;
 }
 
@@ -56,69 +57,96 @@ function begin(
   query: SqlRequest,
   timestampMicros: bigint,
 ): ReadExecution | Ended {
-  const { store, clock, views, program } = core;
-  const { caller, parameters = noParameters } = query;
-  const millisMax = Math.min(core.statementMillisMax, query.millisMax ?? core.statementMillisMax);
-  const { systemTables } = program;
-  const now = () => clock.monotonicMillis();
-  const tables = new CallerTables({ store, systemTables, views }, caller.identity, timestampMicros);
-  const request = { tables, caller, parameters, nowMicros: timestampMicros };
-  let write: Write;
+  const { store } = core;
+  const { identity, rights } = query.caller;
+  let asked: AskedStatement;
   try {
-    const statement = program.statements.get(query, tables);
-    if (!isWrite(statement)) {
-      const times = { now, millisMax, sliceMillis: limits.readSliceMillisMax };
-      return core.startRead(statement, store, times, request);
-    }
-    write = { statement, request: { ...request, budget: budgetOf({ now, millisMax }) } };
+    asked = askedStatement(core, query, timestampMicros);
+    const { statement, times, request } = asked;
+    if (!isWrite(statement)) return core.startRead(statement, store, times, request);
+    if (rights.isReadOnly) throw notAuthorized(identityToHex(identity));
   } catch (error) {
     return { kind: 'failed', error: readErrorOf(core, error) };
   }
   try {
-    return { kind: 'result', ...runWrite(core, query, write), offset: store.offset };
+    return { kind: 'result', ...runWrite(core, query, asked), offset: store.offset };
   } catch (error) {
     return { kind: 'failed', error: sqlErrorOf(error) };
   }
 }
 
-const noParameters: SqlParameters = new Map();
-
-interface Write {
-  readonly statement: PreparedWrite | PreparedExplainedWrite;
-  readonly request: StatementRequest;
+/** A statement ready to run, and what it is given. */
+export interface AskedStatement {
+  readonly statement: PreparedStatement;
+  readonly request: ReadRequest;
+  readonly times: ReadTimes;
 }
 
-function runWrite(
-  core: DatabaseCore,
-  { caller, connection, sql }: SqlRequest,
-  { statement, request }: Write,
-): SqlRows {
+/** Checks and plans what was asked for; the views that it reads are evaluated. May throw. */
+export function askedStatement(
+  { store, clock, views, program, statementMillisMax }: DatabaseCore,
+  query: SqlRequest,
+  timestampMicros: bigint,
+): AskedStatement {
+  const { caller, parameters = noParameters } = query;
+  const millisMax = Math.min(statementMillisMax, query.millisMax ?? statementMillisMax);
+  const { systemTables } = program;
+  const now = () => clock.monotonicMillis();
+  const tables = new CallerTables({ store, systemTables, views }, caller.identity, timestampMicros);
+  return {
+    statement: program.statements.get(query, tables),
+    request: { tables, caller, parameters, nowMicros: timestampMicros },
+    times: { now, millisMax, sliceMillis: limits.readSliceMillisMax },
+  };
+}
+
+const noParameters: SqlParameters = new Map();
+
+function runWrite(core: DatabaseCore, query: SqlRequest, asked: AskedStatement): SqlRows {
   const transaction = core.store.begin();
-  const timestampMicros = request.nowMicros;
   let isDone = false;
   try {
-    const { returned, ...counts } = executeWrite(statement, request, transaction);
-    const failure = core.views.refresh(transaction, timestampMicros, false);
-    if (failure !== undefined) throw invalid(statementFailureText(failure));
+    const rows = writeWithin(core, asked, transaction);
     isDone = true;
-    const changes = transaction.commit();
-    appendChanges(core, changes, {
-      reducer: '',
-      caller: caller.identity,
-      connectionId: connection.id,
-      timestampMicros,
-      seed: noBytes,
-      args: new TextEncoder().encode(sql),
-    });
-    const views = core.views.commit();
-    core.live.committed(core, { changes, views, timestampMicros, isOfCall: false });
-    return { ...counts, ...(returned ?? noRows) };
+    commitWrite(core, query, asked.request.nowMicros, transaction);
+    return rows;
   } finally {
-    if (!isDone) {
-      core.views.rollback();
-      transaction.rollback();
-    }
+    if (!isDone) rollBack(core, transaction);
   }
+}
+
+/** Does all of a write but begin and end the transaction. When it throws, that is rolled back. */
+export function writeWithin(
+  core: DatabaseCore,
+  { statement, request, times: { now, millisMax } }: AskedStatement,
+  transaction: Transaction,
+): SqlRows {
+  if (!isWrite(statement)) throw invalid('A statement that only reads changes nothing');
+  const given = { ...request, budget: budgetOf({ now, millisMax }) };
+  const { returned, ...counts } = executeWrite(statement, given, transaction);
+  const failure = core.views.refresh(transaction, request.nowMicros, false);
+  if (failure !== undefined) throw invalid(statementFailureText(failure));
+  return { ...counts, ...(returned ?? noRows) };
+}
+
+/** Ends what `writeWithin` has done. */
+export function commitWrite(
+  core: DatabaseCore,
+  { caller, connection, sql }: SqlRequest,
+  timestampMicros: bigint,
+  transaction: Transaction,
+): void {
+  const changes = transaction.commit();
+  appendChanges(core, changes, {
+    reducer: '',
+    caller: caller.identity,
+    connectionId: connection.id,
+    timestampMicros,
+    seed: noBytes,
+    args: new TextEncoder().encode(sql),
+  });
+  const views = core.views.commit();
+  core.live.committed(core, { changes, views, timestampMicros, isOfCall: false });
 }
 
 const noRows = { columns: [], types: emptyTypespace, rows: noBytes, rowCount: 0 };

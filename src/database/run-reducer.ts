@@ -26,6 +26,8 @@ export interface ReducerRun {
    * True: its changes belong to the change of schema that was applied last, and have its offset.
    */
   readonly isJoined?: boolean;
+  /** Instead of fresh randomness: 32 bytes. */
+  readonly seed?: Uint8Array | undefined;
   /** True: it is what a call asked for, so the caller is told what it changed by the outcome. */
   readonly isOfCall?: boolean;
 }
@@ -47,39 +49,51 @@ export function runUnlogged(
   run: ReducerRun,
 ): { outcome: RunOutcome; changes: ChangeSet | undefined; seed: Uint8Array } {
   const transaction = core.store.begin();
-  run.before?.(transaction);
-  const seed = run.reducer === undefined ? noBytes : freshSeed(core);
-  const outcome = callReducer(core, run, seed, transaction);
-  if (outcome.kind !== 'returned') {
-    transaction.rollback();
-    return { outcome, changes: undefined, seed };
+  const seed = seedOf(core, run);
+  const outcome = runWithin(core, run, seed, transaction);
+  if (outcome.kind === 'returned') {
+    return { outcome, changes: commitRun(core, run, transaction), seed };
   }
+  rollBack(core, transaction);
+  return { outcome, changes: undefined, seed };
+}
+
+/** Does all of a run but begin and end the transaction. What did not return is rolled back next. */
+export function runWithin(
+  core: DatabaseCore,
+  run: ReducerRun,
+  seed: Uint8Array,
+  transaction: Transaction,
+): RunOutcome {
+  run.before?.(transaction);
+  const outcome = callReducer(core, run, seed, transaction);
+  if (outcome.kind !== 'returned') return outcome;
   run.after?.(transaction);
-  const failure = refreshViews(core, run, transaction);
-  if (failure !== undefined) return { outcome: failure, changes: undefined, seed };
+  // What the host itself does, such as saying goodbye to a client, no view can prevent.
+  const mustSucceed = run.reducer === undefined;
+  const failure = core.views.refresh(transaction, run.timestampMicros, mustSucceed);
+  if (failure === undefined) return outcome;
+  return { kind: 'crashed', message: failureText(failure), trace: [] };
+}
+
+/** Ends what `runWithin` has done. The changes are not appended yet. */
+export function commitRun(
+  core: DatabaseCore,
+  run: ReducerRun,
+  transaction: Transaction,
+): ChangeSet | undefined {
   const isForced = run.isAlwaysLogged ?? false;
   const changes = run.isJoined ? transaction.commitJoined() : transaction.commit(isForced);
   const views = core.views.commit();
   const { timestampMicros, isOfCall = false } = run;
   core.live.committed(core, { changes, views, timestampMicros, isOfCall });
-  return { outcome, changes, seed };
+  return changes;
 }
 
-/**
- * Brings the live views up to date with what the transaction has changed. When one fails, both are
- * rolled back, and that is how the call went.
- */
-function refreshViews(
-  { views }: DatabaseCore,
-  { reducer, timestampMicros }: ReducerRun,
-  transaction: Transaction,
-): RunOutcome | undefined {
-  // What the host itself does, such as saying goodbye to a client, no view can prevent.
-  const failure = views.refresh(transaction, timestampMicros, reducer === undefined);
-  if (failure === undefined) return undefined;
+/** Takes back what a transaction has done, and what was done to views for it. */
+export function rollBack({ views }: DatabaseCore, transaction: Transaction): void {
   views.rollback();
   transaction.rollback();
-  return { kind: 'crashed', message: failureText(failure), trace: [] };
 }
 
 export function inputsOf(run: ReducerRun, seed: Uint8Array): CommitInputs {
@@ -124,8 +138,10 @@ function reportFailure(core: DatabaseCore, functionName: string, outcome: RunOut
   }
 }
 
-/** Valid until the next call: whoever keeps it copies it. */
-function freshSeed(core: DatabaseCore): Uint8Array {
+/** What a run draws its randomness from. Valid until the next: whoever keeps it copies it. */
+export function seedOf(core: DatabaseCore, { reducer, seed }: ReducerRun): Uint8Array {
+  if (reducer === undefined) return noBytes;
+  if (seed !== undefined) return seed;
   core.entropy.fill(callSeed);
   return callSeed;
 }

@@ -15,7 +15,9 @@ import type {
   UnsubscribeOutcome,
   UnsubscribeRequest,
 } from './outcome.ts';
+import type { PreviewOutcome, PreviewRequest } from './preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from './program.ts';
+import type { TableFigures } from './table-figures.ts';
 
 /**
  * A request as the actor takes it. The owner numbers requests with ascending *tickets*; the actor
@@ -31,6 +33,9 @@ export interface TicketedRequest {
 export type DatabaseRequest =
   | { readonly kind: 'call'; readonly call: CallRequest }
   | { readonly kind: 'query'; readonly query: SqlRequest }
+  | { readonly kind: 'preview'; readonly preview: PreviewRequest }
+  /** Asks how tables are made, and how large they are. */
+  | { readonly kind: 'tables'; readonly caller: Caller }
   | ConnectRequest
   /** Removes the connection's query sets first. */
   | { readonly kind: 'disconnect'; readonly connectionId: bigint }
@@ -58,6 +63,8 @@ export interface UpdateRequest {
 export type DatabaseReply =
   | { readonly kind: 'called'; readonly outcome: CallOutcome }
   | { readonly kind: 'queried'; readonly outcome: SqlOutcome }
+  | { readonly kind: 'previewed'; readonly outcome: PreviewOutcome }
+  | { readonly kind: 'tables'; readonly tables: readonly TableFigures[] }
   /** `refusal`: the words of a `client_connected` that let nobody in. */
   | { readonly kind: 'connected'; readonly refusal: string | undefined }
   | { readonly kind: 'disconnected' }

@@ -1,3 +1,4 @@
+import type { Capability } from '../auth/capability.ts';
 import { Refusal } from '../database/outcome.ts';
 import {
   narrowed,
@@ -8,6 +9,7 @@ import {
   roles,
   strangerRights,
 } from '../database/rights.ts';
+import type { AgentFeature } from '../protocol/agent-features.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { AuditLog } from './audit-log.ts';
 import type { Creators, DatabaseRecord, HostCaller } from './host-types.ts';
@@ -34,6 +36,9 @@ export const actions = {
   createToken: { text: 'create tokens', allowed: admins },
 } as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
 
+/** Those that change nothing. */
+const readingActions: readonly DatabaseAction[] = ['viewLogs', 'viewGrants'];
+
 export type DatabaseAction = keyof typeof actions;
 
 export interface AccessOptions {
@@ -52,7 +57,7 @@ export class Access {
     this.#options = options;
   }
 
-  /** Throws `Refusal` `notOwner` unless the caller may. A limited token is for no such thing. */
+  /** Throws `Refusal` `notOwner` unless the caller may. */
   require(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): void {
     if (this.allows(caller, database, action)) return;
     const { text } = actions[action];
@@ -68,9 +73,11 @@ export class Access {
   }
 
   allows(caller: HostCaller, database: DatabaseKey, action: DatabaseAction): boolean {
-    if (caller.capability !== undefined) return false;
+    const { identity, capability, isReadOnly } = caller;
+    if (capability !== undefined && !isFor(capability, database, action)) return false;
+    if (isReadOnly === true && !readingActions.includes(action)) return false;
     const allowed: readonly Standing[] = actions[action].allowed;
-    return allowed.includes(this.standing(caller.identity, database));
+    return allowed.includes(this.standing(capability?.by ?? identity, database));
   }
 
   /** Throws `Refusal` `notOperator` unless the caller is one. `action` is for the audit log. */
@@ -89,8 +96,10 @@ export class Access {
     throw new Refusal({ code: 'creation.forbidden', message: fault });
   }
 
-  #creatorFault({ identity, isAnonymous, capability, payload }: HostCaller): string | undefined {
+  #creatorFault(caller: HostCaller): string | undefined {
+    const { identity, isAnonymous, capability, payload, isReadOnly } = caller;
     const { creators, operators } = this.#options;
+    if (isReadOnly === true) return 'A read-only session cannot create databases.';
     if (capability !== undefined) return 'A limited token cannot create databases.';
     if (creators === 'anyone' || operators.includes(identity)) return undefined;
     if (creators === 'authenticated') {
@@ -106,13 +115,22 @@ export class Access {
   }
 
   /** What the caller may do inside the database. */
-  rightsIn(database: DatabaseKey, { identity, capability }: HostCaller): Rights {
+  rightsIn(database: DatabaseKey, caller: HostCaller): Rights {
+    const rights = this.#narrowedRights(database, caller);
+    return caller.isReadOnly === true ? { ...rights, isReadOnly: true } : rights;
+  }
+
+  #narrowedRights(database: DatabaseKey, { identity, capability }: HostCaller): Rights {
     if (capability === undefined) return this.#rightsOf(identity, database);
     if (capability.database !== database.identity) {
       const message = `This token is for the database ${identityToHex(capability.database)} alone`;
       throw new Refusal({ code: 'token.limited', message });
     }
-    return narrowed(this.#rightsOf(capability.by, database), capability);
+    return narrowed(this.#rightsOf(capability.by, database), {
+      ...capability,
+      previews: hasFeature(capability, 'preview'),
+      isReadOnly: hasFeature(capability, 'read-only'),
+    });
   }
 
   /**
@@ -148,6 +166,16 @@ export class Access {
         return rightsOfRole(standing);
     }
   }
+}
+
+/** A limited token is for no action but this one, where it has it from its maker. */
+function isFor(capability: Capability, database: DatabaseKey, action: DatabaseAction): boolean {
+  const isHere = capability.database === database.identity;
+  return isHere && action === 'viewLogs' && hasFeature(capability, 'logs');
+}
+
+function hasFeature({ features = [] }: Capability, feature: AgentFeature): boolean {
+  return features.includes(feature);
 }
 
 /** Keys of rights; each may do what those before it may. */

@@ -8,8 +8,9 @@ import type {
   SqlOutcome,
   SqlRequest,
 } from '../database/outcome.ts';
-import type { PreviewOutcome, PreviewRequest, TableFigures } from '../database/preview-outcome.ts';
+import type { PreviewOutcome, PreviewRequest } from '../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../database/program.ts';
+import type { TableFigures } from '../database/table-figures.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 
 export type {
@@ -38,6 +39,13 @@ export interface DatabaseHandle {
   readonly description: DatabaseDescription | undefined;
   call(request: CallRequest): Promise<CallOutcome>;
   query(request: SqlRequest): Promise<SqlOutcome>;
+  /**
+   * Tells what a call or a write would do, or does it if that has not changed: see
+   * `PreviewRequest`. What is applied is durable when the request of the work says `confirmed`.
+   */
+  preview(request: PreviewRequest): Promise<PreviewOutcome>;
+  /** The tables that the caller may read: how they are made, and how large they are. */
+  tables(caller: Caller): Promise<readonly TableFigures[]>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
   connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
   disconnect(connectionId: bigint): Promise<void>;

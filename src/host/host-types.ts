@@ -12,6 +12,8 @@ export interface HostCaller {
   readonly address?: string;
   /** What the token is limited to. */
   readonly capability?: Capability;
+  /** True: nothing is changed on its behalf, as the door that let it in has promised it. */
+  readonly isReadOnly?: boolean;
 }
 
 /** A database of this host: what the registry knows of it, and the handle that reaches it. */

@@ -197,6 +197,11 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       pending.resolve({ kind: 'queried', outcome: { kind: 'failed', error, micros: 0 } });
       return;
     }
+    case 'preview': {
+      const outcome = { kind: 'overBudget', message, micros: 0 } as const;
+      pending.resolve({ kind: 'previewed', outcome });
+      return;
+    }
     case 'connect':
       pending.resolve({ kind: 'connected', refusal: message });
       return;
@@ -218,6 +223,7 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
       pending.reject(lostUpdate());
       return;
     case 'program':
+    case 'tables':
       pending.reject(stoppedRefusal());
       return;
     default:

@@ -11,8 +11,10 @@ import {
   type SqlOutcome,
   type SqlRequest,
 } from '../database/outcome.ts';
+import type { PreviewOutcome, PreviewRequest } from '../database/preview-outcome.ts';
 import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
+import type { TableFigures } from '../database/table-figures.ts';
 import {
   type DatabaseReply,
   type DatabaseRequest,
@@ -129,6 +131,18 @@ export class SupervisedDatabase implements DatabaseHandle {
     const reply = await this.#request({ kind: 'query', query }, query.confirmed);
     assert(reply.kind === 'queried', 'a query is answered by its outcome');
     return reply.outcome;
+  }
+
+  async preview(preview: PreviewRequest): Promise<PreviewOutcome> {
+    const reply = await this.#request({ kind: 'preview', preview }, isConfirmed(preview));
+    assert(reply.kind === 'previewed', 'a preview is answered by its outcome');
+    return reply.outcome;
+  }
+
+  async tables(caller: Caller): Promise<readonly TableFigures[]> {
+    const reply = await this.#request({ kind: 'tables', caller }, false);
+    assert(reply.kind === 'tables', 'asking for tables gives tables');
+    return reply.tables;
   }
 
   async connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome> {
@@ -394,9 +408,17 @@ export class SupervisedDatabase implements DatabaseHandle {
   #note(reply: DatabaseReply): void {
     if (reply.kind === 'updated') this.#description = reply.description;
     if (reply.kind === 'queried') this.#counts.queries += 1;
+    if (reply.kind === 'previewed') this.#notePreview(reply.outcome);
     if (reply.kind !== 'called') return;
     if (reply.outcome.kind === 'committed') this.#counts.callsCommitted += 1;
     else this.#counts.callsAborted += 1;
+  }
+
+  /** One that was applied counts as what it applied; the others did not happen. */
+  #notePreview(outcome: PreviewOutcome): void {
+    if (outcome.kind !== 'applied') return;
+    if (outcome.preview.result.kind === 'returned') this.#counts.callsCommitted += 1;
+    else this.#counts.queries += 1;
   }
 
   #tellIdle(): void {
@@ -452,6 +474,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     for (const { reject } of waiting) reject(fault);
     this.#tellIdle();
   }
+}
+
+function isConfirmed({ work }: PreviewRequest): boolean {
+  return work.kind === 'call' ? work.call.confirmed : work.query.confirmed;
 }
 
 /** Why there is no database: what its program did, or what was found on the disk. */

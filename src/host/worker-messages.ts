@@ -1,6 +1,6 @@
 import type { CommitOffset } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
-import type { DatabaseReply } from '../database/turn.ts';
+import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
 import type { LinkedProgram } from '../module/runner.ts';
 import type { HeapLimits } from './heap-care.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
@@ -58,10 +58,12 @@ export interface Batch {
   readonly bytes: Uint8Array;
   readonly blobs: readonly Uint8Array[];
   /** Few and deeply structured, so copied. */
-  readonly updates: readonly UpdatedReply[];
+  readonly structured: readonly Structured[];
 }
 
-export type UpdatedReply = Extract<DatabaseReply, { kind: 'updated' }>;
+export type Structured = StructuredRequest | StructuredReply;
+export type StructuredRequest = Extract<DatabaseRequest, { kind: 'preview' }>;
+export type StructuredReply = Extract<DatabaseReply, { kind: 'updated' | 'previewed' | 'tables' }>;
 
 /** The buffers of a batch that change hands with it. */
 export function buffersOf(batch: Batch): ArrayBuffer[] {

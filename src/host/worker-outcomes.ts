@@ -11,7 +11,7 @@ import type { DatabaseReply, TurnReport, TurnResult } from '../database/turn.ts'
 import { commitOffset } from '../store/commit-offset.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
-import type { Batch, UpdatedReply } from './worker-messages.ts';
+import type { Batch, Structured, StructuredReply } from './worker-messages.ts';
 import { RowsDecoder, RowsEncoder } from './worker-rows.ts';
 
 /** Results of a query from this size on are handed over as a buffer of their own. */
@@ -34,7 +34,7 @@ const replyKinds = [
   'noRows',
   'reading',
   'program',
-  'updated',
+  'structured',
   'refused',
 ] as const;
 type ReplyKind = (typeof replyKinds)[number];
@@ -42,7 +42,7 @@ type ReplyKind = (typeof replyKinds)[number];
 /** What goes beside the buffer of a turn's outcomes. */
 interface Beside {
   readonly blobs: Uint8Array[];
-  readonly updates: UpdatedReply[];
+  readonly structured: Structured[];
 }
 
 interface Encoding extends Beside {
@@ -72,7 +72,7 @@ function newTurnWriter(): BinaryWriter {
  * ```
  */
 export function encodeTurn({ results, commits, write, offset }: TurnReport): Batch {
-  const beside: Beside = { blobs: [], updates: [] };
+  const beside: Beside = { blobs: [], structured: [] };
   const writer = turnWriter;
   writer.reset();
   const encoding = { ...beside, writer, rows: new RowsEncoder(writer, beside.blobs) };
@@ -89,9 +89,9 @@ export function encodeTurn({ results, commits, write, offset }: TurnReport): Bat
   return { bytes: writer.finish(), ...beside };
 }
 
-export function decodeTurn({ bytes, blobs, updates }: Batch): TurnReport {
+export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const reader = new BinaryReader(bytes);
-  const beside: Beside = { blobs: [...blobs].reverse(), updates: [...updates].reverse() };
+  const beside: Beside = { blobs: [...blobs].reverse(), structured: [...structured].reverse() };
   const rows = new RowsDecoder(reader, () => take(beside.blobs));
   const decoding = { ...beside, reader, rows };
   const write = reader.f64();
@@ -141,9 +141,11 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
       writer.bool(reply.program.kind === 'wasm');
       encoding.blobs.push(reply.program.bytes.slice());
       return;
+    case 'previewed':
+    case 'tables':
     case 'updated':
-      begin(writer, 'updated');
-      encoding.updates.push(reply);
+      begin(writer, 'structured');
+      encoding.structured.push(reply);
       return;
     case 'refused':
       begin(writer, 'refused');
@@ -312,8 +314,8 @@ function decodeReply(decoding: Decoding): DatabaseReply {
       const programKind = reader.bool() ? 'wasm' : 'js';
       return { kind, program: { kind: programKind, bytes: take(decoding.blobs) } };
     }
-    case 'updated':
-      return take(decoding.updates);
+    case 'structured':
+      return take(decoding.structured) as StructuredReply;
     case 'refused':
       return { kind, body: JSON.parse(reader.string()) };
     default:

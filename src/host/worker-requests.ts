@@ -5,7 +5,7 @@ import type { DatabaseRequest, TicketedRequest } from '../database/turn.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
-import type { Batch } from './worker-messages.ts';
+import type { Batch, StructuredRequest } from './worker-messages.ts';
 import { readRights, writeRights } from './worker-rights.ts';
 
 /**
@@ -29,6 +29,8 @@ import { readRights, writeRights } from './worker-rights.ts';
 const requestKinds = [
   'call',
   'query',
+  'preview',
+  'tables',
   'connect',
   'disconnect',
   'subscribe',
@@ -59,6 +61,7 @@ class RequestEncoder {
   readonly #writer = batchWriter;
   readonly #callers = new Map<Caller, number>();
   readonly #blobs: Uint8Array[] = [];
+  readonly #structured: StructuredRequest[] = [];
   /** The call before. */
   #last: CallRequest | undefined;
 
@@ -74,7 +77,7 @@ class RequestEncoder {
     }
     const bytes = writer.finish();
     if (writer.source.length > batchBytesKept) batchWriter = new BinaryWriter(4096);
-    return { bytes, blobs: this.#blobs, updates: [] };
+    return { bytes, blobs: this.#blobs, structured: this.#structured };
   }
 
   #request(request: DatabaseRequest): void {
@@ -91,6 +94,12 @@ class RequestEncoder {
         writer.f64(millisMax ?? 0);
         return;
       }
+      case 'preview':
+        this.#structured.push(request);
+        return;
+      case 'tables':
+        this.#caller(request.caller);
+        return;
       case 'connect':
         this.#caller(request.caller);
         writer.u128(request.connectionId);
@@ -196,16 +205,19 @@ function isSameAsker(one: Asker, other: Asker): boolean {
 export class RequestReader implements ItemSource<TicketedRequest> {
   readonly #reader: BinaryReader;
   readonly #blobs: readonly Uint8Array[];
+  readonly #structured: Batch['structured'];
   readonly #callers: Caller[] = [];
   #nextBlob = 0;
+  #nextStructured = 0;
   #remaining: number;
   /** Of the call before. */
   #lastAsker: Asker | undefined;
   #lastReducer = '';
 
-  constructor({ bytes, blobs }: Batch) {
+  constructor({ bytes, blobs, structured }: Batch) {
     this.#reader = new BinaryReader(bytes);
     this.#blobs = blobs;
+    this.#structured = structured;
     this.#remaining = this.#reader.u32();
   }
 
@@ -229,6 +241,10 @@ export class RequestReader implements ItemSource<TicketedRequest> {
         return { kind, call: this.#call() };
       case 'query':
         return { kind, query: this.#query() };
+      case 'preview':
+        return this.#structured[this.#nextStructured++] as StructuredRequest;
+      case 'tables':
+        return { kind, caller: this.#caller() };
       case 'connect':
         return { kind, caller: this.#caller(), connectionId: reader.u128() };
       case 'disconnect':

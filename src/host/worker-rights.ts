@@ -6,8 +6,8 @@ import type { BinaryWriter } from '../values/binary-writer.ts';
  * Rights on their way to a worker:
  *
  * ```
- * key string · flags u8 (bit 0 readsPrivateTables, 1 writes, 2 exceedsRowLimit, 3 bypassesFilters,
- *   4 callsPrivateReducers, 5 has tables, 6 has reducers, 7 has rowsMax)
+ * key string · flags u16 (bit 0 readsPrivateTables, 1 writes, 2 exceedsRowLimit, 3 bypassesFilters,
+ *   4 callsPrivateReducers, 5 previews, 6 isReadOnly, 7 has tables, 8 has reducers, 9 has rowsMax)
  * tables, reducers: count u32, then strings · rowsMax u32
  * ```
  */
@@ -19,19 +19,21 @@ export function writeRights(writer: BinaryWriter, rights: Rights): void {
     rights.exceedsRowLimit,
     rights.bypassesFilters,
     rights.callsPrivateReducers,
+    rights.previews,
+    rights.isReadOnly,
     tables !== undefined,
     reducers !== undefined,
     rowsMax !== undefined,
   ];
   writer.string(rights.key);
-  writer.u8(flags.reduce((sum, flag, bit) => sum + (flag ? 1 << bit : 0), 0));
+  writer.u16(flags.reduce((sum, flag, bit) => sum + (flag ? 1 << bit : 0), 0));
   for (const names of [tables, reducers]) if (names !== undefined) writeNames(writer, names);
   if (rowsMax !== undefined) writer.u32(rowsMax);
 }
 
 export function readRights(reader: BinaryReader): Rights {
   const key = reader.string();
-  const flags = reader.u8();
+  const flags = reader.u16();
   const has = (bit: number) => (flags & (1 << bit)) !== 0;
   return {
     key,
@@ -40,9 +42,11 @@ export function readRights(reader: BinaryReader): Rights {
     exceedsRowLimit: has(2),
     bypassesFilters: has(3),
     callsPrivateReducers: has(4),
-    ...(has(5) ? { tables: readNames(reader) } : {}),
-    ...(has(6) ? { reducers: readNames(reader) } : {}),
-    ...(has(7) ? { rowsMax: reader.u32() } : {}),
+    previews: has(5),
+    isReadOnly: has(6),
+    ...(has(7) ? { tables: readNames(reader) } : {}),
+    ...(has(8) ? { reducers: readNames(reader) } : {}),
+    ...(has(9) ? { rowsMax: reader.u32() } : {}),
   };
 }
 

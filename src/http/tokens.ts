@@ -1,5 +1,6 @@
 import type { Capability } from '../auth/capability.ts';
 import { limits } from '../limits.ts';
+import { agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { identityToHex } from '../values/identity.ts';
 import { jsonObject } from './body.ts';
@@ -9,7 +10,7 @@ import { type Exchange, empty, HttpError, json, type Reply, text } from './excha
 /**
  * `POST /v1/database/:db/tokens`: a token for this database alone, with the caller's rights
  * narrowed. Fields, all optional: `tables`, `reducers` (names), `read_only`, `sql_writes`,
- * `max_rows`, `expires_seconds`.
+ * `max_rows`, `features` (of the MCP server), `expires_seconds`.
  */
 export async function createToken(exchange: Exchange, context: HttpContext): Promise<Reply> {
   const { host, tokens } = context;
@@ -26,6 +27,7 @@ export async function createToken(exchange: Exchange, context: HttpContext): Pro
     readOnly: flag(request, 'read_only'),
     sqlWrites: flag(request, 'sql_writes'),
     ...rowsMax(count(request, 'max_rows')),
+    ...names(request, 'features', featureNamed),
   };
   if (capability.sqlWrites && capability.tables === undefined) {
     throw unfit('`sql_writes` needs `tables`: the tables in which rows may be changed');
@@ -74,7 +76,7 @@ function seconds(micros: bigint): number {
 /** `canonical` gives the name that the database uses, or throws. */
 function names(
   request: Record<string, unknown>,
-  field: 'tables' | 'reducers',
+  field: 'tables' | 'reducers' | 'features',
   canonical: (name: string) => string,
 ): { readonly [name in typeof field]?: readonly string[] } {
   const value = request[field];
@@ -98,6 +100,11 @@ function reducerNamed({ reducers }: ModuleDefinition, name: string): string {
   if (found === undefined) throw unfit(`\`reducers\`: there is no reducer \`${name}\``);
   if (found.lifecycle === undefined) return found.name;
   throw unfit(`\`reducers\`: nobody calls the lifecycle reducer \`${name}\``);
+}
+
+function featureNamed(word: string): string {
+  if (isAgentFeature(word)) return word;
+  throw unfit(`\`features\`: there is no \`${word}\`; there are ${agentFeatures.join(', ')}`);
 }
 
 /** Written as in the module's source, or as the database calls it, which counts first. */

@@ -1,7 +1,7 @@
 import type { Host } from '../host/host.ts';
 import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
-import type { McpSession } from '../mcp/session.ts';
+import { type McpSession, makeSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 import type { ServiceLog } from './service-log.ts';
@@ -25,11 +25,12 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       const { identity, isAnonymous, address } = caller;
       // Identities made for one request are told apart by where they come from.
       const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
+      const session = makeSession({ host, caller, callerKey: key, database, features });
       return engine.handle({
         ...{ body, header, signal },
         caller: { key, isAnonymous },
-        endpoint: [database ?? '', ...[...features].sort()].join(' '),
-        session: { host, caller, callerKey: key, database, features },
+        endpoint: [database ?? '', ...[...session.features].sort()].join(' '),
+        session,
       });
     },
   };

@@ -12,6 +12,10 @@ export interface Rights {
   /** Filters of row-level security do not hold for them. */
   readonly bypassesFilters: boolean;
   readonly callsPrivateReducers: boolean;
+  /** May learn what a call or a write would do, which is more than doing it tells. */
+  readonly previews: boolean;
+  /** Nothing is changed on their behalf, whatever else they may. */
+  readonly isReadOnly: boolean;
   /** Canonical names of the only tables and views that exist for them; absent: all. */
   readonly tables?: ReadonlySet<string>;
   /** Canonical names of the only reducers that exist for them; absent: all. */
@@ -34,6 +38,8 @@ export const ownerRights: Rights = {
   exceedsRowLimit: true,
   bypassesFilters: true,
   callsPrivateReducers: true,
+  previews: true,
+  isReadOnly: false,
 };
 
 /** Of everybody else. */
@@ -44,4 +50,6 @@ export const strangerRights: Rights = {
   exceedsRowLimit: false,
   bypassesFilters: false,
   callsPrivateReducers: false,
+  previews: false,
+  isReadOnly: false,
 };

@@ -4,7 +4,8 @@ import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 
 /**
  * The counter of an auto-increment column. It only moves forward: rolled-back and failed inserts do
- * not give values back, and values that users write themselves do not move it. So that a restart
+ * not give values back, and values that users write themselves do not move it. What is tried and
+ * not meant to happen is the exception: it says where to go back to. So that a restart
  * continues exactly, the last value handed out is written with the next record of the log.
  */
 export class Sequence {
@@ -51,6 +52,16 @@ export class Sequence {
     const isSmall = last >= -safeMax && last <= safeMax;
     this.#small = isSmall ? Number(last) : Number.NaN;
     this.#big = isSmall ? undefined : last;
+  }
+
+  /** Goes back to an earlier `last`: what was handed out since is handed out again. */
+  returnTo(last: bigint | undefined): void {
+    if (last !== undefined) {
+      this.resume(last);
+      return;
+    }
+    this.#small = Number.NaN;
+    this.#big = undefined;
   }
 
   /** Hands out the next value, to be written with `write`. False when there is none left. */

@@ -69,10 +69,31 @@ export class StoreState {
     return marks;
   }
 
+  sequencePositions(): SequencePositions {
+    return [...this.sequences.values()].map((sequence) => {
+      return { sequence, last: sequence.last, isMarked: sequence.isMarked };
+    });
+  }
+
+  returnSequences(positions: SequencePositions): void {
+    for (const { sequence, last, isMarked } of positions) {
+      sequence.returnTo(last);
+      sequence.isMarked = isMarked;
+    }
+    this.#marked = this.#marked.filter(({ isMarked }) => isMarked);
+  }
+
   nextOffset(): CommitOffset {
     this.offset = commitOffset(this.offset + 1);
     return this.offset;
   }
 }
+
+/** Where all sequences of a store were at one moment. */
+export type SequencePositions = readonly {
+  readonly sequence: Sequence;
+  readonly last: bigint | undefined;
+  readonly isMarked: boolean;
+}[];
 
 const noMarks: readonly SequenceMark[] = [];

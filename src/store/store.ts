@@ -5,7 +5,7 @@ import type { CommitOffset } from './commit-offset.ts';
 import type { StoreMemory } from './memory.ts';
 import { type ColumnDefaults, Migration } from './migrate.ts';
 import { loadRows, replayChange, replaySequences } from './replay.ts';
-import { StoreState } from './store-state.ts';
+import { type SequencePositions, StoreState } from './store-state.ts';
 import type { Table } from './table.ts';
 import type { Index } from './table-index.ts';
 import { Transaction } from './transaction.ts';
@@ -81,6 +81,20 @@ export class Store {
       if (last !== undefined) marks.push({ id: spec.id, value: last });
     }
     return marks;
+  }
+
+  /** Where all sequences are now. */
+  sequencePositions(): SequencePositions {
+    return this.#state.sequencePositions();
+  }
+
+  /**
+   * Puts all sequences back there: what they have handed out since never left them. For what was
+   * tried in a transaction that is rolled back; the catalog is the same still.
+   */
+  returnSequences(positions: SequencePositions): void {
+    assert(!this.#state.isOpen, 'sequences go back when the transaction is over');
+    this.#state.returnSequences(positions);
   }
 
   /**

@@ -191,9 +191,30 @@ export class TableChanges {
     return refs.length;
   }
 
+  /** What `commit` would return now; nothing becomes permanent. */
+  pending(tableId: number, arena: RowArena): TableChange {
+    arena.begin(this.#insertBytes, this.#deleteBytes);
+    const deleted = new Set<RowRef>();
+    this.visitPending((ref) => {
+      if (this.#heap.stateOf(ref) === slotInserted) {
+        arena.insert(this.#heap, ref);
+      } else if (!deleted.has(ref)) {
+        deleted.add(ref);
+        arena.delete(this.#heap, ref);
+      }
+    });
+    const { isTruncated: truncated } = this;
+    return { tableId, inserts: arena.inserts(), deletes: arena.deletes(), truncated };
+  }
+
+  /** True when the table had rows before the open transaction, and has none now. */
+  get isTruncated(): boolean {
+    return this.rowCount === 0 && this.#deleteCount > 0;
+  }
+
   /** Makes the changes permanent and returns them. There is a net change. */
   commit(tableId: number, arena: RowArena): TableChange {
-    const truncated = this.rowCount === 0 && this.#deleteCount > 0;
+    const { isTruncated: truncated } = this;
     arena.begin(this.#insertBytes, this.#deleteBytes);
     this.#settle(arena);
     return { tableId, inserts: arena.inserts(), deletes: arena.deletes(), truncated };

@@ -99,6 +99,19 @@ export class Transaction {
     return table.changes.clear();
   }
 
+  /** The net change so far, as `commit` would tell it now. Copies the rows; nothing ends. */
+  pendingChanges(): TableChange[] {
+    const { arena } = this.#state;
+    return this.changedTables()
+      .map(({ changes, spec }) => changes.pending(spec.id, arena))
+      .sort((a, b) => a.tableId - b.tableId);
+  }
+
+  /** Takes back what was inserted into event tables: a commit in this place would let it go. */
+  dropEvents(): void {
+    for (const { changes, spec } of this.#touched) if (spec.isEvent) changes.rollback();
+  }
+
   /**
    * Ends the transaction. Returns its net change under the next offset, or `undefined` when there
    * is none; then no offset is used, unless `forced`.

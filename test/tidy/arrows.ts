@@ -19,6 +19,7 @@ export const arrows: Readonly<Record<string, readonly string[]>> = {
   host: [
     'values',
     'schema',
+    'protocol',
     'store',
     'live',
     'log',

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../host/duration.ts';
+import { agentFeatures } from '../../protocol/agent-features.ts';
 import { Api, databasePath } from '../api.ts';
 import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
@@ -15,6 +16,7 @@ interface CreateFlags {
   readonly readOnly?: boolean;
   readonly sqlWrites?: boolean;
   readonly maxRows?: number;
+  readonly features?: readonly string[];
   /** Seconds. */
   readonly expires?: number;
 }
@@ -38,6 +40,7 @@ interface ListedToken {
   readonly read_only: boolean;
   readonly sql_writes: boolean;
   readonly max_rows?: number;
+  readonly features?: readonly string[];
 }
 
 /** `token`: tokens that may less than whoever makes them, for one database. */
@@ -60,6 +63,7 @@ function addCreate(token: Command, io: Io): void {
     .option('--read-only', 'it calls no reducer and writes nothing')
     .option('--sql-writes', 'it may INSERT, UPDATE and DELETE in these tables')
     .option('--max-rows <n>', 'most rows of one answer', wholeNumber)
+    .option('--features <names>', `what its agent is offered: ${agentFeatures.join(', ')}`, names)
     .option('--expires <duration>', 'how long it counts, such as 1h or 7d', seconds)
     .action(async (word: string | undefined, flags: CreateFlags, command: Command) => {
       const session = new Session(io, command);
@@ -83,6 +87,7 @@ function requestOf(flags: CreateFlags): object {
     read_only: flags.readOnly,
     sql_writes: flags.sqlWrites,
     max_rows: flags.maxRows,
+    features: flags.features,
     expires_seconds: flags.expires,
   };
 }
@@ -103,13 +108,14 @@ function addList(token: Command, io: Io): void {
 
 function tableOf(tokens: readonly ListedToken[]): string {
   return drawTable({
-    header: ['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'EXPIRES', 'MADE', 'BY'],
+    header: ['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'FEATURES', 'EXPIRES', 'MADE', 'BY'],
     rows: tokens.map((token) => [
       token.id,
       token.tables?.join(', ') ?? 'what everybody may',
       callsText(token),
-      token.sql_writes && !token.read_only ? 'yes' : 'no',
+      token.sql_writes && !isReadOnly(token) ? 'yes' : 'no',
       String(token.max_rows ?? ''),
+      token.features?.join(', ') ?? '',
       token.expires_at === null ? 'never' : timeText(token.expires_at * 1000),
       timeText(token.issued_at * 1000),
       token.issued_by,
@@ -117,8 +123,13 @@ function tableOf(tokens: readonly ListedToken[]): string {
   });
 }
 
-function callsText({ read_only, reducers }: ListedToken): string {
-  if (read_only || reducers?.length === 0) return 'nothing';
+function isReadOnly({ read_only, features }: ListedToken): boolean {
+  return read_only || features?.includes('read-only') === true;
+}
+
+function callsText(token: ListedToken): string {
+  const { reducers } = token;
+  if (isReadOnly(token) || reducers?.length === 0) return 'nothing';
   return reducers?.join(', ') ?? 'what everybody may';
 }
 

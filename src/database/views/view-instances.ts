@@ -55,6 +55,8 @@ export class ViewInstances {
   #lost: LostInstance[] = [];
   #program: ViewProgram;
   #open: OpenChange | undefined;
+  /** Instances that were made since `beginTry`. */
+  #tried: ViewInstance[] | undefined;
   #bytes = 0;
   /** Of those that are held. */
   #heldBytes = 0;
@@ -64,6 +66,21 @@ export class ViewInstances {
     this.#options = options;
     this.#dependents = new Dependents(options.store);
     this.#program = options.program;
+  }
+
+  /**
+   * A transaction begins that will be rolled back whatever comes of it. Until `endTry` instances
+   * may be made of what it changes; none of those stays.
+   */
+  beginTry(): void {
+    assert(this.#open === undefined && this.#tried === undefined, 'one transaction at a time');
+    this.#tried = [];
+  }
+
+  endTry(): void {
+    this.rollback();
+    for (const instance of this.#tried ?? []) this.#drop(instance);
+    this.#tried = undefined;
   }
 
   /** Memory of all instances. */
@@ -76,11 +93,12 @@ export class ViewInstances {
   }
 
   /**
-   * Makes the caller's instances of these views ready for `table`, outside of any transaction.
-   * Returns the failure of the first view that cannot be evaluated. Uses the instances.
+   * Makes the caller's instances of these views ready for `table`, outside of any transaction, or
+   * within one that is only tried. Returns the failure of the first view that cannot be evaluated.
+   * Uses the instances.
    */
   prepare(viewIds: Iterable<number>, caller: bigint, nowMicros: bigint): ViewFailure | undefined {
-    assert(this.#open === undefined, 'views are prepared between transactions');
+    assert(this.#open === undefined || this.#tried !== undefined, 'views are prepared in between');
     this.#dropIdle(nowMicros);
     const wanted = new Set(viewIds);
     for (const id of wanted) {
@@ -145,16 +163,17 @@ export class ViewInstances {
 
   /**
    * Evaluates every instance again that rests on what the open transaction has changed so far.
-   * `commit` or `rollback` follows. Returns why a view failed: then the transaction is to be rolled
-   * back. With `mustSucceed` the transaction is one that cannot be refused: instances that fail are
-   * dropped instead, to be evaluated when they are next asked for.
+   * `commit` or `rollback` follows, or another `refresh` of this transaction, which begins anew.
+   * Returns why a view failed: then the transaction is to be rolled back. With `mustSucceed` it is
+   * one that cannot be refused: instances that fail are dropped instead, to be evaluated when they
+   * are next asked for.
    */
   refresh(
     transaction: Transaction,
     nowMicros: bigint,
     mustSucceed: boolean,
   ): ViewFailure | undefined {
-    assert(this.#open === undefined, 'one transaction at a time');
+    this.rollback();
     if (this.#instances.size === 0) return undefined;
     this.#dropIdle(nowMicros);
     const affected = this.#dependents.affectedBy(transaction);
@@ -242,16 +261,24 @@ export class ViewInstances {
     this.#lastNumber += 1;
     const instance = newInstance(view, this.#lastNumber, sender, nowMicros);
     this.#rows.adopt(instance.table);
-    const open = this.#begin(undefined);
+    const open = this.#open ?? this.#begin(undefined);
     const failure = this.#evaluate(instance, open, this.#program);
     if (failure !== undefined) {
-      this.rollback();
+      if (this.#tried === undefined) this.rollback();
       return failure;
     }
     this.#instances.set(key, instance);
     this.#unheld.set(key, instance);
-    this.#finish(open);
+    if (this.#tried === undefined) this.#finish(open);
+    else this.#try(instance, open);
     return undefined;
+  }
+
+  /** Its rows are there until `refresh` or `rollback`, and it is known what they rest on. */
+  #try(instance: ViewInstance, open: OpenChange): void {
+    const evaluated = present(open.evaluated.get(instance.number), 'a view that was evaluated');
+    this.#settle(instance, evaluated.reads);
+    this.#tried?.push(instance);
   }
 
   #evaluate(

@@ -1,0 +1,60 @@
+import { limits } from '../limits.ts';
+import type { ModuleLogLine } from '../module/runner.ts';
+
+/** What was logged while somebody listened. */
+export interface CollectedLines {
+  readonly lines: readonly ModuleLogLine[];
+  /** Lines beyond what is collected. */
+  readonly droppedLines: number;
+}
+
+/** Where lines of the module's log go: into the log, or to who tries something out. */
+export class ModuleLines {
+  readonly #log: (line: ModuleLogLine) => void;
+  #collector: Collector | undefined;
+
+  constructor(log: (line: ModuleLogLine) => void) {
+    this.#log = log;
+  }
+
+  /** Takes one line. Bound, to be handed around. */
+  readonly report = (line: ModuleLogLine): void => {
+    if (this.#collector?.take(line) !== 'kept back') this.#log(line);
+  };
+
+  /**
+   * Collects what is logged during `run`; with `keepsBack` the log gets none of it. Within another
+   * one, that one gets none of it either.
+   */
+  collect<Result>(keepsBack: boolean, run: () => Result): CollectedLines & { result: Result } {
+    const outer = this.#collector;
+    const collector = new Collector(keepsBack);
+    this.#collector = collector;
+    try {
+      const result = run();
+      return { result, lines: collector.lines, droppedLines: collector.droppedLines };
+    } finally {
+      this.#collector = outer;
+    }
+  }
+}
+
+class Collector implements CollectedLines {
+  readonly lines: ModuleLogLine[] = [];
+  droppedLines = 0;
+  readonly #keepsBack: boolean;
+  #characters = 0;
+
+  constructor(keepsBack: boolean) {
+    this.#keepsBack = keepsBack;
+  }
+
+  take(line: ModuleLogLine): 'kept back' | 'passed on' {
+    this.#characters += line.message.length;
+    const { previewLinesMax, previewLineCharactersMax } = limits;
+    const isRoom = this.lines.length < previewLinesMax;
+    if (isRoom && this.#characters <= previewLineCharactersMax) this.lines.push(line);
+    else this.droppedLines += 1;
+    return this.#keepsBack ? 'kept back' : 'passed on';
+  }
+}

@@ -1,0 +1,91 @@
+import { present } from '../assert.ts';
+import type { RowList, TableChange } from '../store/change-set.ts';
+import type { Store } from '../store/store.ts';
+import type { DatabaseCore } from './core.ts';
+import type { PreviewResult } from './preview-outcome.ts';
+import { rowStarts } from './preview-rows.ts';
+import type { ProgramHash } from './program-hash.ts';
+
+/** What some work came to, but for what it said in the log. */
+export interface Ended {
+  readonly result: PreviewResult;
+  readonly changes: readonly TableChange[];
+}
+
+/**
+ * A hash that two runs have in common only if they changed the same rows of the same tables and
+ * gave the same value. Rows count as sets: in which order a run came by them says nothing. Of work
+ * that failed it tells no more than that, since there is nothing to apply.
+ */
+export function digestOf(
+  { core, hash }: { readonly core: DatabaseCore; readonly hash: ProgramHash },
+  { result, changes }: Ended,
+): Uint8Array {
+  const parts = [...partsOfResult(result), ...changes.flatMap((one) => partsOf(core.store, one))];
+  // A hash for each part: nothing of one can pass for something of the next.
+  return hash(joined(parts.map(hash)));
+}
+
+export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}
+
+function partsOfResult(result: PreviewResult): Uint8Array[] {
+  switch (result.kind) {
+    case 'returned':
+      return result.value === undefined ? [text('returned')] : [text('value'), result.value];
+    case 'wrote': {
+      const { inserted, deleted, updated, rows } = result;
+      return [text(`wrote ${inserted} ${deleted} ${updated}`), rows];
+    }
+    case 'callFailed':
+    case 'queryFailed':
+      return [text('failed')];
+  }
+}
+
+function partsOf(store: Store, { tableId, inserts, deletes }: TableChange): Uint8Array[] {
+  const table = present(store.table(tableId), 'a table that was changed');
+  const sorted = (rows: RowList) => sortedRows(rows, rowStarts(table.shape, rows));
+  return [text(table.spec.name), sorted(inserts), sorted(deletes)];
+}
+
+/** The rows by their bytes. */
+function sortedRows({ bytes, count }: RowList, starts: Float64Array): Uint8Array {
+  if (count < 2) return bytes;
+  const endOf = (row: number) => starts[row + 1] as number;
+  const order = Uint32Array.from({ length: count }, (_, row) => row).sort((one, other) => {
+    const end = endOf(one);
+    let left = starts[one] as number;
+    let right = starts[other] as number;
+    const rightEnd = endOf(other);
+    while (left < end && right < rightEnd && bytes[left] === bytes[right]) {
+      left++;
+      right++;
+    }
+    if (left === end || right === rightEnd) return end - left - (rightEnd - right);
+    return (bytes[left] as number) - (bytes[right] as number);
+  });
+  const sorted = new Uint8Array(bytes.length);
+  let at = 0;
+  for (const row of order) {
+    const start = starts[row] as number;
+    sorted.set(bytes.subarray(start, endOf(row)), at);
+    at += endOf(row) - start;
+  }
+  return sorted;
+}
+
+function text(words: string): Uint8Array {
+  return new TextEncoder().encode(words);
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}

@@ -1,0 +1,76 @@
+import type { IndexAlgorithm } from '../schema/definition.ts';
+import { isVisible } from '../sql/check/visibility.ts';
+import type { Table } from '../store/table.ts';
+import type { NamedType, Typespace } from '../values/type.ts';
+import type { DatabaseCore } from './core.ts';
+import type { Caller } from './outcome.ts';
+import { isReadable } from './preview-changes.ts';
+
+/** How a table is made, and how large it is. */
+export interface TableFigures {
+  /** Canonical. */
+  readonly table: string;
+  readonly isPublic: boolean;
+  readonly isEvent: boolean;
+  readonly columns: readonly ColumnFigures[];
+  /** What refs in the types of columns index. */
+  readonly types: Typespace;
+  readonly indexes: readonly IndexFigures[];
+  /** Absent where the caller sees only some of the rows. */
+  readonly size?: TableSize;
+}
+
+export interface ColumnFigures extends NamedType {
+  readonly name: string;
+  readonly isPrimaryKey: boolean;
+  readonly isAutoIncrement: boolean;
+}
+
+export interface IndexFigures {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly kind: IndexAlgorithm;
+  readonly isUnique: boolean;
+}
+
+export interface TableSize {
+  readonly rowCount: number;
+  readonly rowBytes: number;
+  readonly indexBytes: number;
+}
+
+/** The tables of the program that the caller may read, by ascending name. */
+export function tableFigures(core: DatabaseCore, { rights }: Caller): readonly TableFigures[] {
+  return [...core.store.tables]
+    .filter(({ spec }) => spec.kind === 'user' && isVisible(spec, rights))
+    .map((table) => figuresOf(table, isReadable(core, rights, table)))
+    .sort((one, other) => (one.table < other.table ? -1 : 1));
+}
+
+function figuresOf(table: Table, isCounted: boolean): TableFigures {
+  const { spec, types } = table;
+  const { name, access, isEvent, indexes } = spec;
+  const nameOf = (column: number) => spec.columns[column]?.name ?? '';
+  return {
+    table: name,
+    isPublic: access === 'public',
+    isEvent,
+    columns: spec.columns.map(({ name, type }, column) => ({
+      name,
+      type,
+      isPrimaryKey: column === spec.primaryKey,
+      isAutoIncrement: spec.sequences.some((sequence) => sequence.column === column),
+    })),
+    types,
+    indexes: indexes.map(({ name, columns, algorithm: kind, isUnique }) => {
+      return { name, columns: columns.map(nameOf), kind, isUnique };
+    }),
+    ...(isCounted ? { size: sizeOf(table) } : {}),
+  };
+}
+
+function sizeOf(table: Table): TableSize {
+  const { rowCount, rowBytes, rowSetBytes, indexes } = table.memory();
+  const indexBytes = indexes.reduce((sum, { bytes }) => sum + bytes, rowSetBytes);
+  return { rowCount, rowBytes, indexBytes };
+}
