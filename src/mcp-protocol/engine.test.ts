@@ -264,6 +264,17 @@ describe('a client that gives up', () => {
     held.release();
   });
 
+  it('[mcp B6] is told apart by its session, where it has one', async () => {
+    const held = new Held();
+    const [first, second] = ['a', 'b'].map((id) => ({ headers: { 'mcp-session-id': id } }));
+    const replies = [first, second].map((sent) => held.engine.legacy('tools/call', call, sent));
+    await held.started;
+    await held.engine.send(cancelled(1), second);
+    expect(await replies[1]).toEqual({ kind: 'accepted' });
+    held.release();
+    expect((await replies[0])?.kind).toBe('message');
+  });
+
   it('[mcp B6] has its stream ended without an answer', async () => {
     const held = new Held();
     const headers = { accept: 'text/event-stream' };
@@ -282,6 +293,7 @@ describe('a client that gives up', () => {
     await held.engine.send(cancelled(1), { session: 'bob' });
     await held.engine.send(cancelled(1));
     await held.engine.send(cancelled(1), { isAnonymous: true });
+    await held.engine.send(cancelled(1), { headers: { 'mcp-session-id': 'other' } });
     expect(signal.aborted).toBe(false);
     held.release();
     for (const reply of replies) expect((await answerOf(reply)).result).toEqual(done);

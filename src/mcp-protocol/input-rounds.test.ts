@@ -91,8 +91,8 @@ describe('a request that needs input', () => {
     expect(second.data).toEqual({ requiredCapabilities: { roots: {} } });
   });
 
-  it('[mcp B6] is found in the modern era only', async () => {
+  it('[mcp B3] asks nothing of a legacy client that did not say that it can be asked', async () => {
     const { error } = await answerOf(asking().legacy('tools/call', { ...call, inputResponses }));
-    expect(error.code).toBe(-32021);
+    expect(error.code).toBe(-32600);
   });
 });
