@@ -243,6 +243,8 @@ export const limits = {
   mcpProgressPerSecondMax: 20,
   /** Time after which a client that reads a stream gets a sign of life. */
   mcpQuietMillisMax: 10_000,
+  /** Times that a client may be asked in the middle of one request. */
+  mcpRoundsMax: 32,
   /** Time for which a client may answer what it was asked in the middle of a request. */
   mcpStateMillisMax: 600_000,
   /** Resources that an agent is listed; it reaches the others by their addresses. */
