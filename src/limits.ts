@@ -69,6 +69,8 @@ export const limits = {
   moduleSearchStepsMax: 2 ** 36,
   /** One program as published: a row of `st_module` holds it. */
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
+  /** What the doc comments of a program say, as it carries them. */
+  programDocsBytesMax: 256 * kibibyte,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
   /** One record of the commit log. */
@@ -204,6 +206,10 @@ export const limits = {
   issuerDocumentBytesMax: mebibyte,
   /** Redirects to it. */
   issuerRedirectsMax: 3,
+  /** Reducers that are tools of their own; agents lose their way, and their memory, among more. */
+  reducerToolsMax: 64,
+  /** The schema of the arguments of one; beyond that, it says less. */
+  reducerSchemaCharactersMax: 16_384,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Messages that it has under way or in wait, streams that stay open included. */
@@ -233,6 +239,8 @@ export const limits = {
   mcpProgressPerSecondMax: 20,
   /** Time after which a client that reads a stream gets a sign of life. */
   mcpQuietMillisMax: 10_000,
+  /** Times that a client may be asked in the middle of one request. */
+  mcpRoundsMax: 32,
   /** Time for which a client may answer what it was asked in the middle of a request. */
   mcpStateMillisMax: 600_000,
   /** Resources that an agent is listed; it reaches the others by their addresses. */

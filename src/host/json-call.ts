@@ -4,7 +4,13 @@ import type { PreviewedWork, PreviewOutcome } from '../database/preview-outcome.
 import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
-import { argumentsFromJson, encodedToJson, JsonError, type JsonValue } from '../values/json.ts';
+import {
+  argumentsFromJson,
+  argumentsFromQuotedJson,
+  encodedToJson,
+  JsonError,
+  type JsonValue,
+} from '../values/json.ts';
 import type { DatabaseDescription, DatabaseHandle } from './database-handle.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
@@ -12,6 +18,8 @@ export interface JsonCall
   extends Pick<CallRequest, 'caller' | 'connection' | 'reducer' | 'confirmed'> {
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
+  /** True: integers of 64 and 128 bits in `args` may stand in quotes. */
+  readonly isQuoted?: boolean;
 }
 
 /** How a call went, and what it gave as JSON. */
@@ -32,11 +40,12 @@ const attemptsMax = 5;
  * if a publish changed the definition in between.
  */
 export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Promise<JsonAnswer> {
+  const { args, isQuoted, ...request } = call;
   for (let attempt = 1; ; attempt += 1) {
     const description = await handle.describe();
     const outcome = await handle.call({
-      ...call,
-      args: encodeArguments(description, call.reducer, call.args),
+      ...request,
+      args: encodeArguments(description, call.reducer, args, isQuoted),
       schemaVersion: description.schemaVersion,
     });
     const isOvertaken = outcome.kind === 'aborted' && outcome.error.code === 'schema.changed';
@@ -131,11 +140,13 @@ export function encodeArguments(
   { definition }: DatabaseDescription,
   name: string,
   args: JsonValue,
+  isQuoted = false,
 ): CallRequest['args'] {
   const reducer = findReducer(definition, name);
   if (reducer === undefined) return { fault: 'no such reducer' };
   try {
-    const values = argumentsFromJson(reducer.params, args, name, definition.typespace);
+    const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
+    const values = read(reducer.params, args, name, definition.typespace);
     return encodeValue(reducer.params, values, definition.typespace);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;

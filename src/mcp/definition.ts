@@ -6,6 +6,7 @@ import { DatabaseResources } from './resources/database-resources.ts';
 import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
 import { makeTools, modeOf } from './tool-list.ts';
+import { makeReducerTools } from './typed-reducers.ts';
 
 export interface ProductDefinition {
   readonly version: string;
@@ -17,11 +18,12 @@ export interface ProductDefinition {
 export function makeDefinition(product: ProductDefinition): ServerDefinition<McpSession> {
   const { version, guideDirectory } = product;
   const toolsOf = makeTools();
+  const reducerTools = makeReducerTools(toolsOf);
   const guide = new GuidePages(guideDirectory);
   return {
     info: { name: 'reducerdb', version },
-    instructions: (session) => instructionsOf(modeOf(session)),
-    tools: async (session) => toolsOf(session),
+    instructions: (session) => instructionsOf(modeOf(session), session.features),
+    tools: async (session) => [...toolsOf(session), ...(await reducerTools(session))],
     resources: new DatabaseResources(guide),
     prompts: promptsOf,
     complete: (request, { session }) => complete(request, session, guide),

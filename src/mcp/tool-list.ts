@@ -15,12 +15,15 @@ import { type StatementResult, sqlTool } from './tools/sql.ts';
 /** `host`: every data tool names its database; `database`: the path or the command fixed it. */
 export type Mode = 'host' | 'database';
 
-export function modeOf({ database }: McpSession): Mode {
+export function modeOf({ database }: SessionShape): Mode {
   return database === undefined ? 'host' : 'database';
 }
 
 /** The tools of a session, in the order in which its client sees them. */
-export type ToolsOf = (session: McpSession) => readonly Tool<McpSession>[];
+export type ToolsOf = (session: SessionShape) => readonly Tool<McpSession>[];
+
+/** What decides which tools there are. */
+export type SessionShape = Pick<McpSession, 'database' | 'features'>;
 
 /** Makes the tools, with what they keep from one request to the next. */
 export function makeTools(): ToolsOf {
@@ -42,7 +45,7 @@ export function makeTools(): ToolsOf {
 }
 
 /** What decides how a tool looks. */
-interface Shape {
+export interface Shape {
   readonly mode: Mode;
   readonly features: ReadonlySet<AgentFeature>;
 }
@@ -51,14 +54,15 @@ function isOffered({ effect }: ToolSource, { features }: Shape): boolean {
   return effect !== 'writes' || !features.has('read-only');
 }
 
-function makeTool(source: ToolSource, shape: Shape): Tool<McpSession> {
+/** What a client sees of a tool. */
+export function makeTool(source: ToolSource, shape: Shape): Tool<McpSession> {
   const { name, title, description, effect, outputSchema } = source;
   const isReadOnly = effect === 'reads' || shape.features.has('read-only');
   return {
     name,
     title,
     description,
-    inputSchema: inputSchemaOf(source, shape),
+    inputSchema: source.inputSchema ?? inputSchemaOf(source, shape),
     outputSchema,
     annotations: {
       title,

@@ -18,6 +18,8 @@ export interface ToolSource {
   /** Further ones, of which only sessions with a feature are told: all may use them. */
   readonly moreProperties?: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
+  /** The whole schema of the arguments, where it is not that of an object of `properties`. */
+  readonly inputSchema?: JsonSchema;
   /** Of the structured result. */
   readonly outputSchema: JsonSchema;
   /** True for a tool that works on one database. */

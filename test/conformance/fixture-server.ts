@@ -98,8 +98,8 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
         return engine.handle({
           ...{ body, header, signal },
           caller: { key, isAnonymous: true },
-          endpoint: '',
           session: {},
+          endpoint: '',
         });
       },
     },
