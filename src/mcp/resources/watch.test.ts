@@ -205,14 +205,11 @@ describe('watching while databases change', () => {
 
   it('[mcp B5] goes on after an update that ends all connections, and after a reset', async () => {
     const watched = await watch(agents.session(bob), [book]);
-    const broken = libraryModule.replace(
-      'title: t.string() });',
-      'title: t.string(), n: t.u8().default(0) });',
-    );
-    await agents.publish(
-      'library',
-      broken.replace('insert({ id, title })', 'insert({ id, title, n: 1 })'),
-    );
+    const broken = libraryModule
+      .replace('title: t.string(),', 'title: t.string(), n: t.u8().default(0),')
+      .replace('insert({ id, title })', 'insert({ id, title, n: 1 })')
+      .replace("insert({ id, title: 'x' })", "insert({ id, title: 'x', n: 1 })");
+    await agents.publish('library', broken);
     await watched.hears(book);
     await agents.call('library', 'add_book', [1, 'one']);
     await watched.hears(book);
