@@ -71,6 +71,8 @@ export const limits = {
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
   /** What the doc comments of a program say, as it carries them. */
   programDocsBytesMax: 256 * kibibyte,
+  /** One such text; a longer one is cut, because agents pay for each word. */
+  docTextCharactersMax: 2_000,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
   /** One record of the commit log. */
@@ -208,6 +210,8 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Reducers that are tools of their own; agents lose their way, and their memory, among more. */
   reducerToolsMax: 64,
+  /** Their descriptions and schemas together, with which the list ends too. */
+  reducerToolsCharactersMax: 131_072,
   /** The schema of the arguments of one; beyond that, it says less. */
   reducerSchemaCharactersMax: 16_384,
   /** Requests of an agent that the MCP bridge has under way at once. */
