@@ -12,6 +12,8 @@ const projects = [
   'test/fixtures/tsconfig.json',
   'examples/chat/tsconfig.json',
   'examples/live-chat/tsconfig.json',
+  'examples/agent/tsconfig.json',
+  'examples/agent/client/tsconfig.json',
 ];
 
 for (const project of projects) {

@@ -69,6 +69,10 @@ export const limits = {
   moduleSearchStepsMax: 2 ** 36,
   /** One program as published: a row of `st_module` holds it. */
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
+  /** What the doc comments of a program say, as it carries them. */
+  programDocsBytesMax: 256 * kibibyte,
+  /** One such text; a longer one is cut, because agents pay for each word. */
+  docTextCharactersMax: 2_000,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
   /** One record of the commit log. */
@@ -204,6 +208,12 @@ export const limits = {
   issuerDocumentBytesMax: mebibyte,
   /** Redirects to it. */
   issuerRedirectsMax: 3,
+  /** Reducers that are tools of their own; agents lose their way, and their memory, among more. */
+  reducerToolsMax: 64,
+  /** Their descriptions and schemas together, with which the list ends too. */
+  reducerToolsCharactersMax: 131_072,
+  /** The schema of the arguments of one; beyond that, it says less. */
+  reducerSchemaCharactersMax: 16_384,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Messages that it has under way or in wait, streams that stay open included. */
@@ -233,6 +243,8 @@ export const limits = {
   mcpProgressPerSecondMax: 20,
   /** Time after which a client that reads a stream gets a sign of life. */
   mcpQuietMillisMax: 10_000,
+  /** Times that a client may be asked in the middle of one request. */
+  mcpRoundsMax: 32,
   /** Time for which a client may answer what it was asked in the middle of a request. */
   mcpStateMillisMax: 600_000,
   /** Resources that an agent is listed; it reaches the others by their addresses. */
@@ -268,6 +280,16 @@ export const limits = {
   /** Lines of a module log that one answer of the MCP tool has, and that it looks through. */
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,
+  /** Previews that an agent may still apply: of all callers, and of one. */
+  previewsMax: 256,
+  callerPreviewsMax: 32,
+  /** What is kept of one for that, its arguments above all, and of all together. */
+  previewBytesMax: 4 * mebibyte,
+  previewsBytesMax: 64 * mebibyte,
+  /** Time for which a preview is kept. */
+  previewMillisMax: 600_000,
+  /** Rows of changes that an answer to an agent shows of one preview. */
+  agentPreviewRowsMax: 200,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

@@ -1,14 +1,19 @@
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
+import { limits } from '../limits.ts';
 import { sdkSourcePrefix } from '../module/javascript/stack-trace.ts';
 import { BuildError, renderMessages } from './build-error.ts';
+import { collectDocs } from './doc-comments.ts';
 import { readOwnSource, resolveOwnPackage } from './own-package.ts';
+import { docsLine } from './program-docs.ts';
 import { findProject, type Project } from './project.ts';
 
 export interface BuildOptions {
   /** Shown as the version of a development build; defaults to `production`. */
   readonly mode?: 'production' | 'development';
+  /** False: leaves doc comments out, which the program otherwise carries for its readers. */
+  readonly docs?: boolean;
 }
 
 export interface BuiltModule {
@@ -41,14 +46,18 @@ export async function buildModule(
   }
   const file = (ending: string) =>
     result.outputFiles.find((output) => output.path.endsWith(ending))?.text ?? '';
+  const warnings = result.warnings.map((warning) => renderMessages([warning]));
+  const docs = options.docs === false ? '' : docsLine(collectDocs(file('.js'), file('.map')));
+  if (docs === undefined) warnings.push(docsLeftOut);
   const map = portableMap(file('.map'), project);
   const url = `data:application/json;base64,${Buffer.from(map).toString('base64')}`;
-  const text = `${file('.js')}//# sourceMappingURL=${url}\n`;
-  return {
-    program: new TextEncoder().encode(text),
-    warnings: result.warnings.map((warning) => renderMessages([warning])),
-  };
+  const text = `${file('.js')}${docs ?? ''}//# sourceMappingURL=${url}\n`;
+  return { program: new TextEncoder().encode(text), warnings };
 }
+
+const docsLeftOut =
+  'the doc comments of the module are left out of the program: ' +
+  `together they are longer than ${limits.programDocsBytesMax} bytes`;
 
 async function bundle(
   project: Project,

@@ -5,8 +5,12 @@ import type { Reply } from './exchange.ts';
  * Messages as server-sent events, taken as fast as the client reads. That it has left is told by
  * the iterator's `return`.
  */
-export function eventStreamReply(messages: AsyncIterable<string | undefined>): Reply {
+export function eventStreamReply(
+  messages: AsyncIterable<string | undefined>,
+  more: Reply['headers'] = {},
+): Reply {
   const headers = {
+    ...more,
     'content-type': eventStreamType,
     'cache-control': 'no-cache',
     // A proxy that collects an answer would keep it until its end.

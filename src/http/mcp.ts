@@ -63,9 +63,9 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
     case 'accepted':
       return empty(202);
     case 'message':
-      return json(reply.status, reply.body);
+      return json(reply.status, reply.body, { ...reply.headers });
     case 'stream':
-      return eventStreamReply(reply.messages);
+      return eventStreamReply(reply.messages, reply.headers);
   }
 }
 

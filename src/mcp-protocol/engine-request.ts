@@ -23,7 +23,12 @@ export interface EngineCaller {
 }
 
 /** What a transport sends back. */
-export type EngineReply =
+export type EngineReply = ReplyContent & {
+  /** Go along with the answer. */
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+type ReplyContent =
   /** There is nothing to say: a notification was taken, or a request was cancelled. */
   | { readonly kind: 'accepted' }
   /** JSON of one message, or of a batch. */

@@ -1,10 +1,13 @@
 import { limits } from '../limits.ts';
 import { type Accepted, readAccept } from './accept.ts';
+import { sessionHeader, sessionIdFor } from './client-capabilities.ts';
+import { type Asking, ClientRequests } from './client-requests.ts';
 import type { EngineReply, EngineRequest } from './engine-request.ts';
 import { InputRounds, type RoundOrigin } from './input-rounds.ts';
 import {
   errorText,
   idText,
+  invalid,
   type Message,
   type NotificationMessage,
   type RequestId,
@@ -20,7 +23,7 @@ import { Outgoing } from './outgoing.ts';
 import { logReports, progressReports } from './reports.ts';
 import { versionHeader } from './request-headers.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
-import { RunningRequests } from './running-requests.ts';
+import { type RequestName, RunningRequests } from './running-requests.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { eraOf, readTerms, type Terms } from './terms.ts';
 import { batchVersion, type Era } from './versions.ts';
@@ -55,6 +58,7 @@ export class Engine<Session> {
   readonly #options: EngineOptions<Session>;
   readonly #methods: Readonly<Record<Era, ReadonlyMap<string, Method<Session>>>>;
   readonly #rounds: InputRounds;
+  readonly #clientRequests = new ClientRequests();
   readonly #listeners: Listeners<Session>;
   readonly #running = new RunningRequests(limits.mcpRequestsMax);
 
@@ -101,6 +105,11 @@ export class Engine<Session> {
       case 'notification':
         this.#take(message, request);
         return { kind: 'accepted' };
+      case 'response': {
+        if (this.#clientRequests.answer(message, request.caller)) return { kind: 'accepted' };
+        const { error } = invalid('nothing was asked of the client');
+        return replyOf(errorAnswer(message.id, error, 'legacy'));
+      }
       case 'invalid':
         return replyOf(errorAnswer(message.id, message.error, 'legacy'));
       case 'request':
@@ -108,10 +117,10 @@ export class Engine<Session> {
     }
   }
 
-  #take({ method, params }: NotificationMessage, { caller }: EngineRequest<Session>): void {
+  #take({ method, params }: NotificationMessage, request: EngineRequest<Session>): void {
     if (method !== 'notifications/cancelled') return;
     const id = idText(member(params, 'requestId'));
-    if (id !== undefined) this.#running.cancel(caller, id);
+    if (id !== undefined) this.#running.cancel(nameOf(request, id));
   }
 
   async #serve(
@@ -121,17 +130,28 @@ export class Engine<Session> {
   ): Promise<EngineReply> {
     const era = eraOf(message, request.header);
     try {
-      const terms = readTerms(message, request.header, era);
+      const terms = askable(readTerms(message, request.header, era), accepted);
       if (!accepted.json && !accepted.events) throw notAcceptable();
       if (era === 'modern' && message.method === 'subscriptions/listen') {
         return await this.#listen(message, request, accepted);
       }
       const method = this.#methods[era].get(message.method);
       if (method === undefined) throw methodNotFound(message.method);
-      return await this.#run({ message, request, terms, method }, accepted);
+      const reply = await this.#run({ message, request, terms, method }, accepted);
+      const sessionId = this.#sessionIdOf(message, era);
+      return sessionId === undefined
+        ? reply
+        : { ...reply, headers: { [sessionHeader]: sessionId } };
     } catch (error) {
       return replyOf(this.#failed(error, message, era));
     }
+  }
+
+  /** For a client that begins and can be asked, if this server asks for anything. */
+  #sessionIdOf({ method, params }: RequestMessage, era: Era): string | undefined {
+    const mayAsk = era === 'legacy' && this.#options.definition.sealingKey !== undefined;
+    const isBeginning = mayAsk && method === 'initialize';
+    return isBeginning ? sessionIdFor(member(params, 'capabilities')) : undefined;
   }
 
   async #listen(
@@ -150,14 +170,19 @@ export class Engine<Session> {
    */
   async #run(served: Served<Session>, accepted: Accepted): Promise<EngineReply> {
     const { message, request, terms } = served;
-    const running = this.#running.begin(request.caller, message.id);
-    // That a client has gone means nothing in the legacy era, which has a message for that.
+    const running = this.#running.begin(nameOf(request, message.id));
+    const left = new AbortController();
     const leave = () => {
+      left.abort();
+      // The legacy era has a message for giving up: the work of a client that has gone goes on.
       if (terms.era === 'modern') running.cancel();
     };
     request.signal.addEventListener('abort', leave);
     const outgoing = new Outgoing(leave);
-    const answer = this.#answer(served, running.signal, outgoing).finally(() => {
+    const { caller } = request;
+    const canAnswer = AbortSignal.any([running.signal, left.signal]);
+    const asking = { terms, caller, outgoing, signal: canAnswer };
+    const answer = this.#answer(served, running.signal, asking).finally(() => {
       request.signal.removeEventListener('abort', leave);
       running.end();
     });
@@ -171,10 +196,12 @@ export class Engine<Session> {
     return end === 'cancelled' ? { kind: 'accepted' } : replyOf(end);
   }
 
-  async #answer(served: Served<Session>, signal: AbortSignal, outgoing: Outgoing): Promise<Answer> {
+  async #answer(served: Served<Session>, signal: AbortSignal, asking: Asking): Promise<Answer> {
     const { message, request, terms, method } = served;
+    const { outgoing } = asking;
     const { id, params } = message;
     const { definition } = this.#options;
+    const isModern = terms.era === 'modern';
     try {
       const origin = originOf(served);
       const given = await this.#rounds.read(origin, terms.era);
@@ -184,12 +211,14 @@ export class Engine<Session> {
       };
       const { session, header } = request;
       const context = { ...terms, ...reports, session, signal, given };
-      const outcome = await method({ params, header, context });
+      const call = { params, header, context };
+      const outcome = isModern
+        ? await method(call)
+        : await this.#clientRequests.run(method, call, asking);
       const result =
         outcome.kind === 'result'
           ? outcome
           : { members: await this.#rounds.ask(outcome, origin, terms) };
-      const isModern = terms.era === 'modern';
       const members = isModern ? modernMembers(result, definition.info) : result.members;
       return { status: 200, text: resultText(id, members) };
     } catch (error) {
@@ -202,6 +231,16 @@ export class Engine<Session> {
     this.#options.onError(error, method);
     return errorAnswer(id, new RpcError(rpcCode.internal, 'internal error', undefined, 500), era);
   }
+}
+
+/** In the legacy era a client is asked on a stream: one that reads none cannot be. */
+function askable(terms: Terms, { namesEvents }: Accepted): Terms {
+  const isDeaf = terms.era === 'legacy' && !namesEvents;
+  return isDeaf ? { ...terms, clientCapabilities: undefined } : terms;
+}
+
+function nameOf<Session>({ caller, header }: EngineRequest<Session>, id: RequestId): RequestName {
+  return { caller, id, session: header(sessionHeader) };
 }
 
 function originOf<Session>({ message, request }: Served<Session>): RoundOrigin {

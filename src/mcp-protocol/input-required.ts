@@ -1,8 +1,8 @@
 import type { JsonValue } from '../values/json.ts';
 
 /**
- * A result that is not there yet: the client asks its user (or model) and sends the request again
- * with the answers. Modern era only; the client must have declared that it can.
+ * A result that is not there yet: the client asks its user (or model), and the work begins again
+ * with the answers. The client must have declared that it can.
  */
 export interface InputRequired {
   readonly kind: 'inputRequired';
@@ -17,7 +17,7 @@ export interface InputRequest {
   readonly params: object;
 }
 
-/** What came back with a request that is sent again. */
+/** What came back when the work begins again. */
 export interface GivenInput {
   readonly answers: ReadonlyMap<string, JsonValue>;
   readonly state: string | undefined;

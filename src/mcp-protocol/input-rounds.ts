@@ -1,17 +1,18 @@
 /**
- * Asking the client for something in the middle of a request (modern era only): the result names
- * what is needed, and the client sends the request again with the answers and, unread, the state
- * that came with the questions.
+ * Asking the client for something in the middle of a request, as the modern era does it: the result
+ * names what is needed, and the client sends the request again with the answers and, unread, the
+ * state that came with the questions.
  *
  * ```
  * request ─▶ inputRequests, requestState ─▶ request, inputResponses, requestState ─▶ … ─▶ result
  * ```
  */
 import { JsonObject, type JsonValue } from '../values/json.ts';
-import type { GivenInput, InputRequest, InputRequired } from './input-required.ts';
+import { requireCapabilities } from './client-capabilities.ts';
+import type { GivenInput, InputRequired } from './input-required.ts';
 import { jsonText } from './json-text.ts';
 import { member } from './meta.ts';
-import { invalidParams, RpcError, rpcCode } from './rpc-error.ts';
+import { invalidParams } from './rpc-error.ts';
 import { StateSeal } from './sealed-state.ts';
 import type { Terms } from './terms.ts';
 import type { Era } from './versions.ts';
@@ -67,21 +68,6 @@ function readAnswers(responses: JsonValue | undefined): ReadonlyMap<string, Json
   const wrong = responses.entries.find(([, value]) => !(value instanceof JsonObject));
   if (wrong !== undefined) throw invalidParams(`inputResponses.${wrong[0]} must be an object`);
   return new Map(responses.entries);
-}
-
-const neededCapability: Record<InputRequest['method'], string> = {
-  'elicitation/create': 'elicitation',
-  'sampling/createMessage': 'sampling',
-  'roots/list': 'roots',
-};
-
-function requireCapabilities(requests: readonly InputRequest[], terms: Terms): void {
-  const needed = requests.map(({ method }) => neededCapability[method]);
-  const missing = needed.filter((name) => member(terms.clientCapabilities, name) === undefined);
-  if (missing.length === 0) return;
-  const requiredCapabilities = Object.fromEntries(missing.map((name) => [name, {}]));
-  const words = `this needs a client with ${missing.join(', ')}`;
-  throw new RpcError(rpcCode.missingCapability, words, { requiredCapabilities });
 }
 
 /** The rounds of one request differ in these members only. */

@@ -43,10 +43,14 @@ describe('a body', () => {
     expect(faultOf({ jsonrpc: '2.0', id: 4, method: 7 })).toEqual(fault);
   });
 
-  it('[mcp B3] that answers a request is refused, because none was made', () => {
-    const fault = { id: '4', code: -32600, status: 400 };
-    expect(faultOf({ jsonrpc: '2.0', id: 4, result: {} })).toEqual(fault);
-    expect(faultOf({ jsonrpc: '2.0', id: 4, error: { code: 1, message: '' } })).toEqual(fault);
+  it('[mcp B3] with a result or an error answers a request of the server', () => {
+    for (const [name, other] of [
+      ['result', 'error'],
+      ['error', 'result'],
+    ] as const) {
+      const message = read({ jsonrpc: '2.0', id: '4', [name]: 'any' });
+      expect(message).toEqual({ kind: 'response', id: '"4"', [name]: 'any', [other]: undefined });
+    }
   });
 
   it('[mcp B3] may be an array where the revision allows it, neither empty nor endless', () => {

@@ -1,10 +1,10 @@
 import { limits } from '../limits.ts';
 import { JsonError, JsonNumber, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
-import { jsonText } from './json-text.ts';
+import { jsonText, RawJson } from './json-text.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 
 /** One message of a client, told apart by what it wants. */
-export type Message = RequestMessage | NotificationMessage | InvalidMessage;
+export type Message = RequestMessage | NotificationMessage | ResponseMessage | InvalidMessage;
 
 export interface RequestMessage {
   readonly kind: 'request';
@@ -18,6 +18,14 @@ export interface NotificationMessage {
   readonly kind: 'notification';
   readonly method: JsonValue | undefined;
   readonly params: JsonValue | undefined;
+}
+
+/** The answer to a request of the server; one of the two is there. */
+export interface ResponseMessage {
+  readonly kind: 'response';
+  readonly id: RequestId;
+  readonly result: JsonValue | undefined;
+  readonly error: JsonValue | undefined;
 }
 
 export interface InvalidMessage {
@@ -70,9 +78,10 @@ function readMessage(message: JsonValue): Message {
   if (id === undefined) return invalid('id must be a string or a number');
   if (message.get('jsonrpc') !== '2.0') return invalid('jsonrpc must be "2.0"', id);
   if (typeof method === 'string') return { kind: 'request', id, method, params };
-  const isResponse = message.get('result') !== undefined || message.get('error') !== undefined;
-  if (isResponse) return invalid('nothing was asked of the client', id);
-  return invalid('missing method', id, 200);
+  const result = message.get('result');
+  const error = message.get('error');
+  const isResponse = result !== undefined || error !== undefined;
+  return isResponse ? { kind: 'response', id, result, error } : invalid('missing method', id, 200);
 }
 
 /** The text by which a request is known, from its `id` or what refers to it. */
@@ -82,7 +91,7 @@ export function idText(id: JsonValue | undefined): RequestId | undefined {
   return typeof id === 'string' ? JSON.stringify(id) : undefined;
 }
 
-function invalid(what: string, id = noId, status = 400): InvalidMessage {
+export function invalid(what: string, id = noId, status = 400): InvalidMessage {
   const words = `invalid request: ${what}`;
   return {
     kind: 'invalid',
@@ -97,6 +106,10 @@ export function resultText(id: RequestId, result: object): string {
 
 export function errorText(id: RequestId, { code, message, data }: RpcError): string {
   return `{"jsonrpc":"2.0","id":${id},"error":${jsonText({ code, message, data })}}`;
+}
+
+export function requestText(id: RequestId, method: string, params: object): string {
+  return jsonText({ jsonrpc: '2.0', id: new RawJson(id), method, params });
 }
 
 export function notificationText(method: string, params: object): string {

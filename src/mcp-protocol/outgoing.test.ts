@@ -32,7 +32,7 @@ describe('what goes out', () => {
     expect(await all(outgoing)).toEqual(['3', '2']);
   });
 
-  it('[mcp B5] is bounded while nobody reads, and keeps what is new of a kind it holds', async () => {
+  it('[mcp B5] is bounded while nobody reads, and keeps what is new of its kinds', async () => {
     const outgoing = new Outgoing(noop);
     for (let at = 0; at < 2 * limits.mcpMessagesWaitingMax; at++) outgoing.put(`${at}`, `${at}`);
     outgoing.put('0', 'new');

@@ -8,7 +8,7 @@ export interface RequestContext<Session> {
   readonly era: Era;
   /** `undefined`: a legacy client that does not say. */
   readonly version: ProtocolVersion | undefined;
-  /** What the client says it can do; known in the modern era only. */
+  /** What the client says it can do; of a legacy one, what it can be asked for. */
   readonly clientCapabilities: JsonObject | undefined;
   /** Aborted when nobody waits for the answer any more. What is committed stays. */
   readonly signal: AbortSignal;

@@ -5,6 +5,7 @@
  * that only the modern era has. All others are legacy, those without any header among them.
  */
 import { JsonObject, type JsonValue } from '../values/json.ts';
+import { capabilitiesIn, sessionHeader } from './client-capabilities.ts';
 import type { RequestMessage } from './json-rpc.ts';
 import { readMeta } from './meta.ts';
 import { type LogLevel, logLevels } from './request-context.ts';
@@ -23,7 +24,7 @@ export interface Terms {
   readonly era: Era;
   /** `undefined`: a legacy client that does not say. */
   readonly version: ProtocolVersion | undefined;
-  /** Modern only. */
+  /** What the client can be asked for; a legacy one has it in the id of its session. */
   readonly clientCapabilities: JsonObject | undefined;
   /** Log messages of this level and above are wanted. Modern only. */
   readonly logLevel: LogLevel | undefined;
@@ -53,7 +54,8 @@ function legacyTerms({ method }: RequestMessage, header: HeaderOf): Terms {
     const words = `unsupported protocol version: ${version}; there are ${known}`;
     throw new RpcError(rpcCode.invalidRequest, words, undefined, 400);
   }
-  return { era: 'legacy', version, clientCapabilities: undefined, logLevel: undefined };
+  const clientCapabilities = capabilitiesIn(header(sessionHeader));
+  return { era: 'legacy', version, clientCapabilities, logLevel: undefined };
 }
 
 function modernTerms(message: RequestMessage, header: HeaderOf): Terms {

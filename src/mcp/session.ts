@@ -18,6 +18,11 @@ export interface McpSession {
 export function makeSession(asked: McpSession): McpSession {
   const granted = asked.caller.capability?.features ?? [];
   const features = new Set([...asked.features, ...granted.filter(isAgentFeature)]);
-  if (!features.has('read-only')) return { ...asked, features };
-  return { ...asked, features, caller: { ...asked.caller, isReadOnly: true } };
+  const session = { ...asked, features };
+  return features.has('read-only') ? readingOnly(session) : session;
+}
+
+/** The same one, in which nothing is written: lifecycle reducers run, and leave no trace. */
+export function readingOnly(session: McpSession): McpSession {
+  return { ...session, caller: { ...session.caller, isReadOnly: true } };
 }

@@ -18,10 +18,12 @@ export interface ToolSource {
   /** Further ones, of which only sessions with a feature are told: all may use them. */
   readonly moreProperties?: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
+  /** The whole schema of the arguments, where it is not that of an object of `properties`. */
+  readonly inputSchema?: JsonSchema;
   /** Of the structured result. */
   readonly outputSchema: JsonSchema;
-  /** True for a tool that works on one database. */
-  readonly takesDatabase: boolean;
+  /** True for a tool that works on one database; `optional`: on one, or on none. */
+  readonly takesDatabase: boolean | 'optional';
   readonly effect: ToolEffect;
   /**
    * Throws `RpcError` for arguments of the wrong shape and `ToolFailure` for what the caller can

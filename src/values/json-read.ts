@@ -26,7 +26,7 @@ import type { Value } from './value.ts';
  * ```
  */
 export function valueFromJson(type: AlgebraicType, json: JsonValue, typespace?: Typespace): Value {
-  return located(json, () => readerOf(type, typespace)(json, 0));
+  return located(json, () => exactReaderOf(type, typespace)(json, 0));
 }
 
 /**
@@ -39,14 +39,43 @@ export function argumentsFromJson(
   functionName: string,
   typespace?: Typespace,
 ): Value[] {
+  return readArguments(params, json, { functionName, typespace, readerOf: exactReaderOf });
+}
+
+/**
+ * The same from a client whose JSON numbers are floats: where an integer of 64 or 128 bits stands,
+ * it may stand in quotes.
+ */
+export function argumentsFromQuotedJson(
+  params: ProductType,
+  json: JsonValue,
+  functionName: string,
+  typespace?: Typespace,
+): Value[] {
+  return readArguments(params, json, { functionName, typespace, readerOf: quotedReaderOf });
+}
+
+interface ArgumentsReading {
+  readonly functionName: string;
+  readonly typespace: Typespace | undefined;
+  readonly readerOf: ReaderOf;
+}
+
+function readArguments(
+  { elements }: ProductType,
+  json: JsonValue,
+  { functionName, typespace, readerOf }: ArgumentsReading,
+): Value[] {
   const words: ProductWords = {
     whole: `reducer args for ${functionName}`,
     part: 'reducer argument',
   };
-  return located(json, () => productReader(params.elements, typespace, words)(json, 0));
+  const readers = elements.map(({ type }) => readerOf(type, typespace));
+  return located(json, () => productReader(elements, readers, words)(json, 0));
 }
 
 type Reader = (json: JsonValue, depth: number) => Value;
+type ReaderOf = (type: AlgebraicType, typespace?: Typespace) => Reader;
 
 /** How messages name a product and its elements. */
 interface ProductWords {
@@ -96,34 +125,54 @@ function within<Result>(position: number, step: string, read: () => Result): Res
   }
 }
 
-const readerOf: (type: AlgebraicType, typespace?: Typespace) => Reader = perType(
-  (type, typespace) => {
-    switch (type.kind) {
-      case 'ref': {
-        let target: Reader | undefined;
-        return (json, depth) => {
-          target ??= readerOf(resolveType(type, typespace), typespace);
-          return target(json, depth);
-        };
-      }
-      case 'product':
-        return productReader(type.elements, typespace, plainWords);
-      case 'sum':
-        return sumReader(type.variants, typespace, specialKindOf(type) === 'option');
-      case 'array':
-        return type.element.kind === 'u8' ? readBytes : arrayReader(type.element, typespace);
-      default:
-        return scalarReader(type.kind);
-    }
-  },
+const exactReaderOf: ReaderOf = perType((type, typespace) =>
+  compileReader(type, typespace, exactReaderOf),
 );
+
+const quotedReaderOf: ReaderOf = perType((type, typespace) => {
+  const isQuotable = quotableKinds.has(type.kind);
+  const read = compileReader(type, typespace, quotedReaderOf);
+  return isQuotable ? (json, depth) => read(unquoted(json), depth) : read;
+});
+
+const quotableKinds: ReadonlySet<string> = new Set(['i64', 'u64', 'i128', 'u128']);
+
+function unquoted(json: JsonValue): JsonValue {
+  const isInteger = typeof json === 'string' && /^-?(?:0|[1-9]\d*)$/.test(json);
+  return isInteger ? new JsonNumber(json) : json;
+}
+
+function compileReader(type: AlgebraicType, typespace: Typespace, readerOf: ReaderOf): Reader {
+  switch (type.kind) {
+    case 'ref': {
+      let target: Reader | undefined;
+      return (json, depth) => {
+        target ??= readerOf(resolveType(type, typespace), typespace);
+        return target(json, depth);
+      };
+    }
+    case 'product': {
+      const readers = type.elements.map((element) => readerOf(element.type, typespace));
+      return productReader(type.elements, readers, plainWords);
+    }
+    case 'sum': {
+      const readers = type.variants.map((variant) => readerOf(variant.type, typespace));
+      return sumReader(type.variants, readers, specialKindOf(type) === 'option');
+    }
+    case 'array':
+      return type.element.kind === 'u8'
+        ? readBytes
+        : arrayReader(readerOf(type.element, typespace));
+    default:
+      return scalarReader(type.kind);
+  }
+}
 
 function productReader(
   elements: readonly NamedType[],
-  typespace: Typespace | undefined,
+  readers: readonly Reader[],
   words: ProductWords,
 ): (json: JsonValue, depth: number) => Value[] {
-  const readers = elements.map((element) => readerOf(element.type, typespace));
   const depthMax = productDepthMax(elements);
   return (json, depth) => {
     if (depth >= depthMax) throw new Misfit('recursion limit exceeded');
@@ -183,10 +232,9 @@ function readNamed(
 
 function sumReader(
   variants: readonly NamedType[],
-  typespace: Typespace,
+  readers: readonly Reader[],
   isOption: boolean,
 ): Reader {
-  const readers = variants.map((variant) => readerOf(variant.type, typespace));
   return (json, depth) => {
     if (depth >= limits.nestingDepthMax) throw new Misfit('recursion limit exceeded');
     if (isOption && json === null) return { tag: 1, value: [] };
@@ -248,8 +296,7 @@ function expectedNames(names: readonly (string | undefined)[], noun: string): st
   return `expected one of ${quoted.join(', ')}`;
 }
 
-function arrayReader(element: AlgebraicType, typespace: Typespace): Reader {
-  const read = readerOf(element, typespace);
+function arrayReader(read: Reader): Reader {
   return (json, depth) => {
     if (depth >= limits.nestingDepthMax) throw new Misfit('recursion limit exceeded');
     if (!Array.isArray(json)) {

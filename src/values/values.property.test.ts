@@ -1,141 +1,25 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { present } from '../assert.ts';
+import { anyType, anyValue, typespace } from '../../test/support/arbitrary-values.ts';
 import { BinaryReader, DecodeError } from './binary-reader.ts';
 import { BinaryWriter } from './binary-writer.ts';
 import { comparatorOf, encodedComparatorOf } from './compare.ts';
 import { decodeValue } from './decode.ts';
 import { encodeValue } from './encode.ts';
 import { float32Text, float64Text } from './float-text.ts';
-import { integerRange } from './integer-range.ts';
 import { JsonError, parseJson, valueFromJson, valueToJson } from './json.ts';
 import { fixedSizeOf, skipperOf, validatorOf } from './layout.ts';
 import { nativeDecoderOf, nativeEncoderOf } from './native.ts';
 import { closureDecoderOf, closureEncoderOf } from './native-closures.ts';
-import {
-  identityType,
-  optionType,
-  resultType,
-  scheduleAtType,
-  specialKindOf,
-  timestampType,
-  unitType,
-} from './special-types.ts';
+import { specialKindOf } from './special-types.ts';
 import { valueToText } from './text.ts';
-import type { AlgebraicType, NamedType, ScalarKind, Typespace } from './type.ts';
+import type { AlgebraicType } from './type.ts';
 import { decodeType, encodeType, typeFromJson, typeToJson } from './type-codec.ts';
 import { resolveType, typesEqual } from './typespace.ts';
 import { readUtf8, utf8Length } from './utf8.ts';
 import type { Value } from './value.ts';
 
 const runs = { numRuns: 400 };
-
-/** Refs that random types may hold: a list, and a tree with names. */
-const typespace: Typespace = {
-  types: [
-    optionType({
-      kind: 'product',
-      elements: [
-        { name: 'head', type: { kind: 'u16' } },
-        { name: 'tail', type: { kind: 'ref', ref: 0 } },
-      ],
-    }),
-    {
-      kind: 'product',
-      elements: [
-        { name: 'label', type: { kind: 'string' } },
-        { name: 'below', type: { kind: 'array', element: { kind: 'ref', ref: 1 } } },
-      ],
-    },
-  ],
-};
-
-const scalarKinds: readonly ScalarKind[] = [
-  'string',
-  'bool',
-  'i8',
-  'u8',
-  'i16',
-  'u16',
-  'i32',
-  'u32',
-  'i64',
-  'u64',
-  'i128',
-  'u128',
-  'i256',
-  'u256',
-  'f32',
-  'f64',
-];
-
-const anyScalar = fc.constantFrom(...scalarKinds.map((kind): AlgebraicType => ({ kind })));
-const anySpecial = fc.constantFrom<AlgebraicType>(
-  unitType,
-  identityType,
-  timestampType,
-  scheduleAtType,
-  { kind: 'ref', ref: 0 },
-  { kind: 'ref', ref: 1 },
-);
-
-const { type: anyType } = fc.letrec<{ type: AlgebraicType }>((tie) => ({
-  type: fc.oneof(
-    { depthSize: 'small', withCrossShrink: true },
-    anyScalar,
-    anySpecial,
-    tie('type').map((element): AlgebraicType => ({ kind: 'array', element })),
-    tie('type').map(optionType),
-    fc.tuple(tie('type'), tie('type')).map(([ok, err]) => resultType(ok, err)),
-    anyNamed(tie('type'), 0).map((elements): AlgebraicType => ({ kind: 'product', elements })),
-    anyNamed(tie('type'), 1).map((variants): AlgebraicType => ({ kind: 'sum', variants })),
-  ),
-}));
-
-/** Names are distinct and do not read as tags. */
-function anyNamed(type: fc.Arbitrary<AlgebraicType>, minLength: number): fc.Arbitrary<NamedType[]> {
-  return fc
-    .array(type, { minLength, maxLength: 4 })
-    .map((types) => types.map((inner, index) => ({ name: `n${index}`, type: inner })));
-}
-
-const anyText = fc.string({ unit: 'binary', maxLength: 90 });
-
-function anyValue(type: AlgebraicType, depth = 0): fc.Arbitrary<Value> {
-  switch (type.kind) {
-    case 'ref':
-      return anyValue(resolveType(type, typespace), depth + 1);
-    case 'product':
-      return fc.tuple(...type.elements.map((element) => anyValue(element.type, depth)));
-    case 'sum': {
-      // Deep inside recursive types only the last variant is taken: it ends them.
-      const from = depth > 3 ? type.variants.length - 1 : 0;
-      return fc.integer({ min: from, max: type.variants.length - 1 }).chain((tag) =>
-        anyValue(present(type.variants[tag], 'variant').type, depth).map((value) => ({
-          tag,
-          value,
-        })),
-      );
-    }
-    case 'array':
-      if (type.element.kind === 'u8') return fc.uint8Array({ maxLength: 20 });
-      if (depth > 3) return fc.constant([]);
-      return fc.array(anyValue(type.element, depth), { maxLength: 3 });
-    case 'string':
-      return anyText;
-    case 'bool':
-      return fc.boolean();
-    case 'f32':
-      return fc.float();
-    case 'f64':
-      return fc.double();
-    default: {
-      const { min, max } = integerRange[type.kind];
-      const isWide = max > 0xffff_ffffn;
-      return fc.bigInt({ min, max }).map((value) => (isWide ? value : Number(value)));
-    }
-  }
-}
 
 const anyTyped = anyType.chain((type) => anyValue(type).map((value) => ({ type, value })));
 const anyPair = anyType.chain((type) =>

@@ -1,6 +1,7 @@
 import type { InputRequest, InputRequired } from '../../src/mcp-protocol/input-required.ts';
-import { type Content, type Tool, text } from '../../src/mcp-protocol/tool.ts';
+import { type Content, type JsonSchema, type Tool, text } from '../../src/mcp-protocol/tool.ts';
 import { JsonObject, type JsonValue } from '../../src/values/json.ts';
+import { formOf, formOfUser, formWithChoices, formWithDefaults } from './fixture-forms.ts';
 import {
   type FixtureAnswer,
   type FixtureContext,
@@ -13,7 +14,7 @@ export const askingTools: readonly Tool<FixtureSession>[] = [
   asking('elicitation', (context) => {
     const name = answered(context, 'user_name', 'name');
     return name === undefined
-      ? inputRequired({ user_name: form('What is your name?', 'name') })
+      ? inputRequired({ user_name: formOf('What is your name?', 'name') })
       : [text(`Hello, ${name}!`)];
   }),
   asking('sampling', (context) => {
@@ -24,14 +25,14 @@ export const askingTools: readonly Tool<FixtureSession>[] = [
   asking('request_state', (context) => withState(context, { confirm: confirmation })),
   asking('multiple_inputs', (context) =>
     withState(context, {
-      user_name: form('What is your name?', 'name'),
+      user_name: formOf('What is your name?', 'name'),
       greeting: sampling('Generate a greeting'),
       client_roots: roots,
     }),
   ),
   asking('multi_round', (context) => {
     if (context.given?.state === 'round 2') return onceAnswered(context, secondQuestion);
-    const firstQuestion = { step1: form('Step 1: What is your name?', 'name') };
+    const firstQuestion = { step1: formOf('Step 1: What is your name?', 'name') };
     const hasName = answered(context, 'step1', 'name') !== undefined;
     return hasName
       ? inputRequired(secondQuestion, 'round 2')
@@ -39,6 +40,28 @@ export const askingTools: readonly Tool<FixtureSession>[] = [
   }),
   asking('tampered_state', (context) => withState(context, { confirm: confirmation })),
   asking('capabilities', askWhatIsPossible),
+  fixtureTool({
+    name: 'test_sampling',
+    description: 'Has a model of the client answer.',
+    inputSchema: oneText('prompt'),
+    run: (context, args) => onceAnswered(context, { answer: sampling(textOf(args, 'prompt')) }),
+  }),
+  fixtureTool({
+    name: 'test_elicitation',
+    description: 'Asks who the user is.',
+    inputSchema: oneText('message'),
+    run: (context, args) => onceAnswered(context, { user: formOfUser(textOf(args, 'message')) }),
+  }),
+  fixtureTool({
+    name: 'test_elicitation_sep1034_defaults',
+    description: 'Asks with a form that is filled in.',
+    run: (context) => onceAnswered(context, { form: formWithDefaults }),
+  }),
+  fixtureTool({
+    name: 'test_elicitation_sep1330_enums',
+    description: 'Asks with a form of choices.',
+    run: (context) => onceAnswered(context, { form: formWithChoices }),
+  }),
   fixtureTool({
     name: 'test_streaming_elicitation',
     description: 'Says how far it is, and then asks.',
@@ -57,7 +80,7 @@ export const askingTools: readonly Tool<FixtureSession>[] = [
 /** What the prompt of the fixtures asks, too. */
 export function askForContext(context: FixtureContext): InputRequired | string {
   const given = answered(context, 'user_context', 'context');
-  const question = { user_context: form('What context should the prompt use?', 'context') };
+  const question = { user_context: formOf('What context should the prompt use?', 'context') };
   return given ?? inputRequired(question);
 }
 
@@ -108,13 +131,13 @@ function askWhatIsPossible(context: FixtureContext): FixtureAnswer {
   return onceAnswered(context, questions);
 }
 
-function form(message: string, field: string, type = 'string'): InputRequest {
-  const requestedSchema = {
-    type: 'object',
-    properties: { [field]: { type } },
-    required: [field],
-  };
-  return { method: 'elicitation/create', params: { message, requestedSchema } };
+function oneText(name: string): JsonSchema {
+  return { type: 'object', properties: { [name]: { type: 'string' } }, required: [name] };
+}
+
+function textOf(args: JsonObject, name: string): string {
+  const given = args.get(name);
+  return typeof given === 'string' ? given : '';
 }
 
 function sampling(words: string): InputRequest {
@@ -122,6 +145,6 @@ function sampling(words: string): InputRequest {
   return { method: 'sampling/createMessage', params: { messages, maxTokens: 100 } };
 }
 
-const confirmation = form('Please confirm', 'ok', 'boolean');
-const secondQuestion = { step2: form('Step 2: What is your favorite color?', 'color') };
+const confirmation = formOf('Please confirm', 'ok', 'boolean');
+const secondQuestion = { step2: formOf('Step 2: What is your favorite color?', 'color') };
 const roots: InputRequest = { method: 'roots/list', params: {} };

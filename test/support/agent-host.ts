@@ -30,7 +30,15 @@ export const operator = person(0x0fn);
 export const libraryModule = `
 import { SenderError, schema, t, table } from 'reducerdb/server';
 
-const book = table({ public: true }, { id: t.u64().primaryKey(), title: t.string() });
+/** What stands on the shelves. */
+const book = table(
+  { public: true },
+  {
+    id: t.u64().primaryKey(),
+    /** As on its spine. */
+    title: t.string(),
+  },
+);
 const word = table({ public: true }, { text: t.string(), count: t.u32() });
 const loan = table({}, { id: t.u32().primaryKey().autoInc(), bookId: t.u64().index(), who: t.identity() });
 const diary = table({ public: true }, { id: t.u32().primaryKey().autoInc(), who: t.identity(), text: t.string() });
@@ -45,6 +53,10 @@ export const titles = db.anonymousView(
   t.array(t.row('Title', { title: t.string() })),
   (ctx) => [...ctx.db.book.iter()].map(({ title }) => ({ title })),
 );
+/**
+ * Puts a book on a shelf,
+ * unless it has no title.
+ */
 export const addBook = db.reducer({ id: t.u64(), title: t.string() }, (ctx, { id, title }) => {
   if (title === '') throw new SenderError('a book needs a title');
   console.log('added ' + title);

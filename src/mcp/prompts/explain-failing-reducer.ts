@@ -27,17 +27,17 @@ export function explainFailingReducer(session: McpSession): Prompt<McpSession> {
     ]),
     get: async (args) => {
       const database = await promptDatabase(session, args);
-      const { name, definition } = database;
+      const { name, definition, notes } = database;
       const reducer = reducerIn(database, args.get('reducer') ?? '');
       const error = filled(args, 'error');
       return userMessage(
         `The reducer \`${reducer.name}\` of the database \`${name}\` fails. Find out why, and ` +
           `what would mend it.${databaseHint(session, name)}`,
-        fenced(reducerWords(reducer, definition.typespace)),
+        fenced(reducerWords(reducer, definition.typespace, notes)),
         error === undefined ? '' : `A caller got this error:\n${fenced(error)}`,
         await logWords(session, database, reducer.name),
         'What its module declares:',
-        fencedSchema(definition),
+        fencedSchema(database),
         workWords(session, reducer),
       );
     },

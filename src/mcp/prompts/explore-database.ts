@@ -22,7 +22,8 @@ export function exploreDatabase(session: McpSession): Prompt<McpSession> {
       { name: 'column', description: 'One of its columns to look at.', required: false },
     ]),
     get: async (args) => {
-      const { name, definition, caller } = await promptDatabase(session, args);
+      const database = await promptDatabase(session, args);
+      const { name, definition, caller } = database;
       const tables = readableTables(definition, caller.rights);
       const table = tableIn(tables, filled(args, 'table'));
       const column = columnIn(table, filled(args, 'column'));
@@ -30,7 +31,7 @@ export function exploreDatabase(session: McpSession): Prompt<McpSession> {
         `Explore the database \`${name}\` and tell me what you find. Change nothing: read with ` +
           `\`sql\`, one SELECT at a time, and call no reducer.${databaseHint(session, name)}`,
         'This is what its module declares:',
-        fencedSchema(definition),
+        fencedSchema(database),
         tables.length === 0
           ? 'I may read none of its tables: say so, and explain what the schema tells.'
           : `These can be read: ${tables.map((one) => `\`${one.name}\``).join(', ')}.`,

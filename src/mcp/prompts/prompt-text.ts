@@ -1,4 +1,5 @@
 import { Refusal } from '../../database/outcome.ts';
+import { moduleDocs } from '../../host/program-docs.ts';
 import { shownDefinition } from '../../host/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';
@@ -8,7 +9,7 @@ import type { ModuleDefinition } from '../../schema/definition.ts';
 import { fenced } from '../fence.ts';
 import { findDatabase, type OpenDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
-import { schemaWords } from './schema-words.ts';
+import { type SchemaNotes, schemaWords } from './schema-words.ts';
 
 /** The database that a prompt is about. */
 export interface PromptDatabase extends OpenDatabase {
@@ -16,6 +17,7 @@ export interface PromptDatabase extends OpenDatabase {
   readonly name: string;
   /** What the caller is shown of it. */
   readonly definition: ModuleDefinition;
+  readonly notes: SchemaNotes;
 }
 
 /** Where the database is fixed, no prompt asks for it. */
@@ -38,11 +40,20 @@ export async function promptDatabase(
   try {
     const { definition } = await found.handle.describe();
     const shown = shownDefinition(definition, session.caller, found.caller.rights);
-    return { ...found, name, definition: shown };
+    return { ...found, name, definition: shown, notes: await notesOn(found) };
   } catch (error) {
     if (error instanceof Refusal) throw new RpcError(rpcCode.internal, error.message);
     throw error;
   }
+}
+
+async function notesOn({ handle, caller }: OpenDatabase): Promise<SchemaNotes> {
+  const [docs, figures] = await Promise.all([moduleDocs(handle), handle.tables(caller)]);
+  const rowCounts = new Map<string, number>();
+  for (const { table, size } of figures) {
+    if (size !== undefined) rowCounts.set(table, size.rowCount);
+  }
+  return { docs, rowCounts };
 }
 
 /** An argument that is filled in; clients send an empty text for one that is not. */
@@ -56,8 +67,8 @@ export function databaseHint({ database }: McpSession, name: string): string {
   return database === undefined ? ` Give every tool \`database\`: ${JSON.stringify(name)}.` : '';
 }
 
-export function fencedSchema(definition: ModuleDefinition): string {
-  const words = schemaWords(definition);
+export function fencedSchema({ definition, notes }: PromptDatabase): string {
+  const words = schemaWords(definition, notes);
   const { promptSchemaCharactersMax: most } = limits;
   if (words.length <= most) return fenced(words);
   return `${fenced(words.slice(0, words.lastIndexOf('\n', most)))}\nget_schema has the rest.`;

@@ -105,9 +105,9 @@ describe('explore_database', () => {
     const words = await wordsOf(agents.session(bob, 'library'), 'explore_database');
     expect(fencedIn(words)).toEqual([
       [
-        'table book (public)',
+        'table book (public, 0 rows) // What stands on the shelves.',
         '  id: U64, primary key',
-        '  title: String',
+        '  title: String // As on its spine.',
         'table diary (public)',
         '  id: U32, primary key',
         '  who: Identity',
@@ -118,12 +118,13 @@ describe('explore_database', () => {
         '  id: U32, primary key',
         '  book_id: U64, indexed',
         '  who: Identity',
-        'table word (public)',
+        'table word (public, 0 rows)',
         '  text: String',
         '  count: U32',
         'view titles (public)',
         '  title: String',
-        'reducer add_book(id: U64, title: String)',
+        'reducer add_book(id: U64, title: String) // ' +
+          'Puts a book on a shelf, unless it has no title.',
         'reducer add_books(ids: Array<U64>)',
         'reducer add_word(text: String)',
         'reducer break()',
@@ -221,7 +222,7 @@ describe('review_access_rules', () => {
 
     const agent = person(0xa6n, { capability });
     const ofAgent = await wordsOf(agents.session(agent, 'library'), 'review_access_rules');
-    expect(fencedIn(ofAgent)[0]).toMatch(/^table book \(public\)\n.*\n.*$/);
+    expect(fencedIn(ofAgent)[0]).toMatch(/^table book \(public, \d rows?\).*\n.*\n.*$/);
     expect(ofAgent).toContain('I come with a limited token');
   });
 });

@@ -20,12 +20,12 @@ export function reviewAccessRules(session: McpSession): Prompt<McpSession> {
     arguments: withDatabase(session, []),
     get: async (args) => {
       const database = await promptDatabase(session, args);
-      const { name, definition } = database;
+      const { name } = database;
       return userMessage(
         `Review who may do what in the database \`${name}\`, and tell me what is open that ` +
           `should not be.${databaseHint(session, name)}`,
         'What its module declares:',
-        fencedSchema(definition),
+        fencedSchema(database),
         rulesWords,
         standingWords(session, database),
         'Go through it table by table and reducer by reducer:\n' +

@@ -1,46 +1,87 @@
-import type { ModuleDefinition, ReducerDefinition } from '../../schema/definition.ts';
+import type { EntityDocs, ModuleDocs } from '../../host/program-docs.ts';
+import type {
+  ModuleDefinition,
+  ReducerDefinition,
+  TableDefinition,
+} from '../../schema/definition.ts';
 import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
 import { resolveType, typeText } from '../../values/typespace.ts';
 
+/** What is known of a module beside its definition. */
+export interface SchemaNotes {
+  /** What its author says. */
+  readonly docs: ModuleDocs;
+  /** By the name of a table, of those whose rows the caller sees all. */
+  readonly rowCounts: ReadonlyMap<string, number>;
+}
+
 /** Tables, views and reducers, a column a line: what an agent has to know before it asks. */
-export function schemaWords(definition: ModuleDefinition): string {
+export function schemaWords(definition: ModuleDefinition, notes: SchemaNotes): string {
   const { typespace, tables, views, reducers, rowLevelSecurity } = definition;
-  const columnsOf = (columns: readonly NamedType[], marks: (at: number) => readonly string[]) =>
-    columns.map(({ name, type }, at) =>
-      ['  ', [`${name}: ${typeWords(type, typespace)}`, ...marks(at)].join(', ')].join(''),
-    );
   return [
-    ...tables.flatMap(({ name, access, isEvent, columns, primaryKey, indexes }) => [
-      `table ${name} (${access}${isEvent ? ', its rows are events and not kept' : ''})`,
-      ...columnsOf(columns, (at) => {
-        const isOfIndex = indexes.some((index) => index.columns[0] === at);
-        if (at === primaryKey) return ['primary key'];
-        return isOfIndex ? ['indexed'] : [];
-      }),
-    ]),
-    ...views.flatMap(({ name, isPublic, columns }) => [
-      `view ${name} (${isPublic ? 'public' : 'private'})`,
-      ...columnsOf(columns, () => []),
-    ]),
-    ...reducers.map((reducer) => reducerWords(reducer, typespace)),
+    ...tables.flatMap((table) => tableLines(table, typespace, notes)),
+    ...views.flatMap(({ name, isPublic, columns }) => {
+      const docs = notes.docs.tables.get(name);
+      const access = isPublic ? 'public' : 'private';
+      return [
+        withDoc(`view ${name} (${access})`, docs?.text),
+        ...columns.map((column) => columnLine(column, typespace, docs)),
+      ];
+    }),
+    ...reducers.map((reducer) => reducerWords(reducer, typespace, notes)),
     ...rowLevelSecurity.map((filter) => `row filter: ${filter}`),
   ].join('\n');
 }
 
+function tableLines(table: TableDefinition, types: Typespace, notes: SchemaNotes): string[] {
+  const { name, access, isEvent, columns, primaryKey, indexes } = table;
+  const docs = notes.docs.tables.get(name);
+  const count = notes.rowCounts.get(name);
+  const marks = [
+    access,
+    ...(isEvent ? ['its rows are events and not kept'] : []),
+    ...(count === undefined || isEvent ? [] : [count === 1 ? '1 row' : `${count} rows`]),
+  ];
+  const lines = columns.map((column, at) => {
+    if (at === primaryKey) return columnLine(column, types, docs, ', primary key');
+    const isIndexed = indexes.some((index) => index.columns[0] === at);
+    return columnLine(column, types, docs, isIndexed ? ', indexed' : '');
+  });
+  return [withDoc(`table ${name} (${marks.join(', ')})`, docs?.text), ...lines];
+}
+
+function columnLine(
+  { name, type }: NamedType & { readonly name: string },
+  types: Typespace,
+  docs: EntityDocs | undefined,
+  mark = '',
+): string {
+  return withDoc(`  ${name}: ${typeWords(type, types)}${mark}`, docs?.parts.get(name));
+}
+
 /** `reducer add(id: U64, title: String)`, with what it returns and who may not call it. */
-export function reducerWords(reducer: ReducerDefinition, types: Typespace): string {
+export function reducerWords(
+  reducer: ReducerDefinition,
+  types: Typespace,
+  { docs }: Pick<SchemaNotes, 'docs'>,
+): string {
   const { name, params, returns, throws, lifecycle, visibility } = reducer;
   const parameters = params.elements.map(
     (one, at) => `${one.name ?? at}: ${typeWords(one.type, types)}`,
   );
   const called = lifecycle === undefined ? 'called by its owner alone' : `runs ${when[lifecycle]}`;
-  return [
+  const words = [
     `reducer ${name}(${parameters.join(', ')})`,
     ...(returns === undefined ? [] : [`returns ${typeWords(returns, types)}`]),
     ...(throws === undefined ? [] : [`refuses with ${typeWords(throws, types)}`]),
     ...(visibility === 'private' ? [called] : []),
   ].join(', ');
+  return withDoc(words, docs.reducers.get(name)?.text);
+}
+
+function withDoc(words: string, doc = ''): string {
+  return doc === '' ? words : `${words} // ${doc.replace(/\s+/g, ' ')}`;
 }
 
 const when = {

@@ -258,5 +258,7 @@ describe('reading a resource', () => {
     expect(await textOf('reducerdb:///library/tables/loan', session)).toBeDefined();
     expect(await textOf('reducerdb:///library/tables/book', session)).toBeUndefined();
     expect(await textOf('reducerdb:///library/logs', session)).toBeUndefined();
+    const logs = agents.session(limited({ features: ['logs'] }));
+    expect(await textOf('reducerdb:///library/logs', logs)).toContain('added book 3');
   });
 });

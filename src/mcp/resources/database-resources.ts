@@ -13,7 +13,7 @@ import type { ResourceText } from '../../mcp-protocol/tool.ts';
 import { schemaJson } from '../../schema/schema-json.ts';
 import { databasesJson } from '../listed-databases.ts';
 import { findDatabase } from '../open-database.ts';
-import type { McpSession } from '../session.ts';
+import { type McpSession, readingOnly } from '../session.ts';
 import { type Address, addressOf } from './address.ts';
 import type { GuidePages } from './guide-pages.ts';
 import { mayReadLog, readLog } from './log-lines.ts';
@@ -23,7 +23,8 @@ import { ResourceWatch } from './watch.ts';
 
 /**
  * What agents read without a tool: databases, schemas, tables, logs, and the guide. What a caller
- * may not read does not exist for it.
+ * may not read does not exist for it. Nothing is written, by lifecycle reducers neither: else who
+ * watches a table of visitors, and reads it when told, would be told of that again, forever.
  */
 export class DatabaseResources implements Resources<McpSession> {
   readonly #guide: GuidePages;
@@ -46,11 +47,12 @@ export class DatabaseResources implements Resources<McpSession> {
   ): Promise<readonly ResourceText[] | undefined> {
     const address = addressOf(uri);
     if (address === undefined) return undefined;
-    const text = await this.#readAddress(address, session);
+    const text = await this.#readAddress(address, readingOnly(session));
     return text === undefined ? undefined : [{ uri, mimeType: mimeTypes[address.kind], text }];
   }
 
-  watch(request: WatchRequest, session: McpSession): Promise<Watch> {
+  watch(request: WatchRequest, asked: McpSession): Promise<Watch> {
+    const session = readingOnly(asked);
     return ResourceWatch.open({
       ...{ request, session },
       list: async () => (await this.list(session)).map(({ uri }) => uri),

@@ -3,6 +3,7 @@ import {
   AgentHost,
   ada,
   bob,
+  contextOf,
   guideDirectory,
   libraryModule,
   person,
@@ -20,6 +21,18 @@ const diary = 'reducerdb:///library/tables/diary';
 const schema = 'reducerdb:///library/schema';
 const logs = 'reducerdb:///library/logs';
 const databases = 'reducerdb:///databases';
+
+/** Whoever comes or goes leaves a row. */
+const visitorsModule = `
+import { schema, t, table } from 'reducerdb/server';
+const visit = table({ public: true }, { id: t.u64().primaryKey().autoInc(), who: t.identity() });
+const db = schema({ visit });
+export default db;
+const note = (ctx) => ctx.db.visit.insert({ id: 0n, who: ctx.sender });
+export const come = db.clientConnected(note);
+export const go = db.clientDisconnected(note);
+export const nod = db.reducer(() => {});
+`;
 
 let agents: AgentHost;
 let watches: Watched[];
@@ -143,6 +156,20 @@ describe('watching a resource', () => {
     await watched.hears(logs);
   });
 
+  it('[mcp B5] leaves no trace, nor does reading: so nobody hears of themselves', async () => {
+    await agents.publish('inn', visitorsModule);
+    const visits = 'reducerdb:///inn/tables/visit';
+    const watched = await watch(agents.session(bob), [visits]);
+    const context = contextOf(agents.session(bob));
+    const read = async () => (await resources.read(visits, context))?.[0]?.text;
+    expect(await read()).toContain('"rows":[\n\n]');
+    await watched.hearsNothing();
+    await agents.call('inn', 'nod');
+    await watched.hears(visits);
+    expect(await read()).toContain('{"id":2,');
+    await watched.hearsNothing();
+  });
+
   it('[mcp B5] ends with the watch', async () => {
     const watched = await watch(agents.session(ada), [book, logs, schema], true);
     watched.watch.close();
@@ -178,14 +205,11 @@ describe('watching while databases change', () => {
 
   it('[mcp B5] goes on after an update that ends all connections, and after a reset', async () => {
     const watched = await watch(agents.session(bob), [book]);
-    const broken = libraryModule.replace(
-      'title: t.string() });',
-      'title: t.string(), n: t.u8().default(0) });',
-    );
-    await agents.publish(
-      'library',
-      broken.replace('insert({ id, title })', 'insert({ id, title, n: 1 })'),
-    );
+    const broken = libraryModule
+      .replace('title: t.string(),', 'title: t.string(), n: t.u8().default(0),')
+      .replace('insert({ id, title })', 'insert({ id, title, n: 1 })')
+      .replace("insert({ id, title: 'x' })", "insert({ id, title: 'x', n: 1 })");
+    await agents.publish('library', broken);
     await watched.hears(book);
     await agents.call('library', 'add_book', [1, 'one']);
     await watched.hears(book);

@@ -61,18 +61,21 @@ export interface ReducerCall {
   readonly reducer: string;
   /** A JSON array in parameter order, or an object by parameter name. */
   readonly args: JsonValue;
+  /** True: integers of 64 and 128 bits in `args` may stand in quotes. */
+  readonly isQuoted?: boolean;
 }
 
 /** Runs a reducer for a tool. `show` is what becomes of the words and values of the module. */
 export async function callReducer(
-  { database, reducer, args }: ReducerCall,
+  { database, ...given }: ReducerCall,
   context: ToolContext,
   show: (data: string) => string,
 ): Promise<ToolAnswer> {
   const { handle, caller } = openDatabase(database, context);
   const connection = temporaryConnection();
-  const request = { caller, connection, reducer, args, confirmed: false };
+  const request = { ...given, caller, connection, confirmed: false };
   const { outcome, json } = await callWithJson(handle, request);
+  const { reducer } = given;
   if (outcome.kind === 'aborted') {
     throw new ToolFailure(callFailureText(outcome.error, reducer, { value: json, show }));
   }

@@ -1,0 +1,144 @@
+/** One property of an object literal. Offsets are those of the text that it stands in. */
+export interface ObjectEntry {
+  readonly key: string;
+  readonly nameOffset: number;
+  /** Where its value begins; for a short form (`{ line }`), and for a method, its key. */
+  readonly valueOffset: number;
+}
+
+/** Where the value of a name is written down, if that is known. */
+export type OffsetOf = (name: string) => number | undefined;
+
+/**
+ * The properties of the object literals that the call at `offset` begins its arguments with:
+ * `f({ a: 1 }, b, x)` has `a` and those of `b`, when that is a name of one. Reads text that the
+ * bundler printed. Stops at the first argument that is something else, and at what it does not
+ * understand.
+ */
+export function leadingObjects(
+  text: string,
+  offset: number,
+  offsetOf: OffsetOf,
+): readonly (readonly ObjectEntry[])[] {
+  const objects: ObjectEntry[][] = [];
+  const scan = new Scan(text, offset);
+  if (!scan.takes(calleePattern)) return objects;
+  do {
+    const name = scan.name();
+    const from = name === undefined ? scan : new Scan(text, offsetOf(name) ?? text.length);
+    const entries = from.takes(/\{/y) ? readObject(from) : undefined;
+    if (entries === undefined) return objects;
+    objects.push(entries);
+  } while (scan.takes(/,/y));
+  return objects;
+}
+
+/** Of a call: `table(`, `db.reducer(`. */
+const calleePattern = /[\w$\u0080-\uffff]+(?:\s*\.\s*[\w$\u0080-\uffff]+)*\s*\(/y;
+
+/** Behind the opening brace. `undefined`: not understood. */
+function readObject(scan: Scan): ObjectEntry[] | undefined {
+  const entries: ObjectEntry[] = [];
+  while (!scan.takes(/\}/y)) {
+    scan.blanks();
+    const nameOffset = scan.at;
+    const key = scan.key();
+    const hasValue = key !== undefined && scan.takes(/:/y);
+    scan.blanks();
+    const valueOffset = hasValue ? scan.at : nameOffset;
+    if (!scan.value()) return undefined;
+    if (key !== undefined) entries.push({ key, nameOffset, valueOffset });
+    scan.takes(/,/y);
+  }
+  return entries;
+}
+
+/** A place in a text, moved forward piece by piece. */
+class Scan {
+  readonly #text: string;
+  at: number;
+
+  constructor(text: string, at: number) {
+    this.#text = text;
+    this.at = at;
+  }
+
+  /** Steps over blanks and comments. */
+  blanks(): void {
+    this.#step(/(?:\s+|\/\*.*?\*\/|\/\/[^\n]*)*/sy);
+  }
+
+  /** Steps over blanks, and over what the sticky `pattern` says; false when that is not there. */
+  takes(pattern: RegExp): boolean {
+    this.blanks();
+    return this.#step(pattern) !== undefined;
+  }
+
+  /** Steps over a name that is a whole argument. */
+  name(): string | undefined {
+    this.blanks();
+    return this.#step(/[\w$\u0080-\uffff]+(?=\s*[,)])/y);
+  }
+
+  /** Steps over a key that is a name or a text; `undefined` before any other property. */
+  key(): string | undefined {
+    const name = this.#step(/(?:(?:get|set|async)\s+|\*\s*)?[\w$\u0080-\uffff]+(?=\s*[:,}(])/y);
+    if (name !== undefined) return name.replace(/^.*[\s*]/, '');
+    return this.#step(/"[^"\\\n]*"(?=\s*[:(])/y)?.slice(1, -1);
+  }
+
+  /**
+   * Steps over the rest of a property, up to the comma or brace that ends it. False when that is
+   * not found; a stroke begins a pattern where an operand may stand, as in `(/x/` but not `) / 2`.
+   */
+  value(templates = 0): boolean {
+    const open: string[] = [];
+    for (let isOperand = false; ; ) {
+      this.blanks();
+      const next = this.#text[this.at];
+      if (next === undefined) return false;
+      if (open.length === 0 && (next === ',' || next === '}')) return true;
+      const closer = closers.get(next);
+      if (closer !== undefined) open.push(closer);
+      else if (/[)\]}]/.test(next) && open.pop() !== next) return false;
+      const piece = this.#step(isOperand ? pieceAfterOperand : operandPiece);
+      if (piece === undefined || (next === '`' && !this.#template(templates + 1))) return false;
+      isOperand = /[\w$\u0080-\uffff"'`)\]}]$/.test(piece);
+    }
+  }
+
+  /** Steps over a template behind its first mark. */
+  #template(templates: number): boolean {
+    if (templates > templateDepthMax) return false;
+    for (;;) {
+      this.#step(/[^`\\$]*(?:(?:\\.|\$(?!\{))[^`\\$]*)*/sy);
+      if (this.#step(/`/y) !== undefined) return true;
+      if (this.#step(/\$\{/y) === undefined) return false;
+      do {
+        if (!this.value(templates)) return false;
+      } while (this.#step(/,/y) !== undefined);
+      if (this.#step(/\}/y) === undefined) return false;
+    }
+  }
+
+  #step(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const [found] = pattern.exec(this.#text) ?? [];
+    if (found !== undefined) this.at += found.length;
+    return found;
+  }
+}
+
+const closers: ReadonlyMap<string, string> = new Map([
+  ['(', ')'],
+  ['[', ']'],
+  ['{', '}'],
+]);
+
+const templateDepthMax = 32;
+
+const wordOrText = /[\w$\u0080-\uffff]+|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'/
+  .source;
+const pattern = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/.source;
+const operandPiece = new RegExp(`${wordOrText}|${pattern}|[^"'/]`, 'sy');
+const pieceAfterOperand = new RegExp(`${wordOrText}|[^"']`, 'sy');

@@ -1,0 +1,102 @@
+/**
+ * What a module's author says about it in doc comments, and how it travels in the program:
+ *
+ * ```
+ * //# reducerdb-docs={"functions":{NAME:ENTRY, …},"tables":{NAME:ENTRY, …}}
+ * ENTRY = {"text":TEXT,"parts":{PART:TEXT, …}}
+ * ```
+ *
+ * One line of JSON behind the program and before its source map. A comment changes nothing of what
+ * the program does or declares, and whoever reads it runs no code. Names are those of the source:
+ * of the export, or of the table in its schema; parts are parameters and columns.
+ */
+import { limits } from '../limits.ts';
+
+/** What is said about one function or table. */
+export interface EntityDocs {
+  /** Empty when only parts are described. */
+  readonly text: string;
+  /** Parameters of a function, columns of a table. */
+  readonly parts: ReadonlyMap<string, string>;
+}
+
+export interface ProgramDocs {
+  readonly functions: ReadonlyMap<string, EntityDocs>;
+  readonly tables: ReadonlyMap<string, EntityDocs>;
+}
+
+export const noDocs: ProgramDocs = { functions: new Map(), tables: new Map() };
+
+const lineStart = '//# reducerdb-docs=';
+
+/**
+ * The line that goes behind a program; empty when nothing is said. `undefined`: it is said with
+ * more than `limits.programDocsBytesMax`.
+ */
+export function docsLine(docs: ProgramDocs): string | undefined {
+  if (docs.functions.size + docs.tables.size === 0) return '';
+  const json = JSON.stringify({
+    functions: plainEntities(docs.functions),
+    tables: plainEntities(docs.tables),
+  });
+  // These two end a line of a program, and so a comment, but stand in JSON as they are.
+  const line = json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  return Buffer.byteLength(line) > limits.programDocsBytesMax ? undefined : `${lineStart}${line}\n`;
+}
+
+function plainEntities(entities: ProgramDocs['functions']): object {
+  return Object.fromEntries(
+    [...entities].map(([name, { text, parts }]) => [name, { text, parts: plainTexts(parts) }]),
+  );
+}
+
+function plainTexts(texts: EntityDocs['parts']): object {
+  return Object.fromEntries(texts);
+}
+
+/**
+ * Reads the line in a published program. Anybody may have written it: what has another shape, or is
+ * too long, says nothing.
+ */
+export function readDocs(program: Uint8Array): ProgramDocs {
+  const bytes = Buffer.from(program.buffer, program.byteOffset, program.byteLength);
+  const at = bytes.lastIndexOf(`\n${lineStart}`);
+  if (at < 0) return noDocs;
+  const start = at + 1 + lineStart.length;
+  const end = bytes.indexOf('\n', start);
+  const line = bytes.subarray(start, end < 0 ? bytes.length : end);
+  if (line.length > limits.programDocsBytesMax) return noDocs;
+  try {
+    const { functions, tables } = record(JSON.parse(line.toString()));
+    return { functions: readEntities(functions), tables: readEntities(tables) };
+  } catch (error) {
+    if (error instanceof SyntaxError) return noDocs;
+    throw error;
+  }
+}
+
+function readEntities(json: unknown): ReadonlyMap<string, EntityDocs> {
+  const entries = Object.entries(record(json)).map(([name, entity]) => {
+    const { text, parts } = record(entity);
+    const texts = Object.entries(record(parts)).map(
+      ([part, words]) => [part, readText(words)] as const,
+    );
+    return [name, { text: readText(text), parts: new Map(texts) }] as const;
+  });
+  return new Map(entries);
+}
+
+function readText(json: unknown): string {
+  return typeof json === 'string' ? cutDocText(json) : '';
+}
+
+/** At most `limits.docTextCharactersMax` of a text, whose end then shows that there was more. */
+export function cutDocText(text: string): string {
+  if (text.length <= limits.docTextCharactersMax) return text;
+  const kept = text.slice(0, limits.docTextCharactersMax - 1);
+  return `${kept.replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+function record(json: unknown): Readonly<Record<string, unknown>> {
+  return typeof json === 'object' && json !== null ? { ...json } : {};
+}

@@ -1,0 +1,53 @@
+import { JsonObject, type JsonValue } from '../values/json.ts';
+import type { InputRequest } from './input-required.ts';
+import { member } from './meta.ts';
+import { RpcError, rpcCode } from './rpc-error.ts';
+import type { Terms } from './terms.ts';
+
+const neededCapability = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+} as const satisfies Record<InputRequest['method'], string>;
+
+/** Throws for what the client did not say that it can. */
+export function requireCapabilities(
+  requests: readonly InputRequest[],
+  { era, clientCapabilities }: Terms,
+): void {
+  const needed = requests.map(({ method }) => neededCapability[method]);
+  const missing = needed.filter((name) => member(clientCapabilities, name) === undefined);
+  if (missing.length === 0) return;
+  const requiredCapabilities = Object.fromEntries(missing.map((name) => [name, {}]));
+  const words = `this needs a client with ${missing.join(', ')}`;
+  const code = era === 'modern' ? rpcCode.missingCapability : rpcCode.invalidRequest;
+  throw new RpcError(code, words, { requiredCapabilities });
+}
+
+export const sessionHeader = 'mcp-session-id';
+
+/**
+ * A legacy client says once, in `initialize`, what it can be asked for. The id of its session
+ * repeats just that in front of what makes it unique:
+ *
+ * ```
+ * elicitation.roots.5f0c2b1e-9a5d-4c36-8f0b-2f6d0f1f6a11
+ * ```
+ *
+ * So there is no session that a restart could lose or that must be ended, and who makes up an id
+ * says no more than it could have said in `initialize`. A client that cannot be asked gets none.
+ */
+export function sessionIdFor(capabilities: JsonValue | undefined): string | undefined {
+  const declared = askable.filter((name) => member(capabilities, name) !== undefined);
+  return declared.length === 0 ? undefined : [...declared, crypto.randomUUID()].join('.');
+}
+
+/** What the client of this session said that it can. */
+export function capabilitiesIn(sessionId: string | undefined): JsonObject | undefined {
+  const words = sessionId?.split('.') ?? [];
+  const declared = askable.filter((name) => words.includes(name));
+  if (declared.length === 0) return undefined;
+  return new JsonObject(declared.map((name) => [name, new JsonObject([])]));
+}
+
+const askable = Object.values(neededCapability);

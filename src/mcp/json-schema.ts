@@ -1,0 +1,293 @@
+import { limits } from '../limits.ts';
+import type { JsonSchema } from '../mcp-protocol/tool.ts';
+import type { ModuleDefinition } from '../schema/definition.ts';
+import { type IntegerKind, integerRange } from '../values/integer-range.ts';
+import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
+import type { AlgebraicType, NamedType, ProductType, SumType } from '../values/type.ts';
+import { resolveType, typeText } from '../values/typespace.ts';
+
+/** Names of types and their place in the typespace, as a definition has them. */
+export type SchemaTypes = Pick<ModuleDefinition, 'typespace' | 'types'>;
+
+/**
+ * The JSON schema (2020-12) of a reducer's arguments: what `argumentsFromQuotedJson` reads, by
+ * parameter name, and inside in both shapes at any depth. Whatever fits it is read, but for numbers
+ * that only look like the type's own: out of range in quotes, or written `1.0`. Left out is what
+ * nobody should write: variants by number in quotes, integers that a float cannot hold as numbers.
+ *
+ * An option may be left out, which the reader does not allow: see `isOption`. Parameters without
+ * names come as the array `args`. `docs` describes parameters. Of types that are too large for an
+ * agent to read, the schema only says what they are.
+ */
+export function argumentsSchema(
+  params: ProductType,
+  types: SchemaTypes,
+  docs: ReadonlyMap<string, string>,
+): JsonSchema {
+  const schemas = new TypeSchemas(types);
+  const exact = objectSchemaOf(params, { types, docs, schemaOf: (type) => schemas.of(type) });
+  const schema = { ...exact, ...schemas.definitions() };
+  if (JSON.stringify(schema).length <= limits.reducerSchemaCharactersMax) return schema;
+  const schemaOf = (type: AlgebraicType) => ({ description: shortTypeText(type, types) });
+  return objectSchemaOf(params, { types, docs, schemaOf });
+}
+
+interface ArgumentsParts {
+  readonly types: SchemaTypes;
+  readonly docs: ReadonlyMap<string, string>;
+  schemaOf(type: AlgebraicType): JsonSchema;
+}
+
+function objectSchemaOf(
+  params: ProductType,
+  { types, docs, schemaOf }: ArgumentsParts,
+): JsonSchema {
+  const { elements } = params;
+  if (!areNamed(elements)) {
+    return { type: 'object', properties: { args: schemaOf(params) }, required: ['args'] };
+  }
+  const properties = elements.map(({ name, type }) => {
+    const description = docs.get(name);
+    const schema = schemaOf(type);
+    return [name, description ? { ...schema, description } : schema] as const;
+  });
+  const required = elements.flatMap((element) => (isOption(element, types) ? [] : [element.name]));
+  return {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false,
+  };
+}
+
+/** True for a parameter that `null` is a value of. */
+export function isOption({ type }: NamedType, { typespace }: SchemaTypes): boolean {
+  return specialKindOf(resolveType(type, typespace)) === 'option';
+}
+
+/** A type with its references written out, as people read it; of a long one, the beginning. */
+export function shortTypeText(type: AlgebraicType, { typespace }: SchemaTypes): string {
+  const text = typeText(type, typespace);
+  return text.length <= typeTextLengthMax ? text : `${text.slice(0, typeTextLengthMax)}…`;
+}
+
+const typeTextLengthMax = 300;
+
+type Named = NamedType & { readonly name: string };
+
+/** True when each element can be told by its name. */
+export function areNamed(elements: readonly NamedType[]): elements is readonly Named[] {
+  const names = new Set(elements.map(({ name }) => name));
+  return names.size === elements.length && !names.has(undefined);
+}
+
+/**
+ * Schemas of types. A product and a sum name the types inside them twice, by name and by position:
+ * types with a name, and those that hold others, stand in `$defs`, or a nested type's schema would
+ * grow beyond all bounds. The characters in names of our own are in no name of a module.
+ */
+class TypeSchemas {
+  readonly #types: SchemaTypes;
+  readonly #names: ReadonlyMap<number, string>;
+  readonly #definitions = new Map<string, JsonSchema>();
+  readonly #parts = new Map<AlgebraicType, string>();
+
+  constructor(types: SchemaTypes) {
+    this.#types = types;
+    this.#names = new Map(types.types.map((one) => [one.ref, [...one.scope, one.name].join('.')]));
+  }
+
+  definitions(): JsonSchema {
+    if (this.#definitions.size === 0) return {};
+    return { $defs: Object.fromEntries(this.#definitions) };
+  }
+
+  of(type: AlgebraicType): JsonSchema {
+    switch (type.kind) {
+      case 'ref':
+        return this.#named(type.ref);
+      case 'product':
+        return { ...meaningOf(type), ...this.#product(type) };
+      case 'sum':
+        return specialKindOf(type) === 'option' ? this.#option(type) : this.#sum(type);
+      case 'array':
+        return type.element.kind === 'u8'
+          ? bytesSchema
+          : { type: 'array', items: this.#part(type.element) };
+      case 'string':
+        return { type: 'string' };
+      case 'bool':
+        return { type: 'boolean' };
+      case 'f32':
+      case 'f64':
+        return { type: 'number' };
+      default:
+        return integerSchemas[type.kind];
+    }
+  }
+
+  #named(ref: number): JsonSchema {
+    const name = this.#names.get(ref) ?? `type-${ref}`;
+    return this.#defined(name, () => resolveType({ kind: 'ref', ref }, this.#types.typespace));
+  }
+
+  /** Of a type inside another. */
+  #part(type: AlgebraicType): JsonSchema {
+    if (isFlat(type)) return this.of(type);
+    const name = this.#parts.get(type) ?? `part-${this.#parts.size + 1}`;
+    this.#parts.set(type, name);
+    return this.#defined(name, () => type);
+  }
+
+  #defined(name: string, typeOf: () => AlgebraicType): JsonSchema {
+    if (!this.#definitions.has(name)) {
+      // A place is taken first: the type may contain itself.
+      this.#definitions.set(name, {});
+      this.#definitions.set(name, this.of(typeOf()));
+    }
+    return { $ref: `#/$defs/${encodeURIComponent(name)}` };
+  }
+
+  /** By name where each element has one, and by position. */
+  #product({ elements }: ProductType): JsonSchema {
+    if (elements.length === 0) return { type: ['object', 'array'], maxProperties: 0, maxItems: 0 };
+    const schemas = elements.map(({ type }) => this.#part(type));
+    const byPosition = { prefixItems: schemas, minItems: schemas.length, maxItems: schemas.length };
+    if (!areNamed(elements)) return { type: 'array', ...byPosition };
+    return {
+      type: ['object', 'array'],
+      properties: Object.fromEntries(elements.map(({ name }, at) => [name, schemas[at]])),
+      required: elements.map(({ name }) => name),
+      additionalProperties: false,
+      ...byPosition,
+    };
+  }
+
+  #option(type: SumType): JsonSchema {
+    const sum = this.#sum(type);
+    return { ...sum, type: ['null', ...shapesOfSums] };
+  }
+
+  /** `{"Name": payload}`, or `[tag, payload]` with the tag by name or number. */
+  #sum({ variants }: SumType): JsonSchema {
+    if (variants.length === 0) return { not: {} };
+    const payloads = variants.map(({ type }) => this.#part(type));
+    const keys = variants.map(({ name }, tag) => variantKey(name, tag));
+    const pairs = pairSchemas(keys, payloads);
+    return {
+      type: shapesOfSums,
+      properties: Object.fromEntries(keys.map((key, tag) => [key, payloads[tag]])),
+      additionalProperties: false,
+      minProperties: 1,
+      maxProperties: 1,
+      ...(pairs.length === 1 ? pairs[0] : { anyOf: pairs }),
+      minItems: 2,
+      maxItems: 2,
+    };
+  }
+}
+
+/** True for a type that holds no others but such as have none inside. */
+function isFlat(type: AlgebraicType): boolean {
+  switch (type.kind) {
+    case 'product':
+      return type.elements.every((element) => isLeaf(element.type));
+    case 'sum':
+      return type.variants.every((variant) => isLeaf(variant.type));
+    case 'array':
+      return isLeaf(type.element);
+    default:
+      return true;
+  }
+}
+
+function isLeaf(type: AlgebraicType): boolean {
+  const isComposite = type.kind === 'product' || type.kind === 'sum' || type.kind === 'array';
+  return !isComposite || !holdersOfOthers.has(specialKindOf(type));
+}
+
+/** Of the composite types, those without a meaning, and with one that is made of other values. */
+const holdersOfOthers: ReadonlySet<SpecialKind | undefined> = new Set([
+  undefined,
+  'option',
+  'result',
+  'scheduleAt',
+] as const);
+
+const shapesOfSums = ['object', 'array'];
+
+/** A name that reads as a number up to 255 is a tag, so such a variant goes by its own. */
+function variantKey(name: string | undefined, tag: number): string {
+  return name === undefined || (/^\+?\d+$/.test(name) && Number(name) <= 255) ? String(tag) : name;
+}
+
+/** One for each payload, with all tags that it goes with. */
+function pairSchemas(keys: readonly string[], payloads: readonly JsonSchema[]): JsonSchema[] {
+  const pairs = new Map<string, { readonly tags: (string | number)[]; payload: JsonSchema }>();
+  for (const [tag, payload] of payloads.entries()) {
+    const text = JSON.stringify(payload);
+    const pair = pairs.get(text) ?? { tags: [], payload };
+    pair.tags.push(keys[tag] ?? tag, tag);
+    pairs.set(text, pair);
+  }
+  return [...pairs.values()].map(({ tags, payload }) => ({
+    prefixItems: [{ enum: tags }, payload],
+  }));
+}
+
+/** What a special product stands for, for those who fill it in. */
+function meaningOf(type: AlgebraicType): JsonSchema {
+  const kind = specialKindOf(type);
+  const description = kind === undefined ? undefined : meanings[kind];
+  return description === undefined ? {} : { description };
+}
+
+const meanings: Readonly<Record<string, string>> = {
+  identity: 'Who somebody is: 64 hexadecimal digits behind 0x.',
+  connectionId: 'A connection of a client.',
+  timestamp: 'Microseconds since 1970-01-01, UTC.',
+  timeDuration: 'Microseconds.',
+  uuid: 'The 128 bits as one number.',
+};
+
+const bytesSchema: JsonSchema = {
+  type: ['string', 'array'],
+  pattern: '^(?:[0-9a-fA-F]{2})*$',
+  items: { type: 'integer', minimum: 0, maximum: 255 },
+};
+
+const integerSchemas: Readonly<Record<IntegerKind, JsonSchema>> = {
+  i8: narrowInteger('i8'),
+  u8: narrowInteger('u8'),
+  i16: narrowInteger('i16'),
+  u16: narrowInteger('u16'),
+  i32: narrowInteger('i32'),
+  u32: narrowInteger('u32'),
+  i64: wideInteger('i64'),
+  u64: wideInteger('u64'),
+  i128: wideInteger('i128'),
+  u128: wideInteger('u128'),
+  i256: hexInteger('[+-]?0x0*[0-7]?[0-9a-fA-F]{1,63}|-0x0*80{63}'),
+  u256: hexInteger('\\+?0x0*[0-9a-fA-F]{1,64}'),
+};
+
+function narrowInteger(kind: IntegerKind): JsonSchema {
+  const { min, max } = integerRange[kind];
+  return { type: 'integer', minimum: Number(min), maximum: Number(max) };
+}
+
+/** Beyond what a float holds, digits in quotes. */
+function wideInteger(kind: IntegerKind): JsonSchema {
+  const { min, max } = integerRange[kind];
+  const isSigned = min < 0n;
+  return {
+    type: ['integer', 'string'],
+    minimum: isSigned ? Number.MIN_SAFE_INTEGER : 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    pattern: `^${isSigned ? '-?' : ''}(?:0|[1-9][0-9]{0,${String(max).length - 1}})$`,
+  };
+}
+
+function hexInteger(pattern: string): JsonSchema {
+  return { type: 'string', pattern: `^(?:${pattern})$` };
+}

@@ -1,0 +1,75 @@
+import type { DatabaseDescription } from '../host/database-handle.ts';
+import type { EntityDocs, ModuleDocs } from '../host/program-docs.ts';
+import type { ReducerDefinition } from '../schema/definition.ts';
+import { JsonObject, type JsonValue } from '../values/json.ts';
+import { fenced } from './fence.ts';
+import {
+  areNamed,
+  argumentsSchema,
+  isOption,
+  type SchemaTypes,
+  shortTypeText,
+} from './json-schema.ts';
+import type { ToolSource } from './tool.ts';
+import { callOutputSchema, callReducer, positionalArguments } from './tools/call.ts';
+
+/** What the tools of one program are made from. */
+export interface ReducerToolParts {
+  readonly description: DatabaseDescription;
+  readonly docs: ModuleDocs;
+}
+
+/** The tool `toolName` that runs one reducer of the database that the session is in. */
+export function reducerTool(
+  reducer: ReducerDefinition,
+  toolName: string,
+  { description: { definition }, docs }: ReducerToolParts,
+): ToolSource {
+  const { name, params } = reducer;
+  const said = docs.reducers.get(name) ?? nothing;
+  const hasNames = areNamed(params.elements);
+  return {
+    name: toolName,
+    title: name,
+    description: descriptionOf(reducer, said, definition),
+    properties: {},
+    required: [],
+    inputSchema: argumentsSchema(params, definition, said.parts),
+    outputSchema: callOutputSchema,
+    takesDatabase: true,
+    effect: 'writes',
+    run: (given, context) => {
+      const database = context.session.database ?? '';
+      const args = hasNames ? withNones(given, reducer, definition) : positionalArguments(given);
+      return callReducer({ database, reducer: name, args, isQuoted: true }, context, fenced);
+    },
+  };
+}
+
+const nothing: EntityDocs = { text: '', parts: new Map() };
+
+/** What the author says, and the signature, which is all there is where nothing is said. */
+function descriptionOf(
+  { name, params, returns }: ReducerDefinition,
+  { text }: EntityDocs,
+  types: SchemaTypes,
+): string {
+  const signature = `${name}${shortTypeText(params, types)}`;
+  const result = returns === undefined ? '' : `, which returns ${shortTypeText(returns, types)}`;
+  const runs = `Runs the reducer ${signature} in one transaction${result}.`;
+  return text === '' ? runs : `${text}\n\n${runs}`;
+}
+
+/** Options that were left out are none. */
+function withNones(
+  given: JsonObject,
+  { params }: ReducerDefinition,
+  types: SchemaTypes,
+): JsonObject {
+  const absent = params.elements.flatMap((element): [string, JsonValue][] => {
+    const { name } = element;
+    const isAbsent = name !== undefined && given.get(name) === undefined;
+    return isAbsent && isOption(element, types) ? [[name, null]] : [];
+  });
+  return new JsonObject([...given.entries, ...absent]);
+}

@@ -1,0 +1,118 @@
+import { Refusal, type Rights } from '../database/outcome.ts';
+import type { DatabaseDescription } from '../host/database-handle.ts';
+import { moduleDocs } from '../host/program-docs.ts';
+import { usableDefinition } from '../host/shown-definition.ts';
+import { limits } from '../limits.ts';
+import type { Tool } from '../mcp-protocol/tool.ts';
+import { agentFeatures } from '../protocol/agent-features.ts';
+import type { ReducerDefinition } from '../schema/definition.ts';
+import { findDatabase } from './open-database.ts';
+import { type ReducerToolParts, reducerTool } from './reducer-tool.ts';
+import type { McpSession } from './session.ts';
+import type { ToolSource } from './tool.ts';
+import { makeTool, type ToolsOf } from './tool-list.ts';
+
+/** The tools of a session that its database makes, in the order of its reducers. */
+export type ReducerTools = (session: McpSession) => Promise<readonly Tool<McpSession>[]>;
+
+/**
+ * Makes one tool for each reducer that the caller may call, for sessions with the feature
+ * `typed-reducers` that are in one database. `toolsOf` gives the tools whose names are taken.
+ */
+export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
+  const taken = new Set(
+    [undefined, ''].flatMap((database) => {
+      return toolsOf({ database, features: writingFeatures }).map(({ name }) => name);
+    }),
+  );
+  const known = new WeakMap<DatabaseDescription, ReducerSources>();
+  return async (session) => {
+    const { database, features } = session;
+    const isAsked = features.has('typed-reducers') && !features.has('read-only');
+    const found = isAsked && database !== undefined ? findDatabase(database, session) : undefined;
+    if (found === undefined) return [];
+    try {
+      const description = await found.handle.describe();
+      const docs = await moduleDocs(found.handle);
+      const sources = known.get(description) ?? new ReducerSources({ description, docs, taken });
+      known.set(description, sources);
+      const shape = { mode: 'database', features } as const;
+      return sources.usableBy(found.caller.rights).map((source) => makeTool(source, shape));
+    } catch (error) {
+      // A database that does not serve has no reducers to show; the other tools say why.
+      if (error instanceof Refusal) return [];
+      throw error;
+    }
+  };
+}
+
+/** Those with which most tools are there. */
+const writingFeatures = new Set(agentFeatures.filter((feature) => feature !== 'read-only'));
+
+/** The tools of one program, each made when it is first shown. */
+class ReducerSources {
+  readonly #parts: ReducerToolParts;
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #made = new Map<string, MadeTool>();
+
+  constructor(parts: ReducerToolParts & { readonly taken: ReadonlySet<string> }) {
+    this.#parts = parts;
+    const names = parts.description.definition.reducers.map(({ name }) => name);
+    this.#names = toolNames(names, parts.taken);
+  }
+
+  usableBy(rights: Rights): readonly ToolSource[] {
+    const { reducers } = usableDefinition(this.#parts.description.definition, rights);
+    const tools: ToolSource[] = [];
+    let characters = 0;
+    for (const reducer of reducers.slice(0, limits.reducerToolsMax)) {
+      const tool = this.#toolOf(reducer);
+      characters += tool.characters;
+      if (characters > limits.reducerToolsCharactersMax) break;
+      tools.push(tool.source);
+    }
+    return tools;
+  }
+
+  #toolOf(reducer: ReducerDefinition): MadeTool {
+    const made = this.#made.get(reducer.name);
+    if (made !== undefined) return made;
+    const toolName = this.#names.get(reducer.name) ?? reducer.name;
+    const source = reducerTool(reducer, toolName, this.#parts);
+    const characters = JSON.stringify([source.description, source.inputSchema]).length;
+    const tool = { source, characters };
+    this.#made.set(reducer.name, tool);
+    return tool;
+  }
+}
+
+interface MadeTool {
+  readonly source: ToolSource;
+  readonly characters: number;
+}
+
+const toolNameLengthMax = 64;
+
+/**
+ * A tool has the name of its reducer; `reducer_` stands before one that another tool has, or that
+ * holds what names of tools may not.
+ */
+export function toolNames(
+  reducers: readonly string[],
+  taken: ReadonlySet<string>,
+): ReadonlyMap<string, string> {
+  const isFree = (name: string) => !taken.has(name) && /^[\w.-]{1,64}$/.test(name);
+  const names = new Map(reducers.filter(isFree).map((name) => [name, name]));
+  const used = new Set([...taken, ...names.keys()]);
+  for (const reducer of reducers) {
+    if (names.has(reducer)) continue;
+    const base = `reducer_${reducer.replace(/[^\w.-]/g, '_')}`;
+    let name = base.slice(0, toolNameLengthMax);
+    for (let count = 2; used.has(name); count += 1) {
+      name = `${base.slice(0, toolNameLengthMax - 8)}_${count}`;
+    }
+    names.set(reducer, name);
+    used.add(name);
+  }
+  return names;
+}

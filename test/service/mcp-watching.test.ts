@@ -1,0 +1,133 @@
+import path from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { figureIn } from './figure.ts';
+import { root } from './harness.ts';
+import { type Inn, openInn } from './inn.ts';
+import type { Person } from './running.ts';
+
+const people = 'reducerdb:///inn/tables/person';
+const secrets = 'reducerdb:///inn/tables/secret';
+
+let inn: Inn;
+
+beforeAll(async () => {
+  inn = await openInn();
+});
+afterAll(() => inn.running.stop());
+
+const overHttp = (where: string) => (as: Person) =>
+  new StreamableHTTPClientTransport(new URL(where, inn.running.service.url), {
+    requestInit: { headers: { authorization: `Bearer ${as.token}` } },
+  });
+
+/** The bridge, for an anonymous caller. */
+const overStdio = (database: readonly string[]) => () => {
+  const folder = path.join(inn.running.folder, 'user');
+  const command = [path.join(root, 'dist/cli/main.js'), '--root-dir', folder, 'mcp', ...database];
+  const args = [...command, '--anonymous', '--server', inn.running.service.url];
+  return new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
+};
+
+type Transport = Parameters<Client['connect']>[0];
+
+/** What the official client was told of, in order. */
+class Told {
+  readonly client: Client;
+  readonly updated: string[] = [];
+  listChanges = 0;
+
+  private constructor(client: Client) {
+    this.client = client;
+  }
+
+  static async connect(transport: Transport): Promise<Told> {
+    const client = new Client(
+      { name: 'test', version: '1.0.0' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    const told = new Told(client);
+    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+      told.updated.push(params.uri);
+    });
+    client.setNotificationHandler('notifications/resources/list_changed', () => {
+      told.listChanges += 1;
+    });
+    await client.connect(transport);
+    return told;
+  }
+}
+
+/** How many connections databases have. */
+const connections = async () => {
+  const { text } = await inn.running.ask('GET', '/v1/metrics', { as: inn.owner });
+  return figureIn(text, 'connections');
+};
+
+const addPerson = (name: string) => inn.running.call('inn', 'add_person', [name], inn.owner);
+
+const overAll: [string, (as: Person) => Transport][] = [
+  ['host-wide over HTTP', overHttp('/v1/mcp')],
+  ['in a database over HTTP', overHttp('/v1/database/inn/mcp')],
+  ['host-wide over stdio', overStdio([])],
+  ['in a database over stdio', overStdio(['inn'])],
+];
+
+describe.each(overAll)('watching with the official client, %s', (_mode, transportFor) => {
+  it('[mcp B5] tells of changed rows, which are there when they are read', async () => {
+    const told = await Told.connect(transportFor(inn.stranger));
+    const watch = await told.client.listen({ resourceSubscriptions: [people, secrets] });
+    expect(watch.honoredFilter).toEqual({ resourceSubscriptions: [people] });
+    const name = `guest ${Math.random()}`;
+    await addPerson(name);
+    await expect.poll(() => told.updated).toEqual([people]);
+    const { contents } = await told.client.readResource({ uri: people });
+    expect(contents[0]).toMatchObject({ uri: people, text: expect.stringContaining(name) });
+    await watch.close();
+    await told.client.close();
+  });
+
+  it('[mcp B5] ends with the client, and leaves nothing behind', async () => {
+    const told = await Told.connect(transportFor(inn.stranger));
+    const before = await connections();
+    await told.client.listen({ resourceSubscriptions: [people] });
+    expect(await connections()).toBe(before + 1);
+    await told.client.close();
+    await expect.poll(connections).toBe(before);
+    await addPerson('after the end');
+    expect(told.updated).toEqual([]);
+  });
+});
+
+describe('watching with a limited token and the official client', () => {
+  it('[mcp B5] ends in order when the token is revoked', async () => {
+    const agent = await inn.running.agent('inn', { tables: ['secret'] }, inn.owner);
+    const told = await Told.connect(overHttp('/v1/mcp')(agent));
+    const watch = await told.client.listen({ resourceSubscriptions: [people, secrets] });
+    expect(watch.honoredFilter).toEqual({ resourceSubscriptions: [secrets] });
+    const where = `/v1/database/inn/tokens/${agent.id}`;
+    await inn.running.ask('DELETE', where, { as: inn.owner });
+    expect(await watch.closed).toBe('graceful');
+    await told.client.close();
+  });
+});
+
+describe('watching the list of resources with the official client', () => {
+  it('[mcp B5] tells the owner of a database that comes and goes, and nobody else', async () => {
+    const { running, owner, stranger } = inn;
+    const [ofOwner, ofStranger] = await Promise.all(
+      [owner, stranger].map((one) => Told.connect(overHttp('/v1/mcp')(one))),
+    );
+    for (const told of [ofOwner, ofStranger]) {
+      const watch = await told?.client.listen({ resourcesListChanged: true });
+      expect(watch?.honoredFilter).toEqual({ resourcesListChanged: true });
+    }
+    await running.publish('annex', 'inn', owner);
+    await expect.poll(() => ofOwner?.listChanges).toBe(1);
+    await running.ask('DELETE', '/v1/database/annex', { as: owner });
+    await expect.poll(() => ofOwner?.listChanges).toBe(2);
+    expect(ofStranger?.listChanges).toBe(0);
+    await Promise.all([ofOwner?.client.close(), ofStranger?.client.close()]);
+  });
+});
