@@ -223,11 +223,10 @@ describe('a preview', () => {
     const database = await open();
     for (const rights of [strangerRights, rightsOfRole('reader')]) {
       const outcome = run(database, callOf(database, 'bump', [], asked(rights, 5n)));
-      expect(outcome).toEqual({
-        kind: 'refused',
-        message: `${'5'.padStart(64, '0')} is not authorized to preview: ask the owner for the role developer, or for a token with the feature preview`,
-        micros: 0,
-      });
+      const message =
+        `${'5'.padStart(64, '0')} is not authorized to preview: ` +
+        'ask the owner for the role developer, or for a token with the feature preview';
+      expect(outcome).toEqual({ kind: 'refused', message, micros: 0 });
     }
     for (const role of ['developer', 'admin'] as const) {
       const by = asked(rightsOfRole(role), 5n);

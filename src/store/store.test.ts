@@ -379,7 +379,7 @@ describe('event tables', () => {
     expect(store.offset).toBe(1);
   });
 
-  it('[preview] let go of their rows within a transaction that another one would have ended', () => {
+  it('[preview] let go of their rows where a commit would have been', () => {
     const columns = { id: u32 };
     const indexes = [{ columns: ['id'], unique: true }];
     const store = storeOf({ ping: { columns, indexes, event: true }, kept: { columns, indexes } });
