@@ -34,7 +34,8 @@ export class TablesWatch implements WatchedPart {
   #found: OpenDatabase | undefined;
   #retryMillis: number = limits.watchRetryMillisMin;
   #retry: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  /** `stale`: while it was opened, something changed. */
+  #state: 'opening' | 'stale' | 'open' | 'closed' = 'opening';
 
   constructor(options: TablesWatchOptions) {
     this.#options = options;
@@ -43,7 +44,12 @@ export class TablesWatch implements WatchedPart {
 
   /** What cannot be watched now is not watched later either: the client knows that it is not. */
   async open(): Promise<readonly string[]> {
-    const { watched } = await this.#connect();
+    let { watched } = await this.#connect();
+    while (this.#isStale) {
+      this.#state = 'opening';
+      ({ watched } = await this.#connect());
+    }
+    if (!this.#isClosed) this.#state = 'open';
     for (const uri of this.#addresses.keys()) {
       if (!watched.includes(uri)) this.#addresses.delete(uri);
     }
@@ -51,6 +57,10 @@ export class TablesWatch implements WatchedPart {
   }
 
   examine(database?: bigint): void {
+    if (this.#state !== 'open') {
+      if (this.#state === 'opening') this.#state = 'stale';
+      return;
+    }
     const { session, target } = this.#options;
     const found = findDatabase(target, session);
     const isSame =
@@ -60,7 +70,7 @@ export class TablesWatch implements WatchedPart {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#state = 'closed';
     clearTimeout(this.#retry);
     this.#connection?.close();
   }
@@ -75,6 +85,14 @@ export class TablesWatch implements WatchedPart {
       else this.#retryMillis = limits.watchRetryMillisMin;
       for (const uri of this.#addresses.keys()) changed(uri);
     }, failed);
+  }
+
+  get #isStale(): boolean {
+    return this.#state === 'stale';
+  }
+
+  get #isClosed(): boolean {
+    return this.#state === 'closed';
   }
 
   #retryLater(): void {

@@ -230,6 +230,16 @@ describe('watching while databases change', () => {
     await watched.hears(book);
   });
 
+  it('[mcp B5] begins as well while the database changes', async () => {
+    const [watched] = await Promise.all([
+      watch(agents.session(bob), [book, schema]),
+      agents.host.reset(ada, 'library', undefined),
+    ]);
+    expect(watched.watch.uris).toEqual([book, schema]);
+    await expect.poll(() => agents.call('library', 'add_book', [1, 'one'])).toBe('committed');
+    await expect.poll(() => watched.told).toContain(book);
+  });
+
   it('[mcp B5] tells that a database is gone, and that one of its name is there', async () => {
     const watched = await watch(agents.session(bob), [book, schema]);
     await agents.host.remove(ada, 'library');
