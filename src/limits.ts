@@ -71,6 +71,8 @@ export const limits = {
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
   /** What the doc comments of a program say, as it carries them. */
   programDocsBytesMax: 256 * kibibyte,
+  /** One such text; a longer one is cut, because agents pay for each word. */
+  docTextCharactersMax: 2_000,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
   /** One record of the commit log. */
@@ -208,6 +210,8 @@ export const limits = {
   issuerRedirectsMax: 3,
   /** Reducers that are tools of their own; agents lose their way, and their memory, among more. */
   reducerToolsMax: 64,
+  /** Their descriptions and schemas together, with which the list ends too. */
+  reducerToolsCharactersMax: 131_072,
   /** The schema of the arguments of one; beyond that, it says less. */
   reducerSchemaCharactersMax: 16_384,
   /** Requests of an agent that the MCP bridge has under way at once. */
@@ -276,6 +280,16 @@ export const limits = {
   /** Lines of a module log that one answer of the MCP tool has, and that it looks through. */
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,
+  /** Previews that an agent may still apply: of all callers, and of one. */
+  previewsMax: 256,
+  callerPreviewsMax: 32,
+  /** What is kept of one for that, its arguments above all, and of all together. */
+  previewBytesMax: 4 * mebibyte,
+  previewsBytesMax: 64 * mebibyte,
+  /** Time for which a preview is kept. */
+  previewMillisMax: 600_000,
+  /** Rows of changes that an answer to an agent shows of one preview. */
+  agentPreviewRowsMax: 200,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

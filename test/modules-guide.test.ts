@@ -6,6 +6,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildModule } from '../src/bundle/build-module.ts';
+import { readDocs } from '../src/bundle/program-docs.ts';
 import { RunningModule } from './support/running-module.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -73,6 +75,20 @@ describe('the guide to modules', () => {
     expect(guild.view('guildSizes').rows).toEqual([[1, 1n]]);
     const text = 'SELECT * FROM "guild" WHERE "guild"."open" = TRUE';
     expect(guild.view('openGuilds').outcome).toMatchObject({ kind: 'sql', text });
+  });
+
+  it('says truly what becomes of doc comments', async () => {
+    const docs = readDocs((await buildModule(path.join(folder, 'library.ts'))).program);
+    expect(docs.tables.get('book')).toEqual({
+      text: 'Books that the library owns, lent or not.',
+      parts: new Map([['lentTo', 'Absent while the book stands on its shelf.']]),
+    });
+    expect(docs.functions.get('lend')).toEqual({
+      text:
+        'Lends a book to the caller, for four weeks.\n\n' +
+        'Returns: how many books the caller now has',
+      parts: new Map([['isbn', 'thirteen digits, without dashes']]),
+    });
   });
 
   it('says truly what the seats do', async () => {

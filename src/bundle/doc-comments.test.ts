@@ -266,7 +266,7 @@ describe('the line in a program', () => {
         `${limits.programDocsBytesMax} bytes`,
     ]);
     const long = await functionsOf(many.slice(0, 1).join(''));
-    expect(long).toEqual({ a0: `${'é'.repeat(1_999)}…` });
+    expect(long).toEqual({ a0: `${'é'.repeat(limits.docTextCharactersMax - 1)}…` });
   });
 
   it('[mcp typed-reducers] says nothing when somebody else wrote something else there', () => {
@@ -288,7 +288,9 @@ describe('the line in a program', () => {
     const partly = read(
       '//# reducerdb-docs={"functions":{"a":{"text":1,"parts":{"b":"c","d":{}}}}}',
     );
-    expect(plain(partly.functions)).toEqual({ a: { text: '', parts: { b: 'c' } } });
+    expect(plain(partly.functions)).toEqual({ a: { text: '', parts: { b: 'c', d: '' } } });
+    const long = read(`//# reducerdb-docs={"functions":{"a":{"text":"${'x'.repeat(9_000)}"}}}`);
+    expect(long.functions.get('a')?.text).toBe(`${'x'.repeat(limits.docTextCharactersMax - 1)}…`);
   });
 
   it('[mcp typed-reducers] survives every character', async () => {

@@ -1,7 +1,4 @@
-import type { EntityDocs } from './program-docs.ts';
-
-/** Longer texts are cut: whoever reads them pays for each word. */
-const textLengthMax = 2_000;
+import { cutDocText, type EntityDocs } from './program-docs.ts';
 
 /**
  * The doc comment directly before `offset` of a source, where the name of a declaration or of a
@@ -68,7 +65,7 @@ export function readDocComment(comment: string): EntityDocs {
     const label = textTags[tag];
     if (label !== undefined) texts.push(`${label}: ${tidyText(rest)}`);
   }
-  return { text: cut(texts.filter((text) => text !== '').join('\n\n')), parts };
+  return { text: cutDocText(texts.filter((text) => text !== '').join('\n\n')), parts };
 }
 
 /** Without the star that lines of a comment begin with; two of them are somebody's emphasis. */
@@ -89,7 +86,7 @@ const paramPattern = /^(?:\{[^}]*\}\s*)?(?:[\w$]+\.)?([\w$]+)\s*(?:-\s*)?(.*)$/s
 
 function addParam(parts: Map<string, string>, rest: string): void {
   const [, name, text = ''] = paramPattern.exec(rest) ?? [];
-  if (name !== undefined && tidyText(text) !== '') parts.set(name, cut(tidyText(text)));
+  if (name !== undefined && tidyText(text) !== '') parts.set(name, cutDocText(tidyText(text)));
 }
 
 /** Links become their words. */
@@ -101,9 +98,4 @@ function tidyText(text: string): string {
 function linkText(link: string): string {
   const [target = '', ...words] = link.trim().split(/[|\s]+/);
   return words.length === 0 ? target : words.join(' ');
-}
-
-function cut(text: string): string {
-  if (text.length <= textLengthMax) return text;
-  return `${text.slice(0, textLengthMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

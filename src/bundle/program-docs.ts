@@ -78,15 +78,23 @@ export function readDocs(program: Uint8Array): ProgramDocs {
 function readEntities(json: unknown): ReadonlyMap<string, EntityDocs> {
   const entries = Object.entries(record(json)).map(([name, entity]) => {
     const { text, parts } = record(entity);
-    const texts = Object.entries(record(parts)).filter(isTextEntry);
-    const docs = { text: typeof text === 'string' ? text : '', parts: new Map(texts) };
-    return [name, docs] as const;
+    const texts = Object.entries(record(parts)).map(
+      ([part, words]) => [part, readText(words)] as const,
+    );
+    return [name, { text: readText(text), parts: new Map(texts) }] as const;
   });
   return new Map(entries);
 }
 
-function isTextEntry(entry: [string, unknown]): entry is [string, string] {
-  return typeof entry[1] === 'string';
+function readText(json: unknown): string {
+  return typeof json === 'string' ? cutDocText(json) : '';
+}
+
+/** At most `limits.docTextCharactersMax` of a text, whose end then shows that there was more. */
+export function cutDocText(text: string): string {
+  if (text.length <= limits.docTextCharactersMax) return text;
+  const kept = text.slice(0, limits.docTextCharactersMax - 1);
+  return `${kept.replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 function record(json: unknown): Readonly<Record<string, unknown>> {

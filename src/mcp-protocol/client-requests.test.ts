@@ -199,7 +199,7 @@ describe('[mcp B6] a legacy client is asked in the middle of a call', () => {
       const messages = await client.call('confirm');
       const { id } = await messages.next();
       if (count % 2 === 0) await messages.leave();
-      else await client.send({ body: giveUp });
+      else await client.send({ body: giveUp, headers: session });
       expect(await client.answer(id, accept)).toMatch(/^400 /);
     }
     expect(client.errors).toEqual([]);

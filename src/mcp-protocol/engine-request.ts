@@ -23,13 +23,15 @@ export interface EngineCaller {
 }
 
 /** What a transport sends back. */
-export type EngineReply = {
+export type EngineReply = ReplyContent & {
   /** Go along with the answer. */
   readonly headers?: Readonly<Record<string, string>>;
-} /** There is nothing to say: a notification was taken, or a request was cancelled. */ & (
+};
+
+type ReplyContent =
+  /** There is nothing to say: a notification was taken, or a request was cancelled. */
   | { readonly kind: 'accepted' }
   /** JSON of one message, or of a batch. */
   | { readonly kind: 'message'; readonly status: number; readonly body: string }
   /** Messages as they come, the answer last, as an event stream. `undefined`: keep-alive. */
-  | { readonly kind: 'stream'; readonly messages: AsyncIterable<string | undefined> }
-);
+  | { readonly kind: 'stream'; readonly messages: AsyncIterable<string | undefined> };

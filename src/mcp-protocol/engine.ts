@@ -23,7 +23,7 @@ import { Outgoing } from './outgoing.ts';
 import { logReports, progressReports } from './reports.ts';
 import { versionHeader } from './request-headers.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
-import { RunningRequests } from './running-requests.ts';
+import { type RequestName, RunningRequests } from './running-requests.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { eraOf, readTerms, type Terms } from './terms.ts';
 import { batchVersion, type Era } from './versions.ts';
@@ -117,10 +117,10 @@ export class Engine<Session> {
     }
   }
 
-  #take({ method, params }: NotificationMessage, { caller }: EngineRequest<Session>): void {
+  #take({ method, params }: NotificationMessage, request: EngineRequest<Session>): void {
     if (method !== 'notifications/cancelled') return;
     const id = idText(member(params, 'requestId'));
-    if (id !== undefined) this.#running.cancel(caller, id);
+    if (id !== undefined) this.#running.cancel(nameOf(request, id));
   }
 
   async #serve(
@@ -138,18 +138,20 @@ export class Engine<Session> {
       const method = this.#methods[era].get(message.method);
       if (method === undefined) throw methodNotFound(message.method);
       const reply = await this.#run({ message, request, terms, method }, accepted);
-      return { ...reply, headers: this.#sessionOf(message, era) };
+      const sessionId = this.#sessionIdOf(message, era);
+      return sessionId === undefined
+        ? reply
+        : { ...reply, headers: { [sessionHeader]: sessionId } };
     } catch (error) {
       return replyOf(this.#failed(error, message, era));
     }
   }
 
-  /** Of a client that can be asked, if this server asks for anything. */
-  #sessionOf({ method, params }: RequestMessage, era: Era): Readonly<Record<string, string>> {
+  /** For a client that begins and can be asked, if this server asks for anything. */
+  #sessionIdOf({ method, params }: RequestMessage, era: Era): string | undefined {
     const mayAsk = era === 'legacy' && this.#options.definition.sealingKey !== undefined;
     const isBeginning = mayAsk && method === 'initialize';
-    const id = isBeginning ? sessionIdFor(member(params, 'capabilities')) : undefined;
-    return id === undefined ? {} : { [sessionHeader]: id };
+    return isBeginning ? sessionIdFor(member(params, 'capabilities')) : undefined;
   }
 
   async #listen(
@@ -168,7 +170,7 @@ export class Engine<Session> {
    */
   async #run(served: Served<Session>, accepted: Accepted): Promise<EngineReply> {
     const { message, request, terms } = served;
-    const running = this.#running.begin(request.caller, message.id);
+    const running = this.#running.begin(nameOf(request, message.id));
     const left = new AbortController();
     const leave = () => {
       left.abort();
@@ -235,6 +237,10 @@ export class Engine<Session> {
 function askable(terms: Terms, { namesEvents }: Accepted): Terms {
   const isDeaf = terms.era === 'legacy' && !namesEvents;
   return isDeaf ? { ...terms, clientCapabilities: undefined } : terms;
+}
+
+function nameOf<Session>({ caller, header }: EngineRequest<Session>, id: RequestId): RequestName {
+  return { caller, id, session: header(sessionHeader) };
 }
 
 function originOf<Session>({ message, request }: Served<Session>): RoundOrigin {

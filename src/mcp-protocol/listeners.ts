@@ -36,7 +36,7 @@ export class Listeners<Session> {
     { caller, session, signal }: EngineRequest<Session>,
   ): Promise<EngineReply> {
     const wanted = readWanted(params);
-    const running = this.#running.begin(caller, id);
+    const running = this.#running.begin({ caller, id });
     const outgoing = new Outgoing(() => running.cancel());
     const _meta = { [metaKey.subscriptionId]: new RawJson(id) };
     const end = () => {

@@ -2,9 +2,17 @@ import type { EngineCaller } from './engine-request.ts';
 import type { RequestId } from './json-rpc.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 
+/** What a client says to name one of its requests. */
+export interface RequestName {
+  readonly caller: EngineCaller;
+  readonly id: RequestId;
+  /** What tells clients of one caller apart, where they got it. */
+  readonly session?: string | undefined;
+}
+
 /** A request while it is worked on. */
 export interface Running {
-  readonly id: RequestId;
+  readonly name: RequestName;
   readonly signal: AbortSignal;
   /** Resolves when nobody waits for the answer any more. */
   readonly cancelled: Promise<'cancelled'>;
@@ -23,10 +31,11 @@ export class RunningRequests {
   }
 
   /** Throws HTTP 429 when the caller has too many under way. */
-  begin({ key }: EngineCaller, id: RequestId): Running {
+  begin(name: RequestName): Running {
+    const { key } = name.caller;
     const running = this.#byCaller.get(key) ?? new Set();
     if (running.size >= this.#countMax) throw tooMany(this.#countMax);
-    const request = makeRunning(id, () => {
+    const request = makeRunning(name, () => {
       running.delete(request);
       if (running.size === 0) this.#byCaller.delete(key);
     });
@@ -36,23 +45,24 @@ export class RunningRequests {
   }
 
   /**
-   * Cancels the caller's request of this id. Without sessions two clients of one caller may both
-   * have such a request: then, or where callers cannot be told apart, nothing happens.
+   * Cancels the request of this name. Without a session two clients of one caller may both have
+   * such a request: then, or where callers cannot be told apart, nothing happens.
    */
-  cancel({ key, isAnonymous }: EngineCaller, id: RequestId): void {
-    if (isAnonymous) return;
-    const named = [...(this.#byCaller.get(key) ?? [])].filter((request) => request.id === id);
+  cancel({ caller, id, session }: RequestName): void {
+    if (caller.isAnonymous && session === undefined) return;
+    const running = [...(this.#byCaller.get(caller.key) ?? [])];
+    const named = running.filter(({ name }) => name.id === id && name.session === session);
     if (named.length === 1) named[0]?.cancel();
   }
 }
 
-function makeRunning(id: RequestId, end: () => void): Running {
+function makeRunning(name: RequestName, end: () => void): Running {
   const controller = new AbortController();
   const { signal } = controller;
   const cancelled = new Promise<'cancelled'>((resolve) => {
     signal.addEventListener('abort', () => resolve('cancelled'));
   });
-  return { id, signal, cancelled, cancel: () => controller.abort(), end };
+  return { name, signal, cancelled, cancel: () => controller.abort(), end };
 }
 
 function tooMany(countMax: number): RpcError {

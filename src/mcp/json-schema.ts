@@ -49,7 +49,7 @@ function objectSchemaOf(
   const properties = elements.map(({ name, type }) => {
     const description = docs.get(name);
     const schema = schemaOf(type);
-    return [name, description === undefined ? schema : { ...schema, description }] as const;
+    return [name, description ? { ...schema, description } : schema] as const;
   });
   const required = elements.flatMap((element) => (isOption(element, types) ? [] : [element.name]));
   return {

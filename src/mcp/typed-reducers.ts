@@ -1,11 +1,11 @@
-import type { Rights } from '../database/outcome.ts';
-import { Refusal } from '../database/outcome.ts';
+import { Refusal, type Rights } from '../database/outcome.ts';
 import type { DatabaseDescription } from '../host/database-handle.ts';
 import { moduleDocs } from '../host/program-docs.ts';
 import { usableDefinition } from '../host/shown-definition.ts';
 import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
 import { agentFeatures } from '../protocol/agent-features.ts';
+import type { ReducerDefinition } from '../schema/definition.ts';
 import { findDatabase } from './open-database.ts';
 import { type ReducerToolParts, reducerTool } from './reducer-tool.ts';
 import type { McpSession } from './session.ts';
@@ -53,7 +53,7 @@ const writingFeatures = new Set(agentFeatures.filter((feature) => feature !== 'r
 class ReducerSources {
   readonly #parts: ReducerToolParts;
   readonly #names: ReadonlyMap<string, string>;
-  readonly #made = new Map<string, ToolSource>();
+  readonly #made = new Map<string, MadeTool>();
 
   constructor(parts: ReducerToolParts & { readonly taken: ReadonlySet<string> }) {
     this.#parts = parts;
@@ -63,15 +63,32 @@ class ReducerSources {
 
   usableBy(rights: Rights): readonly ToolSource[] {
     const { reducers } = usableDefinition(this.#parts.description.definition, rights);
-    return reducers.slice(0, limits.reducerToolsMax).map((reducer) => {
-      const made = this.#made.get(reducer.name);
-      if (made !== undefined) return made;
-      const toolName = this.#names.get(reducer.name) ?? reducer.name;
-      const source = reducerTool(reducer, toolName, this.#parts);
-      this.#made.set(reducer.name, source);
-      return source;
-    });
+    const tools: ToolSource[] = [];
+    let characters = 0;
+    for (const reducer of reducers.slice(0, limits.reducerToolsMax)) {
+      const tool = this.#toolOf(reducer);
+      characters += tool.characters;
+      if (characters > limits.reducerToolsCharactersMax) break;
+      tools.push(tool.source);
+    }
+    return tools;
   }
+
+  #toolOf(reducer: ReducerDefinition): MadeTool {
+    const made = this.#made.get(reducer.name);
+    if (made !== undefined) return made;
+    const toolName = this.#names.get(reducer.name) ?? reducer.name;
+    const source = reducerTool(reducer, toolName, this.#parts);
+    const characters = JSON.stringify([source.description, source.inputSchema]).length;
+    const tool = { source, characters };
+    this.#made.set(reducer.name, tool);
+    return tool;
+  }
+}
+
+interface MadeTool {
+  readonly source: ToolSource;
+  readonly characters: number;
 }
 
 const toolNameLengthMax = 64;

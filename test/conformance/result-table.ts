@@ -29,6 +29,6 @@ const isNamed = (name: string) => (report: ScenarioReport) => report.scenario ==
 function wordFor(report: ScenarioReport | undefined): string {
   if (report === undefined) return '';
   const { failed, warned, passed, isScored } = report;
-  const word = failed > 0 ? 'fails' : warned > 0 ? 'warns' : passed > 0 ? 'ok' : 'skipped';
+  const word = failed.length > 0 ? 'fails' : warned > 0 ? 'warns' : passed > 0 ? 'ok' : 'skipped';
   return isScored ? word : `(${word})`;
 }

@@ -46,7 +46,8 @@ export interface ScenarioReport {
   readonly isScored: boolean;
   readonly passed: number;
   readonly warned: number;
-  readonly failed: number;
+  /** Checks by their ids. */
+  readonly failed: readonly string[];
 }
 
 export interface SuiteReport {
@@ -120,9 +121,14 @@ async function unscoredOf(tools: Tools, { tool, revision }: SuiteSet): Promise<s
 }
 
 function readCounts(folder: string) {
-  const checks: { status: string }[] = JSON.parse(
+  const checks: { id: string; status: string }[] = JSON.parse(
     readFileSync(path.join(folder, 'checks.json'), 'utf8'),
   );
-  const count = (wanted: string) => checks.filter(({ status }) => status === wanted).length;
-  return { passed: count('SUCCESS'), warned: count('WARNING'), failed: count('FAILURE') };
+  const idsOf = (wanted: string) =>
+    checks.filter(({ status }) => status === wanted).map(({ id }) => id);
+  return {
+    passed: idsOf('SUCCESS').length,
+    warned: idsOf('WARNING').length,
+    failed: idsOf('FAILURE'),
+  };
 }

@@ -26,6 +26,14 @@ afterAll(async () => {
   await product.stop();
 });
 
+/** Checks of `server-stateless` that call a tool of the fixtures. */
+const needFixtures = [
+  'sep-2575-server-rejects-undeclared-capability',
+  'sep-2575-missing-capability-http-400',
+  'sep-2575-http-server-no-independent-requests-on-stream',
+  'sep-2575-server-no-log-without-loglevel',
+];
+
 const endpoints = [
   ['fixtures', () => fixtures.url],
   ['host', () => `${product.service.url}/v1/mcp`],
@@ -49,6 +57,14 @@ describe.each(endpoints)('[mcp B12] the suite against %s', (who, url) => {
 });
 
 describe('[mcp B12] at last', () => {
+  it('of the checks that need no fixtures, the product passes each', () => {
+    const ofProduct = columns.filter(({ title }) => !title.startsWith('fixtures'));
+    const stateless = ofProduct.flatMap(({ scenarios }) =>
+      scenarios.filter(({ scenario }) => scenario === 'server-stateless'),
+    );
+    expect(stateless.map(({ failed }) => failed)).toEqual([needFixtures, needFixtures]);
+  });
+
   it('what was found', () => {
     console.log(tableOf(columns));
     expect(faults).toEqual([]);

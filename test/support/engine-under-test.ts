@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Engine } from '../../src/mcp-protocol/engine.ts';
 import type { EngineReply, EngineRequest } from '../../src/mcp-protocol/engine-request.ts';
 import { expectedHeaders } from '../../src/mcp-protocol/request-headers.ts';
@@ -24,6 +25,8 @@ export class EngineUnderTest {
   readonly #engine: Engine<string>;
 
   constructor(offered: Offered = {}) {
+    // Each stream of a test listens.
+    setMaxListeners(0, this.stopping.signal);
     this.#engine = new Engine({
       definition: {
         info: { name: 'test', version: '1.0.0' },

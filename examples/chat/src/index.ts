@@ -69,11 +69,14 @@ export const clientDisconnected = db.clientDisconnected((ctx) => {
   showPresence(ctx);
 });
 
-/** Called by clients as `set_name`. */
+// Clients call reducers as `set_name`, `open_room` …
+
+/** Gives the caller a name that others see. */
 export const setName = db.reducer({ name: t.string() }, (ctx, { name }) => {
   ctx.db.user.identity.update({ ...me(ctx), name: checked('name', name, 40) });
 });
 
+/** Opens a room, and takes the caller there. */
 export const openRoom = db.reducer({ name: t.string(), topic: t.string() }, (ctx, args) => {
   const name = checked('room', args.name, 40);
   if (ctx.db.room.name.find(name)) throw new SenderError(`there is a room ${name} already`);
@@ -81,6 +84,7 @@ export const openRoom = db.reducer({ name: t.string(), topic: t.string() }, (ctx
   enter(ctx, name);
 });
 
+/** Takes the caller to a room that is open. */
 export const joinRoom = db.reducer({ name: t.string() }, (ctx, { name }) => {
   if (!ctx.db.room.name.find(name)) throw new SenderError(`there is no room ${name}`);
   enter(ctx, name);
@@ -98,6 +102,7 @@ export const sendMessage = db.reducer({ text: t.string() }, (ctx, { text }) => {
   console.log(`message ${line.id} in ${line.room}`);
 });
 
+/** Takes back a message of the caller. */
 export const deleteMessage = db.reducer({ id: t.u64() }, (ctx, { id }) => {
   const line = ctx.db.message.id.find(id);
   if (!line) throw new SenderError(`there is no message ${id}`);

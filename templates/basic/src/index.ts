@@ -15,7 +15,9 @@ const task = table(
 const db = schema({ task });
 export default db;
 
-/** Reducers are called as `add_task`, `complete_task` … by every client. */
+// Reducers are called as `add_task`, `complete_task` … by every client.
+
+/** Adds a task that belongs to the caller. */
 export const addTask = db.reducer({ title: t.string() }, (ctx, { title }) => {
   if (title.trim() === '') throw new SenderError('a task needs a title');
   const added = ctx.db.task.insert({
@@ -28,6 +30,7 @@ export const addTask = db.reducer({ title: t.string() }, (ctx, { title }) => {
   console.log(`task ${added.id} added`);
 });
 
+/** Marks a task of the caller as done. */
 export const completeTask = db.reducer({ id: t.u64() }, (ctx, { id }) => {
   const found = ctx.db.task.id.find(id);
   if (!found) throw new SenderError(`there is no task ${id}`);
@@ -35,6 +38,7 @@ export const completeTask = db.reducer({ id: t.u64() }, (ctx, { id }) => {
   ctx.db.task.id.update({ ...found, done: true });
 });
 
+/** Removes the tasks of the caller that are done. */
 export const removeDone = db.reducer((ctx) => {
   for (const mine of ctx.db.task.owner.filter(ctx.sender)) {
     if (mine.done) ctx.db.task.id.delete(mine.id);
