@@ -206,6 +206,7 @@ describe.each(generations)('[mcp §B12] the official client $title', (generation
       await connected(door, use, features);
       return names;
     };
+    expect(await namesWith('whoami')).toContain('whoami');
     expect(await namesWith('read-only')).not.toContain('call');
   });
 });
