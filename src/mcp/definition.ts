@@ -6,6 +6,7 @@ import { DatabaseResources } from './resources/database-resources.ts';
 import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
 import { makeTools, modeOf } from './tool-list.ts';
+import { watchReducerTools } from './tools-watch.ts';
 import { makeReducerTools } from './typed-reducers.ts';
 
 export interface ProductDefinition {
@@ -23,9 +24,12 @@ export function makeDefinition(product: ProductDefinition): ServerDefinition<Mcp
   return {
     info: { name: 'reducerdb', version },
     instructions: (session) => instructionsOf(modeOf(session), session.features),
+    // What a token adds is there for its bearer alone, and tools of reducers come and go.
+    isConstant: ({ features }) => features.size === 0,
     tools: async (session) => [...toolsOf(session), ...(await reducerTools(session))],
     resources: new DatabaseResources(guide),
     prompts: promptsOf,
+    watchTools: (session, changed) => watchReducerTools(session, reducerTools, changed),
     complete: (request, { session }) => complete(request, session, guide),
   };
 }
