@@ -280,6 +280,16 @@ export const limits = {
   /** Lines of a module log that one answer of the MCP tool has, and that it looks through. */
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,
+  /** Previews that an agent may still apply: of all callers, and of one. */
+  previewsMax: 256,
+  callerPreviewsMax: 32,
+  /** What is kept of one for that, its arguments above all, and of all together. */
+  previewBytesMax: 4 * mebibyte,
+  previewsBytesMax: 64 * mebibyte,
+  /** Time for which a preview is kept. */
+  previewMillisMax: 600_000,
+  /** Rows of changes that an answer to an agent shows of one preview. */
+  agentPreviewRowsMax: 200,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

@@ -1,6 +1,6 @@
 import { present } from '../assert.ts';
-import type { CallOutcome, CallRequest } from '../database/outcome.ts';
-import type { PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
+import type { CallError, CallOutcome, CallRequest } from '../database/outcome.ts';
+import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
 import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -35,22 +35,75 @@ export interface JsonAnswer {
 /** A publish can overtake a call only so often before the caller had better know. */
 const attemptsMax = 5;
 
-/**
- * Encodes a call's JSON arguments by the types of the running definition and makes the call; again
- * if a publish changed the definition in between.
- */
+/** Makes the call, with its arguments encoded by the types of the running definition. */
 export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Promise<JsonAnswer> {
-  const { args, isQuoted, ...request } = call;
+  const { description, outcome } = await withEncoded(handle, call, async (request) => {
+    const outcome = await handle.call(request);
+    return { outcome, error: outcome.kind === 'aborted' ? outcome.error : undefined };
+  });
+  return { outcome, json: resultJson(description, call.reducer, outcome) };
+}
+
+/** How a call would go, and what it takes to make it happen. */
+export interface JsonPreview {
+  readonly outcome: PreviewOutcome;
+  /** The request, to be applied as it is. */
+  readonly work: Extract<PreviewedWork, { kind: 'call' }>;
+  /** As `JsonAnswer.json`. */
+  readonly json: string | undefined;
+  /** The definition that the call was encoded for. */
+  readonly description: DatabaseDescription;
+}
+
+/** `callWithJson` for a call that is only tried. */
+export async function previewWithJson(
+  handle: DatabaseHandle,
+  call: JsonCall,
+  rowsMax?: number,
+): Promise<JsonPreview> {
+  const { description, request, outcome } = await withEncoded(handle, call, async (request) => {
+    const work = { kind: 'call', call: request } as const;
+    const outcome = await handle.preview({ work, ...(rowsMax === undefined ? {} : { rowsMax }) });
+    const result = 'preview' in outcome ? outcome.preview.result : undefined;
+    return { outcome, error: result?.kind === 'callFailed' ? result.error : undefined };
+  });
+  const json =
+    'preview' in outcome ? previewJson(description, call.reducer, outcome.preview) : undefined;
+  return { outcome, work: { kind: 'call', call: request }, json, description };
+}
+
+/**
+ * The value that a tried or an applied call gave; `description` is the one that it was made for.
+ */
+export function previewJson(
+  { definition }: DatabaseDescription,
+  name: string,
+  { result }: Preview,
+): string | undefined {
+  if (result.kind === 'returned') {
+    return result.value && valueJson(definition, name, 'returns', result.value);
+  }
+  const isThrown = result.kind === 'callFailed' && result.error.code === 'reducer.refusedWithValue';
+  return isThrown ? valueJson(definition, name, 'throws', result.error.value) : undefined;
+}
+
+/** Runs a call with encoded arguments; again if a publish changed the definition in between. */
+async function withEncoded<Outcome>(
+  handle: DatabaseHandle,
+  call: JsonCall,
+  run: (request: CallRequest) => Promise<{ outcome: Outcome; error: CallError | undefined }>,
+) {
+  const { args, isQuoted, ...asked } = call;
   for (let attempt = 1; ; attempt += 1) {
     const description = await handle.describe();
-    const outcome = await handle.call({
-      ...request,
+    const request = {
+      ...asked,
       args: encodeArguments(description, call.reducer, args, isQuoted),
       schemaVersion: description.schemaVersion,
-    });
-    const isOvertaken = outcome.kind === 'aborted' && outcome.error.code === 'schema.changed';
-    if (!isOvertaken || attempt === attemptsMax) {
-      return { outcome, json: resultJson(description, call.reducer, outcome) };
+    };
+    const { outcome, error } = await run(request);
+    if (error?.code !== 'schema.changed' || attempt === attemptsMax) {
+      return { description, request, outcome };
     }
   }
 }
@@ -76,56 +129,6 @@ function valueJson(
   const reducer = present(findReducer(definition, name), 'a reducer that ran');
   const type = present(reducer[how], 'the type of its value');
   return encodedToJson(type, new BinaryReader(value), 'named', definition.typespace);
-}
-
-/** What a call would do, with what is needed to have it done. */
-export interface JsonPreview {
-  readonly outcome: PreviewOutcome;
-  /** The request, to be applied as it is. */
-  readonly work: PreviewedWork;
-  /** As `JsonAnswer.json`. */
-  readonly json: string | undefined;
-}
-
-/** `callWithJson` for a call that is only tried. */
-export async function previewWithJson(
-  handle: DatabaseHandle,
-  call: JsonCall,
-  rowsMax?: number,
-): Promise<JsonPreview> {
-  for (let attempt = 1; ; attempt += 1) {
-    const description = await handle.describe();
-    const encoded = {
-      ...call,
-      args: encodeArguments(description, call.reducer, call.args),
-      schemaVersion: description.schemaVersion,
-    };
-    const work = { kind: 'call', call: encoded } as const;
-    const outcome = await handle.preview({ work, ...(rowsMax === undefined ? {} : { rowsMax }) });
-    if (!isOvertaken(outcome) || attempt === attemptsMax) {
-      return { outcome, work, json: previewJson(description, call.reducer, outcome) };
-    }
-  }
-}
-
-function isOvertaken(outcome: PreviewOutcome): boolean {
-  const result = 'preview' in outcome ? outcome.preview.result : undefined;
-  return result?.kind === 'callFailed' && result.error.code === 'schema.changed';
-}
-
-/** The value that a tried or applied call gave; `description` is the one that it was made for. */
-export function previewJson(
-  { definition }: DatabaseDescription,
-  name: string,
-  outcome: PreviewOutcome,
-): string | undefined {
-  if (!('preview' in outcome)) return undefined;
-  const { result } = outcome.preview;
-  if (result.kind === 'returned') {
-    return result.value && valueJson(definition, name, 'returns', result.value);
-  }
-  const isThrown = result.kind === 'callFailed' && result.error.code === 'reducer.refusedWithValue';
-  return isThrown ? valueJson(definition, name, 'throws', result.error.value) : undefined;
 }
 
 /** The encoded value that a call gave, one way or the other. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { ServerDefinition } from '../mcp-protocol/server-definition.ts';
 import { complete } from './completion.ts';
 import { instructionsOf } from './instructions.ts';
@@ -5,7 +6,7 @@ import { promptsOf } from './prompts/prompt-list.ts';
 import { DatabaseResources } from './resources/database-resources.ts';
 import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
-import { makeTools, modeOf } from './tool-list.ts';
+import { makeTools } from './tool-list.ts';
 import { watchReducerTools } from './tools-watch.ts';
 import { makeReducerTools } from './typed-reducers.ts';
 
@@ -23,9 +24,11 @@ export function makeDefinition(product: ProductDefinition): ServerDefinition<Mcp
   const guide = new GuidePages(guideDirectory);
   return {
     info: { name: 'reducerdb', version },
-    instructions: (session) => instructionsOf(modeOf(session), session.features),
-    // What a token adds is there for its bearer alone, and tools of reducers come and go.
-    isConstant: ({ features }) => features.size === 0,
+    instructions: instructionsOf,
+    // What a limited token may, and which reducers are tools, can be another thing at any time.
+    isConstant: ({ caller, features }) =>
+      caller.capability === undefined && !features.has('typed-reducers'),
+    sealingKey: randomBytes(32),
     tools: async (session) => [...toolsOf(session), ...(await reducerTools(session))],
     resources: new DatabaseResources(guide),
     prompts: promptsOf,

@@ -4,18 +4,25 @@ import { type Tool, type ToolResult, text } from '../mcp-protocol/tool.ts';
 import type { AgentFeature } from '../protocol/agent-features.ts';
 import type { JsonObject } from '../values/json.ts';
 import { Cursors } from './cursors.ts';
+import { Previews } from './previews.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure, type ToolSource } from './tool.ts';
+import { applyPreviewTool } from './tools/apply-preview.ts';
 import { call } from './tools/call.ts';
+import { explain } from './tools/explain.ts';
 import { getSchema } from './tools/get-schema.ts';
 import { listDatabases } from './tools/list-databases.ts';
+import { logs } from './tools/logs.ts';
 import { ping } from './tools/ping.ts';
+import { previewCallTool, previewSqlTool } from './tools/preview.ts';
 import { type StatementResult, sqlTool } from './tools/sql.ts';
+import { tableStatistics } from './tools/table-statistics.ts';
+import { whoami } from './tools/whoami.ts';
 
 /** `host`: every data tool names its database; `database`: the path or the command fixed it. */
-export type Mode = 'host' | 'database';
+type Mode = 'host' | 'database';
 
-export function modeOf({ database }: SessionShape): Mode {
+function modeOf({ database }: SessionShape): Mode {
   return database === undefined ? 'host' : 'database';
 }
 
@@ -27,21 +34,42 @@ export type SessionShape = Pick<McpSession, 'database' | 'features'>;
 
 /** Makes the tools, with what they keep from one request to the next. */
 export function makeTools(): ToolsOf {
-  const sql = sqlTool(new Cursors<StatementResult>());
+  const sources = makeSources();
   const lists = new Map<string, readonly Tool<McpSession>[]>();
   return (session) => {
     const mode = modeOf(session);
     const key = [mode, ...[...session.features].sort()].join(' ');
     const known = lists.get(key);
     if (known !== undefined) return known;
-    const five = [...(mode === 'host' ? [listDatabases] : []), ping, getSchema, sql, call];
     const shape = { mode, features: session.features };
-    const list = five
-      .filter((source) => isOffered(source, shape))
-      .map((source) => makeTool(source, shape));
+    const list = sources
+      .filter((offer) => isOffered(offer, shape))
+      .map(({ source }) => makeTool(source, shape));
     lists.set(key, list);
     return list;
   };
+}
+
+interface Offer {
+  readonly source: ToolSource;
+  /** For sessions with this feature; `undefined`: for all. */
+  readonly feature?: AgentFeature;
+}
+
+/** All tools in the order in which clients see them, with what they keep between two requests. */
+function makeSources(): readonly Offer[] {
+  const previews = new Previews();
+  const sql = sqlTool(new Cursors<StatementResult>());
+  const group = (feature: AgentFeature, ...tools: readonly ToolSource[]): readonly Offer[] =>
+    tools.map((source) => ({ source, feature }));
+  return [
+    ...[listDatabases, ping, getSchema, sql, call].map((source) => ({ source })),
+    ...group('preview', previewCallTool(previews), previewSqlTool(previews)),
+    ...group('preview', applyPreviewTool(previews)),
+    ...group('explain', explain, tableStatistics),
+    ...group('logs', logs),
+    ...group('whoami', whoami),
+  ];
 }
 
 /** What decides how a tool looks. */
@@ -50,8 +78,10 @@ export interface Shape {
   readonly features: ReadonlySet<AgentFeature>;
 }
 
-function isOffered({ effect }: ToolSource, { features }: Shape): boolean {
-  return effect !== 'writes' || !features.has('read-only');
+function isOffered({ source, feature }: Offer, { mode, features }: Shape): boolean {
+  if (source === listDatabases && mode === 'database') return false;
+  if (source.effect === 'writes' && features.has('read-only')) return false;
+  return feature === undefined || features.has(feature);
 }
 
 /** What a client sees of a tool. */
@@ -80,8 +110,8 @@ const databaseProperty = {
 
 function inputSchemaOf(source: ToolSource, { mode, features }: Shape) {
   const { takesDatabase, properties, moreProperties, required } = source;
-  const isNamed = takesDatabase && mode === 'host';
-  const names = isNamed ? ['database', ...required] : required;
+  const isNamed = takesDatabase !== false && mode === 'host';
+  const names = isNamed && takesDatabase === true ? ['database', ...required] : required;
   return {
     type: 'object',
     properties: {

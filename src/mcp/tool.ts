@@ -22,8 +22,8 @@ export interface ToolSource {
   readonly inputSchema?: JsonSchema;
   /** Of the structured result. */
   readonly outputSchema: JsonSchema;
-  /** True for a tool that works on one database. */
-  readonly takesDatabase: boolean;
+  /** True for a tool that works on one database; `optional`: on one, or on none. */
+  readonly takesDatabase: boolean | 'optional';
   readonly effect: ToolEffect;
   /**
    * Throws `RpcError` for arguments of the wrong shape and `ToolFailure` for what the caller can

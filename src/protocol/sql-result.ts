@@ -37,6 +37,8 @@ function rowTexts(result: SqlResult): readonly string[] {
   return sqlRows(result, firstRow, () => true).rows;
 }
 
+type ResultRows = Pick<SqlResult, 'columns' | 'types' | 'rows' | 'rowCount'>;
+
 /** A place between two rows of a result. */
 export interface RowPlace {
   /** How many rows stand before it, and how many bytes those take. */
@@ -52,7 +54,7 @@ export const firstRow: RowPlace = { row: 0, byte: 0 };
  * the end of the result.
  */
 export function sqlRows(
-  { columns, types, rows: bytes, rowCount }: SqlResult,
+  { columns, types, rows: bytes, rowCount }: ResultRows,
   from: RowPlace,
   fits: (row: string, count: number) => boolean,
   shape: JsonShape = 'positional',

@@ -1,0 +1,132 @@
+import { unreachable } from '../assert.ts';
+import type { CallError } from '../database/outcome.ts';
+import type { Preview } from '../database/preview-outcome.ts';
+import { previewJson } from '../host/json-call.ts';
+import { limits } from '../limits.ts';
+import type { JsonSchema } from '../mcp-protocol/tool.ts';
+import { sqlRows } from '../protocol/sql-result.ts';
+import { changesJson, changesText, shownTables } from './preview-text.ts';
+import type { Previewed } from './previews.ts';
+import { sqlFailure } from './statement.ts';
+import { integerSchema, objectSchema, ToolFailure } from './tool.ts';
+import { callFailureText } from './tools/call.ts';
+
+const rowObjects = { type: 'array', items: { type: 'object' } } as const;
+
+/** Members of the structured result of a preview, by whether they are always there. */
+export const previewMembers: Record<'always' | 'maybe', Readonly<Record<string, JsonSchema>>> = {
+  always: {
+    outcome: { enum: ['commits', 'fails'] },
+    changes: {
+      type: 'array',
+      items: objectSchema({
+        table: { type: 'string' },
+        event: { type: 'boolean' },
+        inserted: rowObjects,
+        deleted: rowObjects,
+        updated: {
+          type: 'array',
+          items: objectSchema({ before: { type: 'object' }, after: { type: 'object' } }),
+        },
+        hidden: { type: 'integer' },
+      }),
+    },
+    complete: { type: 'boolean' },
+    logs: {
+      type: 'array',
+      items: objectSchema({ level: { type: 'string' }, message: { type: 'string' } }),
+    },
+    offset: integerSchema,
+  },
+  maybe: {
+    error: { type: 'string' },
+    value: {},
+    counts: objectSchema({
+      inserted: { type: 'integer' },
+      deleted: { type: 'integer' },
+      updated: { type: 'integer' },
+    }),
+    returned: { type: 'array', items: { type: 'array' } },
+    dropped_logs: { type: 'integer' },
+  },
+};
+
+/** What a preview came to, for an answer. */
+export interface ShownPreview {
+  readonly isCommit: boolean;
+  /** In words without any row: `reducer 'add_task' would commit and change task: 1 inserted`. */
+  readonly words: string;
+  /** All of it, as JSON by member. */
+  readonly members: Readonly<Record<string, string | undefined>>;
+}
+
+/** Throws `ToolFailure` for what did not even begin: an unknown reducer, a wrong argument. */
+export function shownPreview(previewed: Previewed, preview: Preview): ShownPreview {
+  const tables = shownTables(preview);
+  const ending = endingOf(previewed, preview);
+  const isCommit = ending.error === undefined;
+  const { work } = previewed;
+  const what = work.kind === 'call' ? `reducer '${work.call.reducer}'` : 'the statement';
+  return {
+    isCommit,
+    words: isCommit
+      ? `${what} would commit and change ${changesText(tables)}`
+      : `${what} would fail and change nothing`,
+    members: {
+      outcome: isCommit ? '"commits"' : '"fails"',
+      ...ending,
+      changes: changesJson(tables),
+      complete: String(preview.isComplete),
+      logs: JSON.stringify(preview.lines.map(({ level, message }) => ({ level, message }))),
+      dropped_logs: preview.droppedLines === 0 ? undefined : String(preview.droppedLines),
+      offset: String(preview.offset),
+    },
+  };
+}
+
+interface Ending {
+  readonly error?: string;
+  readonly value?: string;
+  readonly counts?: string;
+  readonly returned?: string;
+}
+
+/** How it would end, as JSON by member. */
+function endingOf({ work, description }: Previewed, preview: Preview): Ending {
+  const { result } = preview;
+  const reducer = work.kind === 'call' ? work.call.reducer : '';
+  const value = previewJson(description, reducer, preview);
+  switch (result.kind) {
+    case 'returned':
+      return value === undefined ? {} : { value };
+    case 'callFailed':
+      return { error: JSON.stringify(failureText(result.error, reducer, value)) };
+    case 'wrote': {
+      const { inserted, deleted, updated, columns } = result;
+      const counts = JSON.stringify({ inserted, deleted, updated });
+      if (columns.length === 0) return { counts };
+      const fits = (_: string, count: number) => count < limits.agentPreviewRowsMax;
+      const { rows } = sqlRows(result, { row: 0, byte: 0 }, fits);
+      return { counts, returned: `[${rows.join(',')}]` };
+    }
+    case 'queryFailed':
+      throw sqlFailure(result.error);
+    default:
+      return unreachable(result);
+  }
+}
+
+function failureText(error: CallError, reducer: string, value: string | undefined): string {
+  const text = callFailureText(error, reducer, { value, show: (data) => data });
+  if (unbegun.includes(error.code)) throw new ToolFailure(text);
+  return text;
+}
+
+/** The caller's own mistakes. */
+const unbegun: readonly CallError['code'][] = [
+  'reducer.unknown',
+  'reducer.lifecycle',
+  'arguments.invalid',
+  'schema.changed',
+  'call.readOnly',
+];

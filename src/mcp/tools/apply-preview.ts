@@ -1,0 +1,122 @@
+import type { PreviewedWork } from '../../database/preview-outcome.ts';
+import { limits } from '../../limits.ts';
+import type { InputRequired } from '../../mcp-protocol/input-required.ts';
+import { JsonObject, type JsonValue } from '../../values/json.ts';
+import { fenced } from '../fence.ts';
+import { openDatabase } from '../open-database.ts';
+import { previewMembers, shownPreview } from '../preview-answer.ts';
+import type { KeptPreview, Previews } from '../previews.ts';
+import { structuredJson } from '../structured.ts';
+import {
+  databaseArgument,
+  objectSchema,
+  stringArgument,
+  type ToolAnswer,
+  type ToolContext,
+  ToolFailure,
+  type ToolSource,
+} from '../tool.ts';
+import { type Asked, previewAnswer, previewOf } from './preview.ts';
+
+/** Makes happen what was previewed. */
+export function applyPreviewTool(previews: Previews): ToolSource {
+  return {
+    name: 'apply_preview',
+    title: 'Apply preview',
+    description:
+      'Makes happen exactly what a preview showed, with the same random values and the same ' +
+      'time. If by now it would come to anything else, nothing happens, and the answer is a new ' +
+      'preview.',
+    properties: {
+      preview: { type: 'string', description: 'As preview_call or preview_sql gave it.' },
+    },
+    required: ['preview'],
+    outputSchema: objectSchema(
+      { applied: { type: 'boolean' }, ...previewMembers.always },
+      { preview: { type: 'string' }, ...previewMembers.maybe },
+    ),
+    takesDatabase: true,
+    effect: 'writes',
+    run: async (args, context) => {
+      const name = databaseArgument(args, context);
+      const id = stringArgument(args, 'preview');
+      const open = openDatabase(name, context);
+      const kept = previews.find(context.session, open, id);
+      if (kept === undefined) throw unknownPreview();
+      const question = questionFor(kept, name, context);
+      if (question !== undefined) return question;
+      previews.drop(id);
+      return apply(kept, { context, open, previews });
+    },
+  };
+}
+
+function unknownPreview(): ToolFailure {
+  return new ToolFailure(
+    'unknown preview: it was applied, is too old, or is of another database or caller',
+    'Preview again.',
+  );
+}
+
+async function apply(kept: KeptPreview, asked: Asked): Promise<ToolAnswer> {
+  const { open } = asked;
+  const work = onBehalfOf(open.caller, kept.work);
+  const rowsMax = limits.agentPreviewRowsMax;
+  const outcome = await open.handle.preview({ work, apply: kept.key, rowsMax });
+  const preview = previewOf(outcome);
+  if (outcome.kind !== 'applied') return previewAnswer(asked, { ...kept, work }, preview, differs);
+  const { members } = shownPreview(kept, preview);
+  const shown = { ...members, offset: String(outcome.offset) };
+  return {
+    texts: ['Applied, exactly as previewed.', fenced(structuredJson(shown))],
+    structured: structuredJson({ applied: 'true', ...shown }),
+  };
+}
+
+/** With the rights that the caller has now. */
+function onBehalfOf(caller: Asked['open']['caller'], work: PreviewedWork): PreviewedWork {
+  return work.kind === 'call'
+    ? { kind: 'call', call: { ...work.call, caller } }
+    : { kind: 'query', query: { ...work.query, caller } };
+}
+
+/** Opens the answer when a preview has become another one. */
+const differs = {
+  opening: 'Not applied, because by now it would come to something else. Nothing has happened',
+  members: { applied: 'false' },
+};
+
+/** What the user is asked first, where the client can ask; `undefined` once they have agreed. */
+function questionFor(
+  { words }: KeptPreview,
+  database: string,
+  { clientCapabilities, given }: ToolContext,
+): InputRequired | undefined {
+  if (!canAsk(clientCapabilities)) return undefined;
+  const answer = given?.answers.get('confirm');
+  if (answer === undefined) return question(`Apply this to the database ${database}? ${words}`);
+  if (!isConfirmed(answer)) {
+    throw new ToolFailure('the user did not confirm, so nothing has happened');
+  }
+  return undefined;
+}
+
+/** With a form: a client that says nothing of forms has them, unless it names another way. */
+function canAsk(capabilities: JsonObject | undefined): boolean {
+  const asks = capabilities?.get('elicitation');
+  if (!(asks instanceof JsonObject)) return false;
+  return asks.entries.length === 0 || asks.get('form') !== undefined;
+}
+
+function question(message: string): InputRequired {
+  const confirm = { type: 'boolean', title: 'Apply', description: 'Make this happen.' };
+  const requestedSchema = { type: 'object', properties: { confirm }, required: ['confirm'] };
+  const params = { mode: 'form', message, requestedSchema };
+  return { kind: 'inputRequired', requests: { confirm: { method: 'elicitation/create', params } } };
+}
+
+function isConfirmed(answer: JsonValue): boolean {
+  if (!(answer instanceof JsonObject) || answer.get('action') !== 'accept') return false;
+  const content = answer.get('content');
+  return content instanceof JsonObject && content.get('confirm') === true;
+}

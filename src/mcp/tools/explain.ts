@@ -1,0 +1,60 @@
+import { temporaryConnection } from '../../host/temporary-connection.ts';
+import { sqlRows } from '../../protocol/sql-result.ts';
+import { openDatabase } from '../open-database.ts';
+import { readingOnly } from '../session.ts';
+import { parametersArgument, parametersProperty, sqlFailure } from '../statement.ts';
+import { structuredJson } from '../structured.ts';
+import {
+  databaseArgument,
+  integerSchema,
+  objectSchema,
+  stringArgument,
+  type ToolSource,
+} from '../tool.ts';
+
+/** Shows how a statement would run. */
+export const explain: ToolSource = {
+  name: 'explain',
+  title: 'Explain SQL',
+  description:
+    'How one SQL statement would run: the steps of its plan, the indexes that they use and how ' +
+    'many rows each expects. Nothing runs, but for a SELECT behind EXPLAIN ANALYZE, which is ' +
+    'measured.',
+  properties: {
+    sql: { type: 'string', description: 'One SQL statement, with or without EXPLAIN before it.' },
+    params: parametersProperty,
+  },
+  required: ['sql'],
+  outputSchema: objectSchema({
+    plan: { type: 'array', items: { type: 'string' } },
+    offset: integerSchema,
+  }),
+  takesDatabase: true,
+  effect: 'reads',
+  run: async (args, context) => {
+    const name = databaseArgument(args, context);
+    const statement = stringArgument(args, 'sql');
+    const parameters = parametersArgument(args);
+    // EXPLAIN ANALYZE runs what it explains, so a write must not be able to write.
+    const session = readingOnly(context.session);
+    const { handle, caller } = openDatabase(name, { ...context, session });
+    const outcome = await handle.query({
+      caller,
+      connection: temporaryConnection(),
+      sql: explained(statement),
+      ...(parameters === undefined ? {} : { parameters }),
+      confirmed: false,
+    });
+    if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
+    const { rows } = sqlRows(outcome, { row: 0, byte: 0 }, () => true);
+    const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);
+    return {
+      texts: [plan.join('\n')],
+      structured: structuredJson({ plan: JSON.stringify(plan), offset: String(outcome.offset) }),
+    };
+  },
+};
+
+function explained(statement: string): string {
+  return /^\s*explain\b/i.test(statement) ? statement : `EXPLAIN ${statement}`;
+}

@@ -1,0 +1,146 @@
+import type { LogStream } from '../../host/host-types.ts';
+import { limits } from '../../limits.ts';
+import type { JsonObject } from '../../values/json.ts';
+import { utf8Length } from '../../values/utf8.ts';
+import { wholeNumber } from '../caps.ts';
+import { fenced } from '../fence.ts';
+import { openDatabase } from '../open-database.ts';
+import {
+  databaseArgument,
+  objectSchema,
+  optionalStringArgument,
+  type ToolAnswer,
+  ToolFailure,
+  type ToolSource,
+} from '../tool.ts';
+
+/** From the worst on; a line counts as of its level and all behind it. */
+const levels = ['panic', 'error', 'warn', 'info', 'debug', 'trace'] as const;
+const linesByDefault = 100;
+
+/** Shows the newest lines that a module logged. */
+export const logs: ToolSource = {
+  name: 'logs',
+  title: 'Read logs',
+  description:
+    "The newest lines of the module's log of the last day that has any, oldest first: what " +
+    'reducers wrote with `console`, and why calls failed. For the owner, developers, and tokens ' +
+    'that were made for it.',
+  properties: {
+    lines: {
+      type: 'integer',
+      minimum: 1,
+      maximum: limits.agentLogLinesMax,
+      description: `Most lines; ${linesByDefault} unless given.`,
+    },
+    level: { type: 'string', enum: levels, description: 'Lines of this level or a worse one.' },
+    reducer: { type: 'string', description: 'Lines of this reducer.' },
+    contains: { type: 'string', description: 'Lines whose message contains this text.' },
+  },
+  required: [],
+  outputSchema: objectSchema({
+    lines: {
+      type: 'array',
+      items: objectSchema(
+        { time: { type: 'string' }, level: { enum: levels }, message: { type: 'string' } },
+        { reducer: { type: 'string' }, place: { type: 'string' } },
+      ),
+    },
+    more: { type: 'boolean' },
+  }),
+  takesDatabase: true,
+  effect: 'reads',
+  run: async (args, context) => {
+    const name = databaseArgument(args, context);
+    const filter = filterIn(args);
+    const range = { minimum: 1, maximum: limits.agentLogLinesMax };
+    const linesMax = wholeNumber(args, 'lines', range) ?? linesByDefault;
+    openDatabase(name, context);
+    const { host, caller } = context.session;
+    const request = { lines: limits.agentLogScanLinesMax, follow: false };
+    const found = (await linesOf(host.logs(caller, name, request))).filter(filter);
+    return answerOf(newest(found, linesMax), found.length);
+  },
+};
+
+/** A line as the log keeps it: see `host/module-log.ts`. */
+interface KeptLine {
+  readonly level: string;
+  /** Microseconds since the Unix epoch. */
+  readonly ts: number;
+  readonly function?: string;
+  readonly filename?: string;
+  readonly line_number?: number;
+  readonly message: string;
+}
+
+async function linesOf(log: LogStream): Promise<readonly ShownLine[]> {
+  let text = '';
+  for await (const chunk of log) text += chunk;
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => shown(JSON.parse(line) as KeptLine));
+}
+
+interface ShownLine {
+  readonly time: string;
+  readonly level: string;
+  readonly reducer?: string;
+  readonly place?: string;
+  readonly message: string;
+}
+
+function shown(line: KeptLine): ShownLine {
+  const { filename, function: reducer, line_number: number } = line;
+  return {
+    time: new Date(line.ts / 1000).toISOString(),
+    level: line.level.toLowerCase(),
+    ...(reducer === undefined || reducer === hostWord ? {} : { reducer }),
+    ...(filename === undefined || filename === hostWord
+      ? {}
+      : { place: number === undefined ? filename : `${filename}:${number}` }),
+    message: line.message,
+  };
+}
+
+/** What stands in place of names in the lines that the service itself writes. */
+const hostWord = '__spacetimedb__';
+
+function filterIn(args: JsonObject): (line: ShownLine) => boolean {
+  const worst = optionalStringArgument(args, 'level');
+  const reducer = optionalStringArgument(args, 'reducer');
+  const words = optionalStringArgument(args, 'contains') ?? '';
+  const rank = worst === undefined ? levels.length : rankOf(worst);
+  if (rank < 0) throw new ToolFailure(`level must be one of ${levels.join(', ')}`);
+  return (line) =>
+    rankOf(line.level) <= rank &&
+    (reducer === undefined || line.reducer === reducer) &&
+    line.message.includes(words);
+}
+
+function rankOf(level: string): number {
+  return (levels as readonly string[]).indexOf(level);
+}
+
+/** The last lines, as many as asked for and as fit an answer. */
+function newest(lines: readonly ShownLine[], countMax: number): readonly ShownLine[] {
+  const last = lines.slice(-countMax);
+  let bytes = 0;
+  const tooOld = last.findLastIndex(({ message }, at) => {
+    bytes += utf8Length(message);
+    return bytes > limits.agentTextBytesMax && at < last.length - 1;
+  });
+  return last.slice(tooOld + 1);
+}
+
+function answerOf(lines: readonly ShownLine[], foundCount: number): ToolAnswer {
+  const more = lines.length < foundCount;
+  const structured = JSON.stringify({ lines, more });
+  if (lines.length === 0) return { texts: ['No lines.'], structured };
+  const texts = lines.map(({ time, level, reducer = '-', message }) => {
+    return `${time} ${level} ${reducer}: ${message}`;
+  });
+  const older = `These are the newest ${lines.length} of ${foundCount} lines.`;
+  return { texts: [fenced(texts.join('\n')), ...(more ? [older] : [])], structured };
+}
