@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { answerOf, EngineUnderTest, modernMessage } from '../../test/support/engine-under-test.ts';
+import { answerOf, EngineUnderTest } from '../../test/support/engine-under-test.ts';
+import { modernRequest } from '../../test/support/modern-request.ts';
 
 const engine = new EngineUnderTest();
 const versionKey = 'io.modelcontextprotocol/protocolVersion';
@@ -96,7 +97,7 @@ describe('a modern request', () => {
     const wrong = { 'mcp-protocol-version': '2026-07-28' };
     const { status, error } = await discover({ [versionKey]: 'v999.0.0' }, wrong);
     expect([status, error.code]).toEqual([400, -32020]);
-    const bare = await answerOf(engine.send(JSON.stringify(modernMessage('tools/list', {}))));
+    const bare = await answerOf(engine.send(modernRequest('tools/list', {}).body));
     expect([bare.status, bare.error.code, bare.id]).toEqual([400, -32020, 1]);
   });
 

@@ -29,6 +29,9 @@ export const fixturePrompts: readonly Prompt<FixtureSession>[] = [
   },
 ];
 
+/** Is there after a change. */
+export const laterPrompt = prompt('test_later_prompt', [], () => [text('Now it is later.')]);
+
 const places = ['Paris', 'Parma', 'Porto'];
 
 /** What fits the beginning of the first argument. */

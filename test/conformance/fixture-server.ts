@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -12,7 +11,6 @@ import { RateLimiter } from '../../src/auth/rate-limiter.ts';
 import { mcpRoutes } from '../../src/http/mcp.ts';
 import { makeRouter } from '../../src/http/router.ts';
 import { Engine } from '../../src/mcp-protocol/engine.ts';
-import type { ServerDefinition } from '../../src/mcp-protocol/server-definition.ts';
 import { writeFileAtomically } from '../../src/node/atomic-file.ts';
 import {
   completeConfiguration,
@@ -20,22 +18,7 @@ import {
 } from '../../src/service/configuration.ts';
 import { type Handler, listen } from '../../src/service/listener.ts';
 import { mcpRulesOf } from '../../src/service/mcp-door.ts';
-import { completePlace, fixturePrompts } from './fixture-prompts.ts';
-import { askingTools } from './fixture-questions.ts';
-import { fixtureResources } from './fixture-resources.ts';
-import type { FixtureSession } from './fixture-tool.ts';
-import { plainTools } from './fixture-tools.ts';
-
-const definition: ServerDefinition<FixtureSession> = {
-  info: { name: 'fixtures', version: '1.0.0' },
-  instructions: () => 'Everything that a suite of tests wants to see.',
-  tools: async () => [...plainTools, ...askingTools],
-  resources: fixtureResources,
-  prompts: () => fixturePrompts,
-  complete: completePlace,
-  logs: true,
-  sealingKey: randomBytes(32),
-};
+import { makeFixtures } from './fixture-definition.ts';
 
 /**
  * The engine of the protocol and the HTTP door of the product, with fixtures in the place of
@@ -90,7 +73,7 @@ interface HandlerOptions {
 }
 
 function makeHandler({ configuration, tokens, stopping, onError }: HandlerOptions): Handler {
-  const engine = new Engine({ definition, onError, stopping });
+  const engine = new Engine({ definition: makeFixtures(), onError, stopping });
   const routes = mcpRoutes(
     {
       handle: ({ body, header, caller, signal }) => {

@@ -1,10 +1,9 @@
 import { setMaxListeners } from 'node:events';
 import { Engine } from '../../src/mcp-protocol/engine.ts';
 import type { EngineReply, EngineRequest } from '../../src/mcp-protocol/engine-request.ts';
-import { expectedHeaders } from '../../src/mcp-protocol/request-headers.ts';
 import type { ServerDefinition } from '../../src/mcp-protocol/server-definition.ts';
 import { type Tool, text } from '../../src/mcp-protocol/tool.ts';
-import { parseJson } from '../../src/values/json.ts';
+import { modernRequest } from './modern-request.ts';
 
 /** Sessions of these tests are names of callers. */
 export type Offered = Partial<ServerDefinition<string>>;
@@ -50,10 +49,8 @@ export class EngineUnderTest {
 
   /** A well-formed modern request; members of `meta` come on top. */
   modern(method: string, params: object = {}, sent: Sent & { meta?: object } = {}) {
-    const body = JSON.stringify(modernMessage(method, params, sent.meta));
-    const message = { method, params: parseJson(JSON.stringify(JSON.parse(body).params)) };
-    const headers = { ...expectedHeaders(message), ...sent.headers };
-    return this.send(body, { ...sent, headers });
+    const { body, headers } = modernRequest(method, params, sent.meta);
+    return this.send(body, { ...sent, headers: { ...headers, ...sent.headers } });
   }
 
   /** The result of a modern request that succeeds at once. */
@@ -63,15 +60,6 @@ export class EngineUnderTest {
 }
 
 export const bothKinds = { accept: 'application/json, text/event-stream' };
-
-export function modernMessage(method: string, params: object, meta: object = {}, id: unknown = 1) {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-    ...meta,
-  };
-  return { jsonrpc: '2.0', id, method, params: { ...params, _meta } };
-}
 
 function requestOf(body: string, sent: Sent): EngineRequest<string> {
   const { headers = {}, session = 'ada', endpoint = '', isAnonymous = false } = sent;
