@@ -31,11 +31,16 @@ export class SystemTables {
     const spec = computedById.get(id);
     if (spec === undefined) return undefined;
     const known = this.#filled.get(id);
-    const isFresh = known?.offset === offset || spec.name !== 'st_sequence';
+    const isFresh = known?.offset === offset || id !== sequencesId;
     if (known !== undefined && isFresh) return known.table;
     const table = filledTable(spec, this.#facts);
     this.#filled.set(id, { table, offset });
     return table;
+  }
+
+  /** Sequences are about to move without a commit, or have gone back. */
+  forgetSequences(): void {
+    this.#filled.delete(sequencesId);
   }
 }
 
@@ -47,6 +52,11 @@ interface FilledTable {
 const computedById: ReadonlyMap<number, TableSpec> = new Map(
   computedTables.map((table) => [table.id, table]),
 );
+
+const sequencesId = present(
+  computedTables.find(({ name }) => name === 'st_sequence'),
+  'the table of sequences',
+).id;
 
 /** A table in a store of its own: nothing else is ever written to that store. */
 function filledTable(spec: TableSpec, facts: SystemFacts): Table {

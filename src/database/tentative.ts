@@ -13,11 +13,13 @@ export function tentatively<Result>(
   const positions = core.store.sequencePositions();
   const transaction = core.store.begin();
   core.views.beginTry();
+  core.program.systemTables.forgetSequences();
   try {
     return work(transaction);
   } finally {
     rollBack(core, transaction);
     core.views.endTry();
     core.store.returnSequences(positions);
+    core.program.systemTables.forgetSequences();
   }
 }

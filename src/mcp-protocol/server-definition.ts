@@ -38,9 +38,12 @@ export interface ServerDefinition<Session> {
     request: CompletionRequest,
     context: RequestContext<Session>,
   ) => Promise<Completion>;
-  /** Tells when the list of tools changes, until what it returned is called. Modern era only. */
-  readonly watchTools?: (session: Session, changed: () => void) => () => void;
-  readonly watchPrompts?: (session: Session, changed: () => void) => () => void;
+  /**
+   * Tells when the list of tools changes, until what it returned is called; `undefined`: for this
+   * session it never does. Modern era only.
+   */
+  readonly watchTools?: WatchList<Session>;
+  readonly watchPrompts?: WatchList<Session>;
   /** True: log messages go along with answers where a client asks for them (modern era only). */
   readonly logs?: true;
   /**
@@ -49,6 +52,11 @@ export interface ServerDefinition<Session> {
    */
   readonly sealingKey?: Uint8Array;
 }
+
+export type WatchList<Session> = (
+  session: Session,
+  changed: () => void,
+) => (() => void) | undefined;
 
 /** Arguments by name; numbers keep all their digits. */
 export type Arguments = JsonObject;

@@ -53,7 +53,7 @@ async function namesFor(
       if (argument.name !== 'column') return [];
       const table = others.get('table');
       const tables = names.tables.filter(({ name }) => table === undefined || name === table);
-      return [...new Set(tables.flatMap(({ columns }) => columns))];
+      return [...new Set(tables.flatMap(({ columns }) => columns.map(({ name }) => name)))];
     }
   }
 }

@@ -7,6 +7,7 @@ import { DatabaseResources } from './resources/database-resources.ts';
 import { GuidePages } from './resources/guide-pages.ts';
 import type { McpSession } from './session.ts';
 import { makeTools } from './tool-list.ts';
+import { watchReducerTools } from './tools-watch.ts';
 import { makeReducerTools } from './typed-reducers.ts';
 
 export interface ProductDefinition {
@@ -31,6 +32,7 @@ export function makeDefinition(product: ProductDefinition): ServerDefinition<Mcp
     tools: async (session) => [...toolsOf(session), ...(await reducerTools(session))],
     resources: new DatabaseResources(guide),
     prompts: promptsOf,
+    watchTools: (session, changed) => watchReducerTools(session, reducerTools, changed),
     complete: (request, { session }) => complete(request, session, guide),
   };
 }

@@ -1,9 +1,11 @@
 import { limits } from '../limits.ts';
 import type { AgentFeature } from '../protocol/agent-features.ts';
 import type { McpSession } from './session.ts';
+import { hasReducerTools } from './typed-reducers.ts';
 
 /** What a client tells its agent about this server: where to begin, and what the tools are for. */
-export function instructionsOf({ database, features }: McpSession): string {
+export function instructionsOf(session: McpSession): string {
+  const { database, features } = session;
   const isReadOnly = features.has('read-only');
   return [
     ...(database === undefined ? hostWords : databaseWords),
@@ -11,7 +13,7 @@ export function instructionsOf({ database, features }: McpSession): string {
     ...(isReadOnly ? [] : [writeWords]),
     identityWords,
     ...[...features].flatMap((feature) => featureWords[feature] ?? []),
-    ...(database !== undefined && features.has('typed-reducers') ? [reducerWords] : []),
+    ...(hasReducerTools(session) ? [reducerWords] : []),
     dataWords,
   ].join(' ');
 }

@@ -10,7 +10,7 @@ import { findDatabase } from './open-database.ts';
 import { type ReducerToolParts, reducerTool } from './reducer-tool.ts';
 import type { McpSession } from './session.ts';
 import type { ToolSource } from './tool.ts';
-import { makeTool, type ToolsOf } from './tool-list.ts';
+import { makeTool, type SessionShape, type ToolsOf } from './tool-list.ts';
 
 /** The tools of a session that its database makes, in the order of its reducers. */
 export type ReducerTools = (session: McpSession) => Promise<readonly Tool<McpSession>[]>;
@@ -27,9 +27,9 @@ export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
   );
   const known = new WeakMap<DatabaseDescription, ReducerSources>();
   return async (session) => {
+    if (!hasReducerTools(session)) return [];
     const { database, features } = session;
-    const isAsked = features.has('typed-reducers') && !features.has('read-only');
-    const found = isAsked && database !== undefined ? findDatabase(database, session) : undefined;
+    const found = findDatabase(database, session);
     if (found === undefined) return [];
     try {
       const description = await found.handle.describe();
@@ -44,6 +44,14 @@ export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
       throw error;
     }
   };
+}
+
+/** True when the tools of a session depend on its database. */
+export function hasReducerTools<Session extends SessionShape>(
+  session: Session,
+): session is Session & { readonly database: string } {
+  const { database, features } = session;
+  return database !== undefined && features.has('typed-reducers') && !features.has('read-only');
 }
 
 /** Those with which most tools are there. */

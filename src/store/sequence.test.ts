@@ -35,6 +35,28 @@ const ids = (store: ReturnType<typeof storeOf>) =>
     .sort();
 
 describe('auto-increment', () => {
+  it('[preview] goes back to where it was when all was only tried', () => {
+    const { store, table } = open();
+    const draw = () => {
+      const transaction = store.begin();
+      insert(transaction, table, 0n, 'a');
+      transaction.rollback();
+    };
+    const never = store.sequencePositions();
+    draw();
+    store.returnSequences(never);
+    expect(store.sequenceMarks()).toEqual([]);
+    expect(store.takeSequenceMarks()).toEqual([]);
+    draw();
+    const once = store.sequencePositions();
+    draw();
+    store.returnSequences(once);
+    expect(store.sequenceMarks()).toEqual([{ id: 180, value: 1n }]);
+    expect(store.takeSequenceMarks()).toEqual([{ id: 180, value: 1n }]);
+    inTransaction(store, (transaction) => insert(transaction, table, 0n, 'b'));
+    expect(ids(store)).toEqual([2n]);
+  });
+
   it('[§14.5] 1, 2, 3; explicit 10; then 4 to 9, a violation at 10 once, then 11', () => {
     const { store, table } = open();
     const transaction = store.begin();

@@ -184,7 +184,9 @@ class Run {
   #commit(): void {
     this.#checkScans();
     const offset = this.#store.offset;
+    const pending = this.#transaction.pendingChanges();
     const change = this.#transaction.commit();
+    expect(pending).toEqual(change?.tables ?? []);
     const expected = this.#subjects.map(({ model }) => model.commit());
     if (expected.every((each) => each === undefined)) {
       expect(change).toBeUndefined();

@@ -378,4 +378,21 @@ describe('event tables', () => {
     expect(next.commit()).toBeUndefined();
     expect(store.offset).toBe(1);
   });
+
+  it('[preview] let go of their rows where a commit would have been', () => {
+    const columns = { id: u32 };
+    const indexes = [{ columns: ['id'], unique: true }];
+    const store = storeOf({ ping: { columns, indexes, event: true }, kept: { columns, indexes } });
+    const [ping, kept] = [tableOf(store, 'ping'), tableOf(store, 'kept')];
+    const transaction = store.begin();
+    for (const table of [ping, kept]) insert(transaction, table, 1);
+    transaction.dropEvents();
+    expect([ping.rowCount, kept.rowCount]).toEqual([0, 1]);
+    expect(insert(transaction, ping, 1)).toBe(0);
+    expect(insert(transaction, kept, 1)).toBe(0);
+    const counts = transaction.pendingChanges().map(({ inserts }) => inserts.count);
+    expect(counts).toEqual([1, 1]);
+    transaction.rollback();
+    expect([ping.rowCount, kept.rowCount]).toEqual([0, 0]);
+  });
 });

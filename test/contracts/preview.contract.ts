@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import type { SqlRequest } from '../../src/database/outcome.ts';
+import type { Caller, SqlRequest } from '../../src/database/outcome.ts';
 import type {
   Preview,
   PreviewedTable,
@@ -75,6 +75,109 @@ export function previewContract(name: string, open: ShopOpener): void {
         error: { code: 'sql.invalid', message: 'A statement that only reads changes nothing' },
       });
       expect(await traceOf(shop)).toEqual(before);
+    });
+
+    it('[preview] is refused to who may not, by the words that say what to do', async () => {
+      shop = await open(shopModule());
+      const caller = shop.caller('ada');
+      expect(await trySql('DELETE FROM item', { caller })).toEqual({
+        kind: 'refused',
+        message: expect.stringMatching(/^[0-9a-f]{64} is not authorized to preview: ask the owner/),
+        micros: 0,
+      });
+    });
+
+    it('[preview] counts as what it applied, and others learn of that', async () => {
+      shop = await open(shopModule({ more: lifecycleReducers }));
+      const request = sqlPreview(shop, "INSERT INTO item (id, text) VALUES (0, 'new')");
+      const { key } = previewIn(await shop.handle.preview(request));
+      expect(await shop.handle.preview({ ...request, apply: key })).toMatchObject({
+        kind: 'applied',
+        offset: expect.any(Number),
+      });
+      expect(await shop.texts()).toEqual(['made by init', 'new']);
+      expect(await shop.handle.preview({ ...request, apply: key })).toMatchObject({
+        kind: 'differs',
+        preview: { result: { kind: 'wrote' } },
+      });
+      expect(await shop.texts()).toEqual(['made by init', 'new']);
+    });
+  });
+
+  describe(`a caller who only reads (${name})`, () => {
+    afterEach(() => shop.close());
+    const reading = (subject: string): Caller => {
+      const caller = shop.caller(subject);
+      return { ...caller, rights: { ...caller.rights, isReadOnly: true } };
+    };
+    const asked = (subject: string) => {
+      return { caller: reading(subject), connection: temporaryConnection(), confirmed: false };
+    };
+
+    it('[mcp read-only] changes nothing, and no lifecycle reducer does', async () => {
+      shop = await open(shopModule({ more: lifecycleReducers }));
+      const before = await traceOf(shop);
+      const { handle } = shop;
+      const { schemaVersion } = await handle.describe();
+      const call = { reducer: 'idle', args: new Uint8Array(0), schemaVersion };
+      expect(await handle.call({ ...asked('owner'), ...call })).toMatchObject({
+        error: { code: 'call.readOnly' },
+      });
+      for (const sql of ['DELETE FROM item', 'EXPLAIN ANALYZE DELETE FROM item']) {
+        expect(await handle.query({ ...asked('owner'), sql })).toMatchObject({
+          error: { code: 'sql.notAuthorized' },
+        });
+      }
+      const rows = await handle.query({ ...asked('owner'), sql: 'SELECT * FROM item' });
+      expect(rows).toMatchObject({ kind: 'result', rowCount: 1, offset: before.offset });
+      expect(await traceOf(shop)).toEqual({ ...before, callsAborted: 1 });
+      expect(await shop.visits()).toEqual([['connected', 'owner']]);
+    });
+
+    it('[mcp read-only] is let in by client_connected, or not', async () => {
+      shop = await open(shopModule({ more: lifecycleReducers }));
+      const sql = 'SELECT * FROM item';
+      expect(await shop.handle.query({ ...asked('stranger'), sql })).toMatchObject({
+        error: { code: 'connection.refused', message: 'no strangers' },
+      });
+      expect(await shop.handle.connect(reading('stranger'), 5n)).toEqual({
+        kind: 'refused',
+        message: 'no strangers',
+      });
+    });
+
+    it('[mcp read-only] may stay connected, and leaves nothing behind', async () => {
+      shop = await open(shopModule({ more: lifecycleReducers }));
+      const before = await traceOf(shop);
+      const { handle } = shop;
+      const connection = { kind: 'open', id: 6n } as const;
+      expect(await handle.connect(reading('owner'), connection.id)).toEqual({ kind: 'connected' });
+      const query = { ...asked('owner'), connection, sql: 'SELECT * FROM st_client' };
+      expect(await handle.query(query)).toMatchObject({ rowCount: 0 });
+      await handle.disconnect(connection.id);
+      expect(await traceOf(shop)).toEqual(before);
+      expect(await shop.visits()).toEqual([['connected', 'owner']]);
+    });
+  });
+
+  describe(`figures of tables (${name})`, () => {
+    afterEach(() => shop.close());
+
+    it('[mcp explain] are of those that the caller may read', async () => {
+      shop = await open(shopModule());
+      const all = await shop.handle.tables(shop.caller('owner'));
+      expect(all.map(({ table }) => table)).toEqual(['item', 'secret', 'visit']);
+      expect(all[0]).toMatchObject({
+        isPublic: true,
+        columns: [
+          { name: 'id', type: { kind: 'u64' }, isPrimaryKey: true, isAutoIncrement: true },
+          { name: 'text', type: { kind: 'string' }, isPrimaryKey: false },
+        ],
+        indexes: [{ columns: ['id'], isUnique: true, kind: 'btree' }],
+        size: { rowCount: 1 },
+      });
+      const some = await shop.handle.tables(shop.caller('ada'));
+      expect(some.map(({ table }) => table)).toEqual(['item', 'visit']);
     });
   });
 }

@@ -1,5 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { previewWithJson } from '../../src/host/json-call.ts';
+import { temporaryConnection } from '../../src/host/temporary-connection.ts';
 import { shopOpener } from '../support/shop.ts';
+import { shopModule } from '../support/shop-module.ts';
 import { previewContract } from './preview.contract.ts';
 
 previewContract('local', shopOpener('local'));
 previewContract('worker', shopOpener('worker'));
+
+describe('a preview that runs away', () => {
+  it.each(['spin', 'fill_heap'])('[preview] is ended like a call: %s', async (reducer) => {
+    const budget = { callMillisMax: 1_000, workerHeapMebibytesMax: 64 };
+    const shop = await shopOpener('worker', budget)(shopModule());
+    const { outcome } = await previewWithJson(shop.handle, {
+      caller: shop.caller('owner'),
+      connection: temporaryConnection(),
+      reducer,
+      args: [],
+      confirmed: false,
+    });
+    expect(outcome).toMatchObject({ kind: 'overBudget', message: expect.stringContaining(' ') });
+    expect(await shop.texts()).toEqual(['made by init']);
+    expect(shop.handle.statistics().restarts).toBe(1);
+    await shop.close();
+  });
+});

@@ -12,6 +12,15 @@ describe('the address of a resource', () => {
       'reducerdb:///inn/tables/G%C3%A4ste%2F1',
       { kind: 'table', database: 'inn', table: 'Gäste/1' },
     ],
+    [
+      'reducerdb:///inn/tables/guest/name/Ada%20L.',
+      {
+        kind: 'table',
+        database: 'inn',
+        table: 'guest',
+        where: { column: 'name', value: 'Ada L.' },
+      },
+    ],
     // A database may be called as the other things are.
     ['reducerdb:///docs/schema', { kind: 'schema', database: 'docs' }],
     ['reducerdb:///docs/logs', { kind: 'logs', database: 'docs' }],
@@ -38,6 +47,8 @@ describe('the address of a resource', () => {
     'reducerdb:///inn/tables',
     'reducerdb:///inn/tables/',
     'reducerdb:///inn/tables/a/b',
+    'reducerdb:///inn/tables/a/b/',
+    'reducerdb:///inn/tables/a/b/c/d',
     'reducerdb:///inn/rows',
     'reducerdb:///inn/schema?version=9',
     'reducerdb:///inn/schema#top',

@@ -2,14 +2,23 @@
 export type Address =
   | { readonly kind: 'databases' }
   | { readonly kind: 'schema' | 'logs'; readonly database: string }
-  | { readonly kind: 'table'; readonly database: string; readonly table: string }
+  | TableAddress
   | { readonly kind: 'page'; readonly page: string };
+
+/** Rows of a table: all of them, or those with this value in this column. */
+export interface TableAddress {
+  readonly kind: 'table';
+  readonly database: string;
+  readonly table: string;
+  readonly where?: { readonly column: string; readonly value: string };
+}
 
 const prefix = 'reducerdb:///';
 
 export const uriTemplates = {
   schema: `${prefix}{database}/schema`,
   table: `${prefix}{database}/tables/{table}`,
+  rows: `${prefix}{database}/tables/{table}/{column}/{value}`,
   logs: `${prefix}{database}/logs`,
   page: `${prefix}docs/{page}`,
 } as const;
@@ -19,18 +28,20 @@ export function addressOf(uri: string): Address | undefined {
   if (!uri.startsWith(prefix)) return undefined;
   const parts = uri.slice(prefix.length).split('/').map(decodedPart);
   if (!parts.every((part) => part !== undefined && part !== '')) return undefined;
-  const [first, second, third] = parts as string[];
-  if (first === undefined) return undefined;
+  const [first = '', second = '', third = '', column = '', value = ''] = parts as string[];
   switch (parts.length) {
     case 1:
       return first === 'databases' ? { kind: 'databases' } : undefined;
     case 2:
       // A database may be called `docs`; no page is called as these two.
       if (second === 'schema' || second === 'logs') return { kind: second, database: first };
-      return first === 'docs' && second !== undefined ? { kind: 'page', page: second } : undefined;
+      return first === 'docs' ? { kind: 'page', page: second } : undefined;
     case 3:
-      if (second !== 'tables' || third === undefined) return undefined;
-      return { kind: 'table', database: first, table: third };
+    case 5: {
+      if (second !== 'tables') return undefined;
+      const table = { kind: 'table', database: first, table: third } as const;
+      return parts.length === 3 ? table : { ...table, where: { column, value } };
+    }
     default:
       return undefined;
   }
@@ -44,8 +55,9 @@ export function uriOf(address: Address): string {
     case 'logs':
       return `${prefix}${encodeURIComponent(address.database)}/${address.kind}`;
     case 'table': {
-      const { database, table } = address;
-      return `${prefix}${encodeURIComponent(database)}/tables/${encodeURIComponent(table)}`;
+      const { database, table, where } = address;
+      const parts = where === undefined ? [table] : [table, where.column, where.value];
+      return prefix + [database, 'tables', ...parts].map(encodeURIComponent).join('/');
     }
     case 'page':
       return `${prefix}docs/${encodeURIComponent(address.page)}`;

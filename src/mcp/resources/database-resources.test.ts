@@ -108,11 +108,13 @@ describe('the list of resources', () => {
     expect(await templates(agents.session(ada))).toEqual([
       'reducerdb:///{database}/schema',
       'reducerdb:///{database}/tables/{table}',
+      'reducerdb:///{database}/tables/{table}/{column}/{value}',
       'reducerdb:///docs/{page}',
       'reducerdb:///{database}/logs',
     ]);
     expect(await templates(agents.session(ada, 'library'))).toEqual([
       'reducerdb:///library/tables/{table}',
+      'reducerdb:///library/tables/{table}/{column}/{value}',
       'reducerdb:///docs/{page}',
     ]);
   });
@@ -153,6 +155,29 @@ describe('reading a resource', () => {
       agents.session(bob),
     );
     expect(titles).toEqual([1, 2, 3].map((id) => ({ title: `book ${id}` })));
+  });
+
+  it('[mcp B7] shows the rows that have a value in a column', async () => {
+    const titles = async (where: string, session = agents.session(bob)) => {
+      const shown = await jsonOf(`reducerdb:///library/tables/${where}`, session);
+      return shown?.rows.map(({ title, text }: Record<string, string>) => title ?? text);
+    };
+    expect(await titles('book/id/2')).toEqual(['book 2']);
+    expect(await titles('book/id/7')).toEqual([]);
+    expect(await titles('book/title/book%203')).toEqual(['book 3']);
+    expect(await titles('titles/title/book%201')).toEqual(['book 1']);
+    expect(await titles("book/title/'%20OR%20''%3D'")).toEqual([]);
+    const hex = identityToHex(ada.identity);
+    expect(await titles(`diary/who/${hex}`)).toEqual([]);
+    expect(await titles(`diary/who/${hex}`, agents.session(ada))).toEqual(['of ada']);
+    expect(await titles('book/nothing/1')).toBeUndefined();
+    expect(await titles('book/id/one')).toBeUndefined();
+    expect(await titles('loan/id/1')).toBeUndefined();
+    const tooLarge = textOf(
+      `reducerdb:///library/tables/book/id/${10n ** 30n}`,
+      agents.session(bob),
+    );
+    await expect(tooLarge).rejects.toMatchObject({ code: -32602 });
   });
 
   it('[mcp B7] keeps every digit of integers that JavaScript cannot hold', async () => {

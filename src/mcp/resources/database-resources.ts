@@ -98,6 +98,6 @@ async function readInDatabase(
     case 'logs':
       return mayReadLog(session, found.database) ? readLog(session, found.database) : undefined;
     case 'table':
-      return readRows(found, address.table);
+      return readRows(found, address);
   }
 }

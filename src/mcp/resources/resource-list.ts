@@ -58,6 +58,13 @@ export function listTemplates({ database }: McpSession): readonly ResourceTempla
       mimeType: mimeTypes.table,
     },
     {
+      uriTemplate: fixed(uriTemplates.rows),
+      name: 'rows',
+      title: 'Rows with a value',
+      description: 'The rows of a table or view that have this value in this column.',
+      mimeType: mimeTypes.table,
+    },
+    {
       uriTemplate: uriTemplates.page,
       name: 'guide',
       title: 'Page of the guide',

@@ -2,76 +2,105 @@ import type { Rights, SqlError, SqlOutcome } from '../../database/outcome.ts';
 import { usableDefinition } from '../../host/shown-definition.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { limits } from '../../limits.ts';
-import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
+import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+import { resolveType } from '../../values/typespace.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { quoteWideIntegers } from '../structured.ts';
+import type { TableAddress } from './address.ts';
+import { quotedName, sqlLiteral } from './sql-literal.ts';
 
 /** A table, or a view, as far as its rows are shown. */
 export interface ReadableTable {
   readonly name: string;
   readonly kind: 'table' | 'view';
   readonly isPublic: boolean;
-  readonly columns: readonly string[];
+  readonly columns: readonly ReadableColumn[];
   /** Column of the primary key. */
   readonly key: string | undefined;
 }
 
+export interface ReadableColumn {
+  readonly name: string;
+  /** No ref. */
+  readonly type: AlgebraicType;
+}
+
 /** Those that these rights may read. Event tables keep no rows, so there is nothing to show. */
 export function readableTables(definition: ModuleDefinition, rights: Rights): ReadableTable[] {
-  const { tables, views } = usableDefinition(definition, rights);
-  const ofTables = tables.filter(({ isEvent }) => !isEvent);
+  const { tables, views, typespace } = usableDefinition(definition, rights);
+  const resolved = (columns: readonly ReadableColumn[]) =>
+    columns.map(({ name, type }) => ({ name, type: resolveType(type, typespace) }));
   return [
-    ...ofTables.map(({ name, access, columns, primaryKey }): ReadableTable => {
-      const names = columns.map((column) => column.name);
-      const key = primaryKey === undefined ? undefined : names[primaryKey];
-      return { name, kind: 'table', isPublic: access === 'public', columns: names, key };
-    }),
-    ...views.map(({ name, isPublic, columns, primaryKey }): ReadableTable => {
-      const names = columns.map((column) => column.name);
-      return { name, kind: 'view', isPublic, columns: names, key: primaryKey };
+    ...tables
+      .filter(({ isEvent }) => !isEvent)
+      .map(({ name, access, columns, primaryKey }): ReadableTable => {
+        const key = primaryKey === undefined ? undefined : columns[primaryKey]?.name;
+        const isPublic = access === 'public';
+        return { name, kind: 'table', isPublic, columns: resolved(columns), key };
+      }),
+    ...views.map(({ name, isPublic, columns, primaryKey: key }): ReadableTable => {
+      return { name, kind: 'view', isPublic, columns: resolved(columns), key };
     }),
   ];
 }
 
 /**
- * What a resource of the table shows, and what is watched for it: its first rows by the primary
- * key, or by all columns where there is none, and one more, which tells whether there are more.
+ * What a resource shows, and what is watched for it: the first rows by the primary key, or by all
+ * columns where there is none, and one more, which tells whether there are more. `undefined`: there
+ * is no such table among these, or no such column, or no row can have the value in it.
  */
-export function rowsQuery({ name, columns, key }: ReadableTable, { rowsMax }: Rights): string {
-  const order = (key === undefined ? columns : [key]).map(quoted).join(', ');
-  const limit = Math.min(rowsMax ?? Number.POSITIVE_INFINITY, limits.resourceRowsMax + 1);
-  return `SELECT * FROM ${quoted(name)} ORDER BY ${order} LIMIT ${limit}`;
+export function rowsQuery(
+  tables: readonly ReadableTable[],
+  { table: name, where }: TableAddress,
+  { rowsMax }: Rights,
+): string | undefined {
+  const table = tables.find((one) => one.name === name);
+  const condition = table && where && conditionOf(table, where);
+  if (table === undefined || (where !== undefined && condition === undefined)) return undefined;
+  const { columns, key } = table;
+  const order = key === undefined ? columns.map((column) => column.name) : [key];
+  return [
+    `SELECT * FROM ${quotedName(name)}`,
+    ...(condition === undefined ? [] : [`WHERE ${condition}`]),
+    `ORDER BY ${order.map(quotedName).join(', ')}`,
+    `LIMIT ${Math.min(rowsMax ?? Number.POSITIVE_INFINITY, limits.resourceRowsMax + 1)}`,
+  ].join(' ');
+}
+
+function conditionOf({ columns }: ReadableTable, where: NonNullable<TableAddress['where']>) {
+  const column = columns.find(({ name }) => name === where.column);
+  const literal = column && sqlLiteral(column.type, where.value);
+  return literal === undefined ? undefined : `${quotedName(where.column)} = ${literal}`;
 }
 
 /** JSON, a row a line. `undefined`: there is no such table for the caller. */
 export async function readRows(
   { handle, caller }: OpenDatabase,
-  tableName: string,
+  address: TableAddress,
 ): Promise<string | undefined> {
   const { definition } = await handle.describe();
   const { rights } = caller;
-  const table = readableTables(definition, rights).find(({ name }) => name === tableName);
-  if (table === undefined) return undefined;
-  const outcome = await handle.query({
-    caller,
-    connection: temporaryConnection(),
-    sql: rowsQuery(table, rights),
-    confirmed: true,
-  });
-  if (outcome.kind === 'result') return rowsJson(table, rights, outcome);
+  const sql = rowsQuery(readableTables(definition, rights), address, rights);
+  if (sql === undefined) return undefined;
+  const connection = temporaryConnection();
+  const outcome = await handle.query({ caller, connection, sql, confirmed: true });
+  if (outcome.kind === 'result') return rowsJson(address, rights, outcome);
   if (outcome.error.code === 'sql.noTable') return undefined;
   throw unreadable(outcome.error);
 }
 
-function unreadable({ message }: SqlError): RpcError {
+function unreadable({ code, message }: SqlError): RpcError {
+  // The value in the address: what else is in the statement is ours.
+  if (code === 'sql.invalid') return invalidParams(message);
   return new RpcError(rpcCode.internal, message);
 }
 
 /** Like structured results, a row a line, so that two of these texts can be compared. */
 function rowsJson(
-  { name }: ReadableTable,
+  { table }: TableAddress,
   { rowsMax }: Rights,
   result: Extract<SqlOutcome, { kind: 'result' }>,
 ): string {
@@ -84,10 +113,6 @@ function rowsJson(
   const { rowCount, offset } = result;
   // Who may see no more rows than these cannot know whether there are any.
   const isTruncated = rows.length < rowCount || rowCount === rowsMax;
-  const head = `{"table":${JSON.stringify(name)},"offset":${offset},"truncated":${isTruncated}`;
+  const head = `{"table":${JSON.stringify(table)},"offset":${offset},"truncated":${isTruncated}`;
   return `${head},"rows":[\n${rows.map(quoteWideIntegers).join(',\n')}\n]}`;
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

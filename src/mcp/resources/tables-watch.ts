@@ -2,6 +2,7 @@ import { Refusal } from '../../database/outcome.ts';
 import { limits } from '../../limits.ts';
 import { findDatabase, type OpenDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
+import type { TableAddress } from './address.ts';
 import { readableTables, rowsQuery } from './table-rows.ts';
 import { TablesConnection } from './tables-connection.ts';
 import type { WatchedPart } from './watched-part.ts';
@@ -10,8 +11,8 @@ export interface TablesWatchOptions {
   readonly session: McpSession;
   /** The database, as the URIs name it. */
   readonly target: string;
-  /** URIs of the resources, by the name of the table. */
-  readonly uris: ReadonlyMap<string, string>;
+  /** What of it, by the URIs of the resources. */
+  readonly addresses: ReadonlyMap<string, TableAddress>;
   readonly changed: (uri: string) => void;
   /** They could not be looked for again. */
   readonly failed: (error: unknown) => void;
@@ -27,24 +28,39 @@ export interface TablesWatchOptions {
  */
 export class TablesWatch implements WatchedPart {
   readonly #options: TablesWatchOptions;
+  readonly #addresses: Map<string, TableAddress>;
   #connection: TablesConnection | undefined;
   /** What it was opened with; `undefined`: the database was not there for the caller. */
   #found: OpenDatabase | undefined;
   #retryMillis: number = limits.watchRetryMillisMin;
   #retry: NodeJS.Timeout | undefined;
-  #isClosed = false;
+  /** `stale`: while it was opened, something changed. */
+  #state: 'opening' | 'stale' | 'open' | 'closed' = 'opening';
 
   constructor(options: TablesWatchOptions) {
     this.#options = options;
+    this.#addresses = new Map(options.addresses);
   }
 
+  /** What cannot be watched now is not watched later either: the client knows that it is not. */
   async open(): Promise<readonly string[]> {
-    const { queries, watched } = await this.#connect();
-    if (watched.length < queries) this.#retryLater();
+    let { watched } = await this.#connect();
+    while (this.#isStale) {
+      this.#state = 'opening';
+      ({ watched } = await this.#connect());
+    }
+    if (!this.#isClosed) this.#state = 'open';
+    for (const uri of this.#addresses.keys()) {
+      if (!watched.includes(uri)) this.#addresses.delete(uri);
+    }
     return watched;
   }
 
   examine(database?: bigint): void {
+    if (this.#state !== 'open') {
+      if (this.#state === 'opening') this.#state = 'stale';
+      return;
+    }
     const { session, target } = this.#options;
     const found = findDatabase(target, session);
     const isSame =
@@ -54,21 +70,29 @@ export class TablesWatch implements WatchedPart {
   }
 
   close(): void {
-    this.#isClosed = true;
+    this.#state = 'closed';
     clearTimeout(this.#retry);
     this.#connection?.close();
   }
 
   #reopen(): void {
-    const { uris, changed, failed } = this.#options;
+    const { changed, failed } = this.#options;
     clearTimeout(this.#retry);
     this.#retry = undefined;
     this.#connect().then(({ queries, watched, connection }) => {
       if (this.#isClosed || connection !== this.#connection) return;
       if (watched.length < queries) this.#retryLater();
       else this.#retryMillis = limits.watchRetryMillisMin;
-      for (const uri of uris.values()) changed(uri);
+      for (const uri of this.#addresses.keys()) changed(uri);
     }, failed);
+  }
+
+  get #isStale(): boolean {
+    return this.#state === 'stale';
+  }
+
+  get #isClosed(): boolean {
+    return this.#state === 'closed';
   }
 
   #retryLater(): void {
@@ -102,14 +126,15 @@ export class TablesWatch implements WatchedPart {
   }
 
   async #queriesIn({ handle, caller: { rights } }: OpenDatabase) {
-    const { uris } = this.#options;
+    const tables = readableTables((await handle.describe()).definition, rights);
     const queries = new Map<string, string>();
-    for (const table of readableTables((await handle.describe()).definition, rights)) {
-      const uri = uris.get(table.name);
-      if (uri !== undefined) queries.set(uri, rowsQuery(table, rights));
+    for (const [uri, address] of this.#addresses) {
+      const query = rowsQuery(tables, address, rights);
+      if (query !== undefined) queries.set(uri, query);
     }
     return queries;
   }
 }
 
-const nothing = { queries: 0, watched: [], connection: undefined };
+const noUris: readonly string[] = [];
+const nothing = { queries: 0, watched: noUris, connection: undefined };

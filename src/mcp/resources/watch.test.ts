@@ -135,6 +135,17 @@ describe('watching a resource', () => {
     await watched.hears(book);
   });
 
+  it('[mcp B5] tells of the rows with a value, and not of others', async () => {
+    const one = `${book}/id/1`;
+    const two = `${book}/id/2`;
+    const watched = await watch(agents.session(bob), [one, two, `${book}/id/${10n ** 30n}`]);
+    expect(watched.watch.uris).toEqual([one, two]);
+    await agents.call('library', 'add_book', [2, 'two']);
+    await watched.hears(two);
+    await agents.call('library', 'add_book', [3, 'three']);
+    await watched.hearsNothing();
+  });
+
   it('[mcp B5] tells of many commits a few times a second', async () => {
     const watched = await watch(agents.session(bob), [book]);
     const start = Date.now();
@@ -217,6 +228,16 @@ describe('watching while databases change', () => {
     await watched.hears(book);
     await agents.call('library', 'add_book', [1, 'one']);
     await watched.hears(book);
+  });
+
+  it('[mcp B5] begins as well while the database changes', async () => {
+    const [watched] = await Promise.all([
+      watch(agents.session(bob), [book, schema]),
+      agents.host.reset(ada, 'library', undefined),
+    ]);
+    expect(watched.watch.uris).toEqual([book, schema]);
+    await expect.poll(() => agents.call('library', 'add_book', [1, 'one'])).toBe('committed');
+    await expect.poll(() => watched.told).toContain(book);
   });
 
   it('[mcp B5] tells that a database is gone, and that one of its name is there', async () => {

@@ -2,7 +2,7 @@ import { limits } from '../../limits.ts';
 import type { Watch, WatchRequest } from '../../mcp-protocol/resource.ts';
 import { findDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
-import { type Address, addressOf } from './address.ts';
+import { type Address, addressOf, type TableAddress } from './address.ts';
 import { LogWatch } from './log-watch.ts';
 import { Notices } from './notices.ts';
 import { SnapshotWatch } from './snapshot-watch.ts';
@@ -78,12 +78,12 @@ export class ResourceWatch implements Watch {
     // A client that asks again is told what is wrong.
     const failed = () => this.#end();
     const parts: WatchedPart[] = [];
-    const tables = new Map<string, Map<string, string>>();
+    const tables = new Map<string, Map<string, TableAddress>>();
     for (const uri of [...new Set(request.uris)].slice(0, limits.watchedResourcesMax)) {
       const address = addressOf(uri);
       if (address?.kind === 'table') {
-        const ofDatabase = tables.get(address.database) ?? new Map<string, string>();
-        tables.set(address.database, ofDatabase.set(address.table, uri));
+        const ofDatabase = tables.get(address.database) ?? new Map<string, TableAddress>();
+        tables.set(address.database, ofDatabase.set(uri, address));
       } else if (address?.kind === 'logs') {
         parts.push(new LogWatch({ session, uri, target: address.database, changed, failed }));
       } else if (address !== undefined) {
@@ -92,8 +92,8 @@ export class ResourceWatch implements Watch {
         parts.push(new SnapshotWatch(snapshot));
       }
     }
-    for (const [target, uris] of tables) {
-      parts.push(new TablesWatch({ session, target, uris, changed, failed }));
+    for (const [target, addresses] of tables) {
+      parts.push(new TablesWatch({ session, target, addresses, changed, failed }));
     }
     if (request.list) {
       const readList = async () => (await list()).join('\n');

@@ -1,0 +1,57 @@
+import { specialKindOf } from '../../values/special-types.ts';
+import type { AlgebraicType } from '../../values/type.ts';
+
+export function quotedName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/**
+ * How a statement says the value that a text stands for, where a column has this type: a query that
+ * is watched takes no parameters. `undefined`: no value of the type is written like that, or values
+ * of it cannot be compared. What is quoted here is checked by the statement.
+ */
+export function sqlLiteral(type: AlgebraicType, text: string): string | undefined {
+  switch (specialKindOf(type)) {
+    case 'identity':
+      return hexLiteral(text, 64);
+    case 'connectionId':
+      return hexLiteral(text, 32);
+    case 'bytes':
+      return /^(0x)?([0-9a-f]{2})*$/i.test(text) ? `X'${text.replace(/^0x/i, '')}'` : undefined;
+    case 'timestamp':
+    case 'uuid':
+      return quotedText(text);
+    case undefined:
+      return scalarLiteral(type, text);
+    default:
+      return undefined;
+  }
+}
+
+function scalarLiteral({ kind }: AlgebraicType, text: string): string | undefined {
+  switch (kind) {
+    case 'string':
+      return quotedText(text);
+    case 'bool':
+      return text === 'true' || text === 'false' ? text.toUpperCase() : undefined;
+    case 'f32':
+    case 'f64':
+      return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? text : undefined;
+    case 'ref':
+    case 'product':
+    case 'sum':
+    case 'array':
+      return undefined;
+    default:
+      return /^-?\d+$/.test(text) ? text : undefined;
+  }
+}
+
+function hexLiteral(text: string, digits: number): string | undefined {
+  const found = /^(?:0x)?([0-9a-f]+)$/i.exec(text)?.[1];
+  return found?.length === digits ? `0x${found}` : undefined;
+}
+
+function quotedText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,246 @@
+import { expect } from 'vitest';
+import type { RequestConnection } from '../../src/database/outcome.ts';
+import type {
+  Preview,
+  PreviewedTable,
+  PreviewedWork,
+  PreviewOutcome,
+} from '../../src/database/preview-outcome.ts';
+import { encodeArguments } from '../../src/host/json-call.ts';
+import type { LiveConnection, LiveEvent } from '../../src/host/live-connection.ts';
+import { temporaryConnection } from '../../src/host/temporary-connection.ts';
+import type { RowList } from '../../src/store/change-set.ts';
+import { Random } from '../../src/testing/random.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
+import { decoderOf } from '../../src/values/decode.ts';
+import { parseJson } from '../../src/values/json.ts';
+import type { Value } from '../../src/values/value.ts';
+import type { Shop, ShopOpener } from '../support/shop.ts';
+import { type Op, opKinds, randomModule, randomOps, randomWrite } from './random-module.ts';
+
+/** What a run came to; a run that never gets somewhere proves nothing about it. */
+export interface LabReport {
+  previews: number;
+  failed: number;
+  changed: number;
+  applied: number;
+  differed: number;
+}
+
+/** The connection by which the lab looks. */
+const looking: RequestConnection = { kind: 'open', id: 77n };
+
+/**
+ * Previews random calls and statements upon a random module, and holds each against what is so
+ * before and after: a preview leaves everything as it was, what is applied changes what was told,
+ * and what would come to something else by now is not done.
+ */
+export async function runPreviewLab(
+  open: ShopOpener,
+  seed: number,
+  steps: number,
+): Promise<LabReport> {
+  const random = new Random(seed);
+  const module = randomModule(random);
+  const shop = await open(module.text);
+  const lab = new PreviewLab(shop, random, module.tables);
+  try {
+    await lab.begin();
+    for (let step = 0; step < steps; step += 1) await lab.step();
+    return lab.report;
+  } finally {
+    lab.end();
+    await shop.close();
+  }
+}
+
+class PreviewLab {
+  readonly report: LabReport = { previews: 0, failed: 0, changed: 0, applied: 0, differed: 0 };
+  readonly #shop: Shop;
+  readonly #random: Random;
+  readonly #tables: Tables;
+  readonly #events: LiveEvent[] = [];
+  #live: LiveConnection | undefined;
+
+  constructor(shop: Shop, random: Random, tables: Tables) {
+    this.#shop = shop;
+    this.#random = random;
+    this.#tables = tables;
+  }
+
+  async begin(): Promise<void> {
+    const { handle, caller } = this.#shop;
+    await handle.connect(caller('owner'), looking.id);
+    const options = { caller: caller('owner'), connectionId: 78n, confirmed: false };
+    this.#live = handle.live(options, {
+      deliver: (events) => this.#events.push(...events),
+      ended: () => undefined,
+    });
+    const names = ['ev', 'large', ...this.#tables.map(({ name }) => name)];
+    const queries = names.map((name) => `SELECT * FROM ${name}`);
+    this.#live.send({ kind: 'subscribe', requestId: 1, setId: 1, queries, knowsEvents: true });
+    await expect.poll(() => this.#events.map(({ kind }) => kind)).toContain('subscribed');
+  }
+
+  end(): void {
+    this.#live?.close();
+  }
+
+  async step(): Promise<void> {
+    const { work, isFixed } = await this.#someWork();
+    const preview = await this.#preview(work);
+    if (preview.result.kind === 'callFailed' || preview.result.kind === 'queryFailed') {
+      this.report.failed += 1;
+      expect(preview.changes).toEqual([]);
+      await this.#expectNothing(() => this.#apply(work, preview));
+      return;
+    }
+    if (preview.changes.length > 0) this.report.changed += 1;
+    if (isFixed) expect((await this.#preview(work)).changes).toEqual(preview.changes);
+    const next = this.#random.fraction();
+    if (next < 0.4) {
+      expect(await this.#applyAndCompare(work, preview)).toBe('applied');
+    } else if (next < 0.7) {
+      await this.#disturb();
+      await this.#applyAndCompare(work, preview);
+    } else if (next < 0.9 && isFixed) {
+      const before = await this.#rows();
+      await this.#run(work);
+      expectChanges(preview, before, await this.#rows());
+    }
+  }
+
+  async #someWork(): Promise<{ work: PreviewedWork; isFixed: boolean }> {
+    const random = this.#random;
+    const connection = random.chance(0.5) ? temporaryConnection() : looking;
+    const asked = { caller: this.#shop.caller('owner'), connection, confirmed: false };
+    if (random.chance(0.35)) {
+      const sql = randomWrite(random, this.#tables);
+      return { work: { kind: 'query', query: { ...asked, sql } }, isFixed: true };
+    }
+    const ops = randomOps(random, this.#tables);
+    const description = await this.#shop.handle.describe();
+    const args = encodeArguments(description, 'run', [parseJson(JSON.stringify(ops))]);
+    const { schemaVersion } = description;
+    const call = { ...asked, reducer: 'run', args, schemaVersion };
+    return { work: { kind: 'call', call }, isFixed: ops.every(isFixedOp) };
+  }
+
+  /** Previews, and has a look at whether that changed anything. */
+  async #preview(work: PreviewedWork): Promise<Preview> {
+    const before = await this.#trace();
+    const outcome = await this.#shop.handle.preview({ work });
+    this.report.previews += 1;
+    expect(outcome.kind).toBe('previewed');
+    expect(await this.#trace()).toEqual(before);
+    const preview = previewIn(outcome);
+    expect(preview).toMatchObject({ isComplete: true, droppedLines: 0, offset: before.offset });
+    return preview;
+  }
+
+  async #applyAndCompare(work: PreviewedWork, preview: Preview): Promise<PreviewOutcome['kind']> {
+    const before = await this.#rows();
+    const outcome = await this.#apply(work, preview);
+    const after = await this.#rows();
+    if (outcome.kind === 'applied') {
+      this.report.applied += 1;
+      expectChanges(preview, before, after);
+      expect(outcome.preview.result).toEqual(preview.result);
+      expect(outcome.preview.changes).toEqual(preview.changes);
+    } else {
+      this.report.differed += 1;
+      expect(outcome.kind).toBe('differs');
+      expect(previewIn(outcome).key.digest).not.toEqual(preview.key.digest);
+      expect(after).toEqual(before);
+    }
+    return outcome.kind;
+  }
+
+  #apply(work: PreviewedWork, { key }: Preview): Promise<PreviewOutcome> {
+    return this.#shop.handle.preview({ work, apply: key });
+  }
+
+  async #expectNothing(apply: () => Promise<PreviewOutcome>): Promise<void> {
+    const before = await this.#rows();
+    expect((await apply()).kind).toBe('differs');
+    expect(await this.#rows()).toEqual(before);
+  }
+
+  /** What others do between a preview and its being applied. */
+  async #disturb(): Promise<void> {
+    await this.#run((await this.#someWork()).work);
+  }
+
+  async #run(work: PreviewedWork): Promise<void> {
+    const { handle } = this.#shop;
+    if (work.kind === 'call') await handle.call(work.call);
+    else await handle.query(work.query);
+  }
+
+  /** All that anybody could learn of what has happened. */
+  async #trace() {
+    const { offset, callsCommitted, callsAborted, querySets } = this.#shop.handle.statistics();
+    return {
+      ...{ offset, callsCommitted, callsAborted, querySets },
+      events: this.#events.length,
+      lines: this.#shop.lines().length,
+      rows: await this.#rows(),
+      visits: await this.#rowsOf('visit'),
+      sequences: await this.#rowsOf('st_sequence'),
+      clients: await this.#rowsOf('st_client'),
+    };
+  }
+
+  /** The rows of each table, in the order in which they are stored. */
+  async #rows(): Promise<Record<string, string[]>> {
+    const rows: Record<string, string[]> = {};
+    for (const { name } of this.#tables) rows[name] = await this.#rowsOf(name);
+    return rows;
+  }
+
+  async #rowsOf(table: string): Promise<string[]> {
+    const rows = await this.#shop.rows(`SELECT * FROM ${table}`, { open: looking.id });
+    return rows.map(rowText);
+  }
+}
+
+type Tables = ReturnType<typeof randomModule>['tables'];
+
+function isFixedOp({ kind }: Op): boolean {
+  return kind !== opKinds.random && kind !== opKinds.timed;
+}
+
+function expectChanges(
+  { changes }: Preview,
+  before: Record<string, string[]>,
+  after: Record<string, string[]>,
+): void {
+  const told = Object.fromEntries(
+    changes.filter(({ isEvent }) => !isEvent).map((one) => [one.table, changedRows(one)]),
+  );
+  const found = Object.keys(before).flatMap((table) => {
+    const [had, has] = [before[table] ?? [], after[table] ?? []];
+    const inserts = has.filter((row) => !had.includes(row)).sort();
+    const deletes = had.filter((row) => !has.includes(row)).sort();
+    return inserts.length + deletes.length === 0 ? [] : [[table, { inserts, deletes }] as const];
+  });
+  expect(told).toEqual(Object.fromEntries(found));
+}
+
+function changedRows(change: PreviewedTable): { inserts: string[]; deletes: string[] } {
+  const decode = decoderOf({ kind: 'product', elements: change.columns });
+  const texts = ({ bytes, count }: RowList): string[] => {
+    const reader = new BinaryReader(bytes);
+    return Array.from({ length: count }, () => rowText(decode(reader))).sort();
+  };
+  return { inserts: texts(change.inserts), deletes: texts(change.deletes) };
+}
+
+function rowText(row: Value): string {
+  return JSON.stringify(row, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
+}
+
+function previewIn(outcome: PreviewOutcome): Preview {
+  if (!('preview' in outcome)) throw new Error(`${outcome.kind}: ${outcome.message}`);
+  return outcome.preview;
+}

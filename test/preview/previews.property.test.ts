@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { shopOpener } from '../support/shop.ts';
+import { runPreviewLab } from './preview-lab.ts';
+
+const placements = [
+  ['local', [1, 2, 3, 4, 5, 6]],
+  ['worker', [7, 8]],
+] as const;
+
+describe.each(placements)('previews of random work upon random modules (%s)', (kind, seeds) => {
+  it.each(seeds)('[preview] leave no trace, and come true (seed %i)', async (seed) => {
+    const report = await runPreviewLab(shopOpener(kind), seed, 40);
+    expect(report.previews).toBeGreaterThan(40);
+    expect(report.changed).toBeGreaterThan(0);
+    expect(report.applied).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,94 @@
+import path from 'node:path';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { root } from './harness.ts';
+import { type Person, Running } from './running.ts';
+import { writtenFrom } from './written-module.ts';
+
+const module = (more = '') =>
+  writtenFrom(`
+    import { schema, t } from 'reducerdb/server';
+    const db = schema({});
+    export default db;
+    /** Adds two numbers. */
+    export const add = db.reducer(
+      { returns: t.u64() }, { a: t.u64(), b: t.u64().optional() }, (_, { a, b }) => a + (b ?? 1n),
+    );
+    ${more}
+  `);
+
+let running: Running;
+let owner: Person;
+
+beforeAll(async () => {
+  running = await Running.start();
+  owner = await running.person();
+  await running.upload('sums', await module(), owner);
+});
+afterAll(() => running.stop());
+
+const overHttp = (query: string) => () =>
+  new StreamableHTTPClientTransport(new URL(`/v1/database/sums/mcp${query}`, running.service.url));
+
+const overStdio = (flags: readonly string[]) => () => {
+  const folder = path.join(running.folder, 'user');
+  const command = [path.join(root, 'dist/cli/main.js'), '--root-dir', folder, 'mcp', 'sums'];
+  const args = [...command, '--anonymous', '--server', running.service.url, ...flags];
+  return new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
+};
+
+async function connected(transport: Parameters<Client['connect']>[0]): Promise<Client> {
+  const client = new Client(
+    { name: 'test', version: '1.0.0' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  await client.connect(transport);
+  return client;
+}
+
+const doors: [string, () => Parameters<Client['connect']>[0]][] = [
+  ['HTTP', overHttp('?features=typed-reducers')],
+  ['stdio', overStdio(['--features', 'typed-reducers'])],
+];
+
+describe.each(doors)('tools of reducers with the official client, over %s', (door, transport) => {
+  it('[mcp typed-reducers] are called, and their results fit what they say', async () => {
+    const client = await connected(transport());
+    const { tools } = await client.listTools();
+    expect(tools.find(({ name }) => name === 'add')).toMatchObject({
+      description: expect.stringContaining('Adds two numbers.'),
+      inputSchema: { required: ['a'] },
+    });
+    const call = { name: 'add', arguments: { a: '18446744073709551614' } };
+    const { structuredContent } = await client.callTool(call);
+    expect(structuredContent).toMatchObject({ value: '18446744073709551615', committed: true });
+    await client.close();
+  });
+
+  it('[mcp typed-reducers] are told of when they change', async () => {
+    const client = await connected(transport());
+    let changes = 0;
+    client.setNotificationHandler('notifications/tools/list_changed', () => {
+      changes += 1;
+    });
+    const watch = await client.listen({ toolsListChanged: true });
+    expect(watch.honoredFilter).toEqual({ toolsListChanged: true });
+    const added = `minus_${door.toLowerCase()}`;
+    const text = `export const ${added} = db.reducer({ a: t.u64() }, () => {});`;
+    await running.upload('sums', await module(text), owner);
+    await expect.poll(() => changes).toBeGreaterThan(0);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain(added);
+    await watch.close();
+    await client.close();
+  });
+});
+
+it('[mcp typed-reducers] without them, tools never change, and nobody waits for that', async () => {
+  const client = await connected(overHttp('')());
+  const watch = await client.listen({ toolsListChanged: true });
+  expect(watch.honoredFilter).toEqual({});
+  await watch.close();
+  await client.close();
+});
