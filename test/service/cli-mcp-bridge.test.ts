@@ -49,9 +49,30 @@ describe('the bridge reads', () => {
     expect(service.seen.map(({ body }) => JSON.parse(body).id).sort()).toEqual([1, 2, 'é']);
   });
 
-  it('[mcp §A6] nothing out of answers of the client, for which no service asks', async () => {
+  it('[mcp §A6] nothing out of answers of a client that nobody has asked', async () => {
     expect(await bridge(['{"jsonrpc":"2.0","id":1,"result":{}}'])).toEqual([]);
     expect(service.seen).toEqual([]);
+  });
+
+  it('[mcp §B3] answers of a client that is asked, and says which session they belong to', async () => {
+    const question = { jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params: {} };
+    service.answer = (seen) => {
+      if (seen.body.includes('initialize')) {
+        seen.outgoing.setHeader('mcp-session-id', 'elicitation.1');
+        replyResult(seen, { protocolVersion: '2025-11-25' });
+      } else if (seen.body.includes('tools/call')) openStream(seen)(event(question));
+      else reply(seen, '', { status: 202 });
+    };
+    const live = start();
+    await live.ask(request(1, 'initialize', {}));
+    expect(await live.ask(request(2, 'tools/call', { name: 'x' }))).toEqual(question);
+    live.say('{"jsonrpc":"2.0","id":"q1","result":{"action":"accept"}}');
+    const { headers } = await service.received('"accept"');
+    expect(headers['mcp-session-id']).toBe('elicitation.1');
+    expect(headers['mcp-protocol-version']).toBe('2025-11-25');
+    live.child.kill('SIGTERM');
+    expect(await live.ended).toBe(0);
+    expect(live.messages).toHaveLength(2);
   });
 
   it('[mcp §A6] notifications without saying anything, whatever comes of them', async () => {

@@ -1,138 +1,42 @@
+import { execFile } from 'node:child_process';
 import path from 'node:path';
-import {
-  Client as ClientTwo,
-  StreamableHTTPClientTransport as HttpTwo,
-  type VersionNegotiationMode,
-} from '@modelcontextprotocol/client';
-import { StdioClientTransport as StdioTwo } from '@modelcontextprotocol/client/stdio';
-import { Client as ClientOne } from '@modelcontextprotocol/sdk/client/index.js';
-import { StdioClientTransport as StdioOne } from '@modelcontextprotocol/sdk/client/stdio.js';
-import { StreamableHTTPClientTransport as HttpOne } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { promisify } from 'node:util';
+import { Client, type StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { root } from './harness.ts';
+import {
+  type AnyClient,
+  type Door,
+  doors,
+  type Generation,
+  generations,
+} from './official-clients.ts';
 import { type Person, Running } from './running.ts';
 
 let running: Running;
 let owner: Person;
+/** Of users of the bridge: one who is not logged in, and the owner. */
+let strangerFolder: string;
+let ownerFolder: string;
 
 beforeAll(async () => {
   running = await Running.start();
   owner = await running.person();
   await running.publish('inn', 'inn', owner);
+  strangerFolder = path.join(running.folder, 'stranger');
+  ownerFolder = path.join(running.folder, 'owner');
+  const program = path.join(root, 'dist/cli/main.js');
+  const login = ['--root-dir', ownerFolder, 'login', '--token', owner.token];
+  await promisify(execFile)(process.execPath, [program, ...login]);
 });
 afterAll(() => running.stop());
 
-interface Text {
-  readonly text: string;
-}
-
-/** What both generations of the client can do, as far as the tests need it. */
-interface AnyClient {
-  connect(transport: unknown): Promise<void>;
-  getServerVersion(): { name: string } | undefined;
-  getInstructions(): string | undefined;
-  listTools(): Promise<{ tools: { name: string; outputSchema?: object }[] }>;
-  callTool(request: { name: string; arguments?: object }): Promise<{
-    content: Text[];
-    structuredContent?: unknown;
-    isError?: boolean;
-  }>;
-  listResources(): Promise<{ resources: { uri: string }[] }>;
-  listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string }[] }>;
-  readResource(request: { uri: string }): Promise<{ contents: Text[] }>;
-  listPrompts(): Promise<{ prompts: { name: string }[] }>;
-  getPrompt(request: object): Promise<{ messages: { content: Text }[] }>;
-  complete(request: object): Promise<{ completion: { values: string[] } }>;
-  close(): Promise<void>;
-}
-
-interface Generation {
-  readonly title: string;
-  readonly isModern: boolean;
-  /** What it says of a resource that is not there: 2.x reads the legacy code as today's. */
-  readonly notFound: -32602 | -32002;
-  client(): AnyClient;
-  http(url: URL): unknown;
-  stdio(args: readonly string[]): unknown;
-}
-
-/** The bridge of somebody who is not logged in. */
-const bridgeCommand = (args: readonly string[]) => ({
-  command: process.execPath,
-  args: [
-    path.join(root, 'dist/cli/main.js'),
-    '--root-dir',
-    path.join(running.folder, 'user'),
-    'mcp',
-    ...args,
-    '--server',
-    running.service.url,
-  ],
-  stderr: 'ignore' as const,
-});
-
-const info = { name: 'test', version: '1.0.0' };
-
-function generationTwo(mode: VersionNegotiationMode, isModern: boolean): Omit<Generation, 'title'> {
-  return {
-    isModern,
-    notFound: -32602,
-    client: () => new ClientTwo(info, { versionNegotiation: { mode } }) as unknown as AnyClient,
-    http: (url) => new HttpTwo(url),
-    stdio: (args) => new StdioTwo(bridgeCommand(args)),
-  };
-}
-
-const generations: readonly Generation[] = [
-  {
-    title: '1.x',
-    isModern: false,
-    notFound: -32002,
-    client: () => new ClientOne(info) as unknown as AnyClient,
-    http: (url) => new HttpOne(url),
-    stdio: (args) => new StdioOne(bridgeCommand(args)),
-  },
-  { title: '2.x, which does not negotiate', ...generationTwo('legacy', false) },
-  { title: '2.x, which negotiates', ...generationTwo('auto', true) },
-  { title: '2.x, pinned to 2026-07-28', ...generationTwo({ pin: '2026-07-28' }, true) },
-];
-
-interface Door {
-  readonly title: string;
-  /** Argument with which every data tool names the database. */
-  readonly database: { readonly database?: string };
-  transport(generation: Generation, features?: string): unknown;
-}
-
-const overHttp = (where: string): Door['transport'] => {
-  return ({ http }, features) => {
-    const url = new URL(where, running.service.url);
-    if (features !== undefined) url.searchParams.set('features', features);
-    return http(url);
-  };
-};
-
-const overStdio = (args: readonly string[]): Door['transport'] => {
-  return ({ stdio }, features) =>
-    stdio(features === undefined ? args : [...args, '--features', features]);
-};
-
-const doors: readonly Door[] = [
-  { title: 'host-wide over HTTP', database: { database: 'inn' }, transport: overHttp('/v1/mcp') },
-  {
-    title: 'in a database over HTTP',
-    database: {},
-    transport: overHttp('/v1/database/inn/mcp'),
-  },
-  { title: 'host-wide over stdio', database: { database: 'inn' }, transport: overStdio([]) },
-  { title: 'in a database over stdio', database: {}, transport: overStdio(['inn']) },
-];
-
 describe.each(generations)('[mcp §B12] the official client $title', (generation) => {
-  /** Runs `use` with a client that is connected, and closes it. */
+  /** Runs `use` with the client of somebody who is connected, and closes it. */
   async function connected(door: Door, use: (client: AnyClient) => Promise<void>, features = '') {
     const client = generation.client();
-    await client.connect(door.transport(generation, features === '' ? undefined : features));
+    const visit = { running, userFolder: strangerFolder, ...(features && { features }) };
+    await client.connect(door.transport(generation, visit));
     try {
       await use(client);
     } finally {
@@ -144,7 +48,7 @@ describe.each(generations)('[mcp §B12] the official client $title', (generation
     await connected(door, async (client) => {
       expect(client.getServerVersion()?.name).toBe('reducerdb');
       expect(client.getInstructions()).toContain('reducer');
-      if (client instanceof ClientTwo) {
+      if (client instanceof Client) {
         expect(client.getProtocolEra()).toBe(generation.isModern ? 'modern' : 'legacy');
       }
       const { tools } = await client.listTools();
@@ -206,18 +110,53 @@ describe.each(generations)('[mcp §B12] the official client $title', (generation
       await connected(door, use, features);
       return names;
     };
+    expect(await namesWith('whoami')).toContain('whoami');
     expect(await namesWith('read-only')).not.toContain('call');
+  });
+
+  it.each(doors)('asks its person before a preview is applied, $title', async (door) => {
+    const questions: string[] = [];
+    let answer: object = { action: 'decline' };
+    const client = generation.client((question) => {
+      questions.push(question);
+      return answer;
+    });
+    const visit = { running, userFolder: ownerFolder, token: owner.token, features: 'preview' };
+    await client.connect(door.transport(generation, visit));
+    const call = (name: string, args: object) =>
+      client.callTool({ name, arguments: { ...door.database, ...args } });
+    const name = `${generation.title} ${door.title}`;
+    const given = { reducer: 'add_person', args: [name] };
+    const { preview } = (await call('preview_call', given)).structuredContent ?? {};
+    const sql = `SELECT COUNT(*) AS n FROM person WHERE name = '${name}'`;
+    const count = async () => (await running.rows('inn', sql))[0]?.[0];
+    expect(await call('apply_preview', { preview })).toMatchObject({ isError: true });
+    expect(await count()).toBe(0);
+    answer = { action: 'accept', content: { confirm: true } };
+    const applied = await call('apply_preview', { preview });
+    expect(applied.structuredContent).toMatchObject({ applied: true });
+    expect(await count()).toBe(1);
+    expect(questions).toHaveLength(2);
+    expect(questions[0]).toContain('add_person');
+    await client.close();
   });
 });
 
 describe.each(doors)('[mcp §B5] a modern client that watches a table, $title', (door) => {
   it('is told of a commit, until it stops watching', async () => {
-    const client = new ClientTwo(info, { versionNegotiation: { mode: 'auto' } });
+    const client = new Client(
+      { name: 'test', version: '1.0.0' },
+      { versionNegotiation: { mode: 'auto' } },
+    );
     const told: string[] = [];
     client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
       told.push(params.uri);
     });
-    await client.connect(door.transport(generations[2] as Generation) as HttpTwo);
+    const transport = door.transport(generations[2] as Generation, {
+      running,
+      userFolder: strangerFolder,
+    });
+    await client.connect(transport as StreamableHTTPClientTransport);
     const uri = 'reducerdb:///inn/tables/person';
     const watch = await client.listen({ resourceSubscriptions: [uri] });
     expect(watch.honoredFilter.resourceSubscriptions).toEqual([uri]);

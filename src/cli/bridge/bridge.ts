@@ -1,9 +1,9 @@
 import { limits } from '../../limits.ts';
+import { sessionHeader } from '../../mcp-protocol/client-capabilities.ts';
 import { errorText } from '../../mcp-protocol/json-rpc.ts';
 import { member } from '../../mcp-protocol/meta.ts';
 import { versionHeader } from '../../mcp-protocol/request-headers.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
-import type { JsonObject } from '../../values/json.ts';
 import { asErrand, type Cancel, type Errand, readClientMessage } from './client-message.ts';
 import { type InputLine, readLines } from './input-lines.ts';
 import {
@@ -54,8 +54,8 @@ export class Bridge {
   #tripCharacters = 0;
   /** Told when a trip has ended. */
   #tripEnded: (() => void) | undefined;
-  /** The legacy revision that the client's `initialize` has settled on. */
-  #version: string | undefined;
+  /** What the client's `initialize` has settled on, for the headers of later legacy messages. */
+  #settled: Readonly<Record<string, string>> = {};
 
   constructor(options: BridgeOptions) {
     this.#options = options;
@@ -81,6 +81,8 @@ export class Bridge {
       case 'bad':
         return this.#options.write(errorText('null', message.error));
       case 'answer':
+        // Nobody has asked a client that is not in a session.
+        if (sessionHeader in this.#settled) void this.#travel(asErrand(message));
         return;
       case 'cancel':
         return this.#cancel(message);
@@ -146,9 +148,12 @@ export class Bridge {
     if (isStream(errand) && this.#streamCount() > limits.bridgeStreamsMax) {
       throw new Error(`more than ${limits.bridgeStreamsMax} streams are open: cancel one of them`);
     }
-    const headers = errand.headers ?? this.#legacyHeaders(errand);
+    const isHello = errand.method === 'initialize';
+    if (isHello) this.#settled = {};
+    const headers = errand.headers ?? this.#settled;
     const { signal } = controller;
     const answer = await this.#options.send({ body: errand.text, headers, signal });
+    if (isHello) this.#settle(sessionHeader, answer.headers[sessionHeader]);
     for await (const text of messagesOf(answer, limits.bridgeAnswerBytesMax)) {
       if (errand.ids.length > 0 && !signal.aborted) await this.#pass(text, trip);
     }
@@ -159,9 +164,8 @@ export class Bridge {
     return [...this.#trips].filter(({ errand }) => isStream(errand)).length;
   }
 
-  #legacyHeaders({ method }: Errand): Parcel['headers'] {
-    const version = method === 'initialize' ? undefined : this.#version;
-    return version === undefined ? {} : { [versionHeader]: version };
+  #settle(header: string, value: unknown): void {
+    if (typeof value === 'string') this.#settled = { ...this.#settled, [header]: value };
   }
 
   /** Hands a message of the service on to the client. */
@@ -170,7 +174,9 @@ export class Bridge {
     if (message === undefined) throw new Error(text);
     const answers = message.messages.filter((each) => each.get('method') === undefined);
     trip.openCount -= answers.length;
-    if (trip.errand.method === 'initialize') this.#version = negotiatedVersion(answers);
+    if (trip.errand.method === 'initialize') {
+      this.#settle(versionHeader, member(answers[0]?.get('result'), 'protocolVersion'));
+    }
     await this.#options.write(addressed(message, trip.errand));
   }
 
@@ -185,11 +191,6 @@ export class Bridge {
 
 function isStream({ method }: Errand): boolean {
   return method === 'subscriptions/listen';
-}
-
-function negotiatedVersion(answers: readonly JsonObject[]): string | undefined {
-  const version = member(answers[0]?.get('result'), 'protocolVersion');
-  return typeof version === 'string' ? version : undefined;
 }
 
 /** An error that does not say what it is about would leave the client waiting: it gets the id. */

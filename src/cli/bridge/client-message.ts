@@ -1,16 +1,17 @@
-import { rpcCode } from '../../mcp-protocol/json-rpc.ts';
 import { member, readMeta } from '../../mcp-protocol/meta.ts';
 import { expectedHeaders } from '../../mcp-protocol/request-headers.ts';
+import { rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 import { type BadLine, bad, type InputLine } from './input-lines.ts';
 
 /** What a line of the client asks of the bridge. */
-export type ClientMessage =
-  | BadLine
-  /** An answer to a question that no service asks: there is nobody to tell. */
-  | { readonly kind: 'answer' }
-  | Cancel
-  | Errand;
+export type ClientMessage = BadLine | Answer | Cancel | Errand;
+
+/** To a question of the service. */
+export interface Answer {
+  readonly kind: 'answer';
+  readonly text: string;
+}
 
 /** Gives up a request that is under way. */
 export interface Cancel {
@@ -50,8 +51,8 @@ export function readClientMessage(line: InputLine): ClientMessage {
   return { kind: 'errand', text, ids, method: undefined, headers: undefined };
 }
 
-/** A notification of the client as something to be carried. */
-export function asErrand({ text }: Cancel): Errand {
+/** As something to be carried that is not answered itself. */
+export function asErrand({ text }: Answer | Cancel): Errand {
   return { kind: 'errand', text, ids: [], method: undefined, headers: undefined };
 }
 
@@ -59,7 +60,7 @@ function single(text: string, message: JsonObject): ClientMessage {
   const method = message.get('method');
   const params = message.get('params');
   const isSettled = message.get('result') !== undefined || message.get('error') !== undefined;
-  if (method === undefined && isSettled) return { kind: 'answer' };
+  if (method === undefined && isSettled) return { kind: 'answer', text };
   if (method === 'notifications/cancelled') {
     return { kind: 'cancel', text, id: idText(member(params, 'requestId')) };
   }

@@ -4,7 +4,7 @@ import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 /** An answer of the service as it arrives. */
 export interface ServiceAnswer extends AsyncIterable<Uint8Array> {
   readonly statusCode?: number | undefined;
-  readonly headers: { readonly 'content-type'?: string | undefined };
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 /**
@@ -12,7 +12,7 @@ export interface ServiceAnswer extends AsyncIterable<Uint8Array> {
  * Throws for a body without anything in it, and for a message of more than `bytesMax` bytes.
  */
 export async function* messagesOf(answer: ServiceAnswer, bytesMax: number): AsyncGenerator<string> {
-  const [type = ''] = (answer.headers['content-type'] ?? '').split(';');
+  const [type = ''] = String(answer.headers['content-type']).split(';');
   if (type.trim().toLowerCase() !== eventStreamType) {
     yield await bodyOf(answer, bytesMax);
     return;
