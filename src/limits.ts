@@ -231,7 +231,7 @@ export const limits = {
   /** Time for the last answers once the agent has ended its input. */
   bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
-  mcpRequestsMax: 64,
+  mcpRequestsMax: 512,
   mcpListenersMax: 32,
   /** Messages of one batch. */
   mcpBatchMax: 50,

@@ -115,5 +115,3 @@ export function requestText(id: RequestId, method: string, params: object): stri
 export function notificationText(method: string, params: object): string {
   return `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${jsonText(params)}}`;
 }
-
-export { RpcError, rpcCode } from './rpc-error.ts';

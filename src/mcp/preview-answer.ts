@@ -4,7 +4,7 @@ import type { Preview } from '../database/preview-outcome.ts';
 import { previewJson } from '../host/json-call.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
-import { sqlRows } from '../protocol/sql-result.ts';
+import { firstRow, sqlRows } from '../protocol/sql-result.ts';
 import { changesJson, changesText, shownTables } from './preview-text.ts';
 import type { Previewed } from './previews.ts';
 import { sqlFailure } from './statement.ts';
@@ -106,7 +106,7 @@ function endingOf({ work, description }: Previewed, preview: Preview): Ending {
       const counts = JSON.stringify({ inserted, deleted, updated });
       if (columns.length === 0) return { counts };
       const fits = (_: string, count: number) => count < limits.agentPreviewRowsMax;
-      const { rows } = sqlRows(result, { row: 0, byte: 0 }, fits);
+      const { rows } = sqlRows(result, firstRow, fits);
       return { counts, returned: `[${rows.join(',')}]` };
     }
     case 'queryFailed':

@@ -15,7 +15,7 @@ export interface ShownTable {
 }
 
 /** The changes of a preview, in its order. */
-export function shownTables({ changes }: Preview): readonly ShownTable[] {
+export function shownTables({ changes }: Pick<Preview, 'changes'>): readonly ShownTable[] {
   return changes.map(shownTable);
 }
 

@@ -1,4 +1,4 @@
-import type { SqlError } from '../database/outcome.ts';
+import type { SqlError, SqlRequest } from '../database/outcome.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import {
   SqlParametersError,
@@ -6,7 +6,7 @@ import {
   sqlParametersFromJson,
 } from '../protocol/sql-parameters.ts';
 import type { JsonObject } from '../values/json.ts';
-import { ToolFailure } from './tool.ts';
+import { stringArgument, ToolFailure } from './tool.ts';
 
 /** Values of a statement's parameters, as a tool declares them. */
 export const parametersProperty = {
@@ -14,8 +14,14 @@ export const parametersProperty = {
   description: 'Values of $1, $2, … as an array, or of :name as an object.',
 } as const;
 
-/** Throws `RpcError` for values that no parameter can have. */
-export function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
+/** What to ask of a database, in the arguments of a tool. Throws `RpcError` for another shape. */
+export function statementArgument(args: JsonObject): Pick<SqlRequest, 'sql' | 'parameters'> {
+  const sql = stringArgument(args, 'sql');
+  const parameters = parametersArgument(args);
+  return parameters === undefined ? { sql } : { sql, parameters };
+}
+
+function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
   const given = args.get('params');
   if (given === undefined || given === null) return undefined;
   try {

@@ -133,7 +133,7 @@ describe('whoami', () => {
       },
     });
     expect(content[0]?.text).toMatch(
-      /In inn you are the bearer of a limited token: you read the tables person, call the reducers count_visit, and may not write by SQL\. An answer has at most 5 rows\.$/,
+      /In inn you are the bearer of a limited token: you read the table person, call the reducer count_visit, and may not write by SQL\. An answer has at most 5 rows\.$/,
     );
   });
 

@@ -1,6 +1,6 @@
-import { rpcCode } from '../../mcp-protocol/json-rpc.ts';
 import { member, readMeta } from '../../mcp-protocol/meta.ts';
 import { expectedHeaders } from '../../mcp-protocol/request-headers.ts';
+import { rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 import { type BadLine, bad, type InputLine } from './input-lines.ts';
 

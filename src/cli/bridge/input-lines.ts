@@ -1,4 +1,4 @@
-import { RpcError, rpcCode } from '../../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 
 /** One line of the client, or why it is none. */
 export type InputLine = { readonly kind: 'line'; readonly text: string } | BadLine;

@@ -35,7 +35,8 @@ export async function linesOfReducer(
     .slice(-limits.promptLogLinesMax);
 }
 
-async function lastLines(
+/** The last lines of the module's log, each a JSON object. Throws `Refusal` without the right. */
+export async function lastLines(
   session: McpSession,
   database: DatabaseRecord,
   lines: number,

@@ -1,16 +1,10 @@
 import { temporaryConnection } from '../../host/temporary-connection.ts';
-import { sqlRows } from '../../protocol/sql-result.ts';
+import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
-import { parametersArgument, parametersProperty, sqlFailure } from '../statement.ts';
+import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
-import {
-  databaseArgument,
-  integerSchema,
-  objectSchema,
-  stringArgument,
-  type ToolSource,
-} from '../tool.ts';
+import { databaseArgument, integerSchema, objectSchema, type ToolSource } from '../tool.ts';
 
 /** Shows how a statement would run. */
 export const explain: ToolSource = {
@@ -33,20 +27,19 @@ export const explain: ToolSource = {
   effect: 'reads',
   run: async (args, context) => {
     const name = databaseArgument(args, context);
-    const statement = stringArgument(args, 'sql');
-    const parameters = parametersArgument(args);
+    const statement = statementArgument(args);
     // EXPLAIN ANALYZE runs what it explains, so a write must not be able to write.
     const session = readingOnly(context.session);
     const { handle, caller } = openDatabase(name, { ...context, session });
     const outcome = await handle.query({
+      ...statement,
+      sql: explained(statement.sql),
       caller,
       connection: temporaryConnection(),
-      sql: explained(statement),
-      ...(parameters === undefined ? {} : { parameters }),
       confirmed: false,
     });
     if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
-    const { rows } = sqlRows(outcome, { row: 0, byte: 0 }, () => true);
+    const { rows } = sqlRows(outcome, firstRow, () => true);
     const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);
     return {
       texts: [plan.join('\n')],

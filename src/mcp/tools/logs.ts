@@ -1,10 +1,10 @@
-import type { LogStream } from '../../host/host-types.ts';
 import { limits } from '../../limits.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
 import { wholeNumber } from '../caps.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
+import { lastLines } from '../resources/log-lines.ts';
 import {
   databaseArgument,
   objectSchema,
@@ -55,10 +55,10 @@ export const logs: ToolSource = {
     const filter = filterIn(args);
     const range = { minimum: 1, maximum: limits.agentLogLinesMax };
     const linesMax = wholeNumber(args, 'lines', range) ?? linesByDefault;
-    openDatabase(name, context);
-    const { host, caller } = context.session;
-    const request = { lines: limits.agentLogScanLinesMax, follow: false };
-    const found = (await linesOf(host.logs(caller, name, request))).filter(filter);
+    const { database } = openDatabase(name, context);
+    const text = await lastLines(context.session, database, limits.agentLogScanLinesMax);
+    const lines = text.split('\n').filter((line) => line !== '');
+    const found = lines.map((line) => shown(JSON.parse(line) as KeptLine)).filter(filter);
     return answerOf(newest(found, linesMax), found.length);
   },
 };
@@ -72,15 +72,6 @@ interface KeptLine {
   readonly filename?: string;
   readonly line_number?: number;
   readonly message: string;
-}
-
-async function linesOf(log: LogStream): Promise<readonly ShownLine[]> {
-  let text = '';
-  for await (const chunk of log) text += chunk;
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => shown(JSON.parse(line) as KeptLine));
 }
 
 interface ShownLine {

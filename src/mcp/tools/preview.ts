@@ -6,7 +6,7 @@ import { fenced } from '../fence.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { previewMembers, shownPreview } from '../preview-answer.ts';
 import type { Previewed, Previews } from '../previews.ts';
-import { parametersArgument, parametersProperty } from '../statement.ts';
+import { parametersProperty, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
@@ -74,19 +74,14 @@ export function previewSqlTool(previews: Previews): ToolSource {
     effect: 'reads',
     run: async (args, context) => {
       const name = databaseArgument(args, context);
-      const sql = stringArgument(args, 'sql');
-      const parameters = parametersArgument(args);
+      const statement = statementArgument(args);
       const open = openDatabase(name, context);
-      const query = {
-        caller: open.caller,
-        connection: temporaryConnection(),
-        sql,
-        ...(parameters === undefined ? {} : { parameters }),
-        confirmed: true,
-      };
+      const { caller, handle } = open;
+      const connection = temporaryConnection();
+      const query = { ...statement, caller, connection, confirmed: true };
       const work = { kind: 'query', query } as const;
-      const description = await open.handle.describe();
-      const outcome = await open.handle.preview({ work, rowsMax: limits.agentPreviewRowsMax });
+      const description = await handle.describe();
+      const outcome = await handle.preview({ work, rowsMax: limits.agentPreviewRowsMax });
       const previewed = { work, description };
       return previewAnswer({ context, open, previews }, previewed, previewOf(outcome));
     },

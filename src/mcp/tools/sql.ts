@@ -1,20 +1,19 @@
 import type { SqlOutcome } from '../../database/outcome.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
-import { sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
+import { firstRow, sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { namedTypesToJson } from '../../values/type-codec.ts';
 import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
 import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';
 import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
-import { parametersArgument, parametersProperty, sqlFailure } from '../statement.ts';
+import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
   integerSchema,
   objectSchema,
   optionalStringArgument,
-  stringArgument,
   type ToolAnswer,
   type ToolContext,
   ToolFailure,
@@ -92,28 +91,27 @@ async function statementRows(
   cursors: Cursors<StatementResult>,
 ): Promise<StatementRows> {
   const name = databaseArgument(args, context);
-  const statement = stringArgument(args, 'sql');
-  const parameters = parametersArgument(args);
+  const statement = statementArgument(args);
   const cursor = optionalStringArgument(args, 'cursor');
   const caps = capsIn(args);
   const { database, handle, caller } = openDatabase(name, context);
   const { callerKey } = context.session;
-  const owner = { caller: [callerKey, database.identity, caller.rights.key].join(' '), statement };
+  const who = [callerKey, database.identity, caller.rights.key].join(' ');
+  const owner = { caller: who, statement: statement.sql };
   if (cursor !== undefined) {
     const rows = cursors.find(owner, cursor);
     if (rows === undefined) throw unknownCursor();
     return { owner, rows, caps, cursor };
   }
   const outcome = await handle.query({
+    ...statement,
     caller,
     connection: temporaryConnection(),
-    sql: statement,
-    ...(parameters === undefined ? {} : { parameters }),
     ...(caps.millisMax === undefined ? {} : { millisMax: caps.millisMax }),
     confirmed: args.get('confirmed') !== false,
   });
   if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
-  return { owner, rows: { result: outcome, from: { row: 0, byte: 0 } }, caps, cursor };
+  return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
 }
 
 function unknownCursor(): ToolFailure {

@@ -124,7 +124,7 @@ function standingText(database: Standing): string {
   const [name = identity] = database.names;
   return [
     `In ${name} you are ${standingWords[standing]}:`,
-    `you read ${listed(reads, 'tables')}, call ${listed(calls, 'reducers')},`,
+    `you read ${listed(reads, 'table')}, call ${listed(calls, 'reducer')},`,
     `and ${database.sql_writes ? 'may' : 'may not'} write by SQL.`,
     ...(database.read_only ? ['Nothing can be changed in this session.'] : []),
     ...(rowsMax === undefined ? [] : [`An answer has at most ${rowsMax} rows.`]),
@@ -141,7 +141,8 @@ const standingWords: Readonly<Record<Standing['standing'], string>> = {
   token: 'the bearer of a limited token',
 };
 
-function listed(names: 'all' | 'public' | readonly string[], things: string): string {
-  if (typeof names === 'string') return `${names} ${things}`;
-  return names.length === 0 ? `no ${things}` : `the ${things} ${names.join(', ')}`;
+function listed(names: 'all' | 'public' | readonly string[], thing: string): string {
+  if (typeof names === 'string') return `${names} ${thing}s`;
+  if (names.length === 0) return `no ${thing}s`;
+  return `the ${thing}${names.length === 1 ? '' : 's'} ${names.join(', ')}`;
 }
