@@ -150,9 +150,10 @@ class TypeSchemas {
 
   /** By name where each element has one, and by position. */
   #product({ elements }: ProductType): JsonSchema {
-    if (elements.length === 0) return { type: ['object', 'array'], maxProperties: 0, maxItems: 0 };
+    if (elements.length === 0) return unitSchema;
     const schemas = elements.map(({ type }) => this.#part(type));
-    const byPosition = { prefixItems: schemas, minItems: schemas.length, maxItems: schemas.length };
+    const count = schemas.length;
+    const byPosition = { prefixItems: schemas, ...anyItems, minItems: count, maxItems: count };
     if (!areNamed(elements)) return { type: 'array', ...byPosition };
     return {
       type: ['object', 'array'],
@@ -181,6 +182,7 @@ class TypeSchemas {
       minProperties: 1,
       maxProperties: 1,
       ...(pairs.length === 1 ? pairs[0] : { anyOf: pairs }),
+      ...anyItems,
       minItems: 2,
       maxItems: 2,
     };
@@ -213,6 +215,16 @@ const holdersOfOthers: ReadonlySet<SpecialKind | undefined> = new Set([
   'result',
   'scheduleAt',
 ] as const);
+
+/** Says nothing: the agents of some makers refuse lists without it. */
+const anyItems = { items: {} };
+
+const unitSchema: JsonSchema = {
+  type: ['object', 'array'],
+  maxProperties: 0,
+  ...anyItems,
+  maxItems: 0,
+};
 
 const shapesOfSums = ['object', 'array'];
 

@@ -108,6 +108,8 @@ describe('the tools of reducers', () => {
     const agent = await running.agent('shop', { reducers: ['fail'] }, owner);
     expect(names(await shopTools(agent)).slice(4)).toEqual(['fail']);
     await expect(run('place_order', {}, agent)).rejects.toThrow('unknown tool: place_order');
+    const limited = await running.agent('shop', { features: ['typed-reducers'] }, owner);
+    expect(names(await toolsIn(running, { mode: shop, as: limited }))).toContain('place_order');
     const readers = await toolsIn(running, {
       mode: shop,
       features: 'typed-reducers,read-only',
