@@ -28,7 +28,9 @@ export function argumentsSchema(
   const exact = objectSchemaOf(params, { types, docs, schemaOf: (type) => schemas.of(type) });
   const schema = { ...exact, ...schemas.definitions() };
   if (JSON.stringify(schema).length <= limits.reducerSchemaCharactersMax) return schema;
-  const schemaOf = (type: AlgebraicType) => ({ description: shortTypeText(type, types) });
+  const schemaOf = (type: AlgebraicType) => ({
+    description: shortText(typeText(type, types.typespace)),
+  });
   return objectSchemaOf(params, { types, docs, schemaOf });
 }
 
@@ -65,13 +67,12 @@ export function isOption({ type }: NamedType, { typespace }: SchemaTypes): boole
   return specialKindOf(resolveType(type, typespace)) === 'option';
 }
 
-/** A type with its references written out, as people read it; of a long one, the beginning. */
-export function shortTypeText(type: AlgebraicType, { typespace }: SchemaTypes): string {
-  const text = typeText(type, typespace);
-  return text.length <= typeTextLengthMax ? text : `${text.slice(0, typeTextLengthMax)}…`;
+/** Of a description that is long, the beginning. */
+export function shortText(text: string): string {
+  return text.length <= shortTextLengthMax ? text : `${text.slice(0, shortTextLengthMax)}…`;
 }
 
-const typeTextLengthMax = 300;
+const shortTextLengthMax = 500;
 
 type Named = NamedType & { readonly name: string };
 
