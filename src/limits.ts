@@ -226,6 +226,8 @@ export const limits = {
   bridgeLineBytesMax: 4 * mebibyte,
   /** One answer of a service to it. */
   bridgeAnswerBytesMax: 64 * mebibyte,
+  /** What is told of an answer that is none, such as the page of a proxy. */
+  bridgeErrorCharactersMax: 4_096,
   /** Time for the last answers once the agent has ended its input. */
   bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */

@@ -173,3 +173,10 @@ it('[mcp typed-reducers] random text: reading the arguments of a call ends', () 
     { numRuns: 20_000 },
   );
 });
+
+it('[mcp typed-reducers] texts of any length: reading the arguments of a call goes on', () => {
+  for (const value of [`"${'\\n'.repeat(1e7)}"`, `/[${'/'.repeat(1e7)}]/`, '/**/ '.repeat(1e6)]) {
+    const keys = leadingObjects(`f({ a: ${value}, b })`, 0, () => undefined).flat();
+    expect(keys.map(({ key }) => key)).toEqual(['a', 'b']);
+  }
+});

@@ -200,6 +200,43 @@ export {
   });
 });
 
+describe('doc comments in odd sources', () => {
+  const declared = '/** Said. */\nexport const said = db.reducer(() => {});\n';
+
+  it.each([
+    ['a mark of its byte order', '\ufeff', declared],
+    ['lines that end as on Windows', '', declared.replaceAll('\n', '\r\n')],
+    ['lines that end in a lone return', 'const a = 1;\r', declared],
+    ['line separators', "const a = '\u2028\u2029';\u2028const b = `\u2028\n\u2029`;", declared],
+    [
+      'characters of two units',
+      "const a = '\u{1f600}\u{1f600}'; const größe𝒳 = `\u{1f600}\n`;",
+      declared,
+    ],
+    ['one long line', 'const text = "/**"; ', `${'text; '.repeat(9_999)}${declared}`],
+    ['a hundred thousand lines', '\n'.repeat(100_000), declared],
+    ['tabs and no blanks', '', '\t/**Said.*/export\tconst\tsaid=db.reducer(()=>{});'],
+  ])('[mcp typed-reducers] are found in one with %s', async (_what, before, after) => {
+    const text = `${before}${start};${after}\nexport const quiet = db.reducer(() => {});`;
+    expect((await docsOf({ 'index.ts': text })).functions).toEqual({ said: 'Said.' });
+  });
+
+  it('[mcp typed-reducers] are found where the schema is exported from another file', async () => {
+    const docs = await docsOf({
+      'index.ts': "export { default } from './db.ts';\nexport * from './db.ts';",
+      'db.ts': `${head}
+        const tables = {
+          /** Lines. */
+          line: table({}, { id: t.u8() }),
+        };
+        const db = schema(tables);
+        export { db as default };
+        ${declared}`,
+    });
+    expect(docs).toEqual({ functions: { said: 'Said.' }, tables: { line: 'Lines.' } });
+  });
+});
+
 describe('doc comments of tables', () => {
   const columns = '{ id: t.u64(), /** What they said. */ text: t.string() }';
 

@@ -65,7 +65,16 @@ class Scan {
 
   /** Steps over blanks and comments. */
   blanks(): void {
-    this.#step(/(?:\s+|\/\*.*?\*\/|\/\/[^\n]*)*/sy);
+    let from: number;
+    do {
+      from = this.at;
+      this.#step(/\s+/y);
+      this.#step(/\/\/[^\n]*/y);
+      if (this.#text.startsWith('/*', this.at)) {
+        const end = this.#text.indexOf('*/', this.at + 2);
+        this.at = end < 0 ? this.#text.length : end + 2;
+      }
+    } while (this.at > from);
   }
 
   /** Steps over blanks, and over what the sticky `pattern` says; false when that is not there. */
@@ -101,24 +110,57 @@ class Scan {
       const closer = closers.get(next);
       if (closer !== undefined) open.push(closer);
       else if (/[)\]}]/.test(next) && open.pop() !== next) return false;
-      const piece = this.#step(isOperand ? pieceAfterOperand : operandPiece);
-      if (piece === undefined || (next === '`' && !this.#template(templates + 1))) return false;
-      isOperand = /[\w$\u0080-\uffff"'`)\]}]$/.test(piece);
+      const isPattern: boolean = next === '/' && !isOperand;
+      if (!(isPattern ? this.#pattern() : this.#piece(next, templates))) return false;
+      isOperand = isPattern || /[\w$\u0080-\uffff"'`)\]}]/.test(next);
     }
   }
 
-  /** Steps over a template behind its first mark. */
+  /** Steps over a text, a word, or one character of anything else. */
+  #piece(first: string, templates: number): boolean {
+    if (first === '`') return this.#template(templates + 1);
+    if (this.#step(/[\w$\u0080-\uffff]+/y) !== undefined) return true;
+    this.at += 1;
+    if (first !== '"' && first !== "'") return true;
+    this.#plain(first === '"' ? /[^"\\\n]+/y : /[^'\\\n]+/y);
+    return this.#is(first);
+  }
+
+  #pattern(): boolean {
+    this.at += 1;
+    for (;;) {
+      this.#plain(/[^/\\[\n]+/y);
+      if (this.#is('/')) return true;
+      if (!this.#is('[')) return false;
+      this.#plain(/[^\]\\\n]+/y);
+      if (!this.#is(']')) return false;
+    }
+  }
+
   #template(templates: number): boolean {
     if (templates > templateDepthMax) return false;
+    this.at += 1;
     for (;;) {
-      this.#step(/[^`\\$]*(?:(?:\\.|\$(?!\{))[^`\\$]*)*/sy);
-      if (this.#step(/`/y) !== undefined) return true;
-      if (this.#step(/\$\{/y) === undefined) return false;
+      this.#plain(/[^`\\$]+|\$(?!\{)/y);
+      if (this.#is('`')) return true;
+      if (!this.#is('${')) return false;
       do {
         if (!this.value(templates)) return false;
-      } while (this.#step(/,/y) !== undefined);
-      if (this.#step(/\}/y) === undefined) return false;
+      } while (this.#is(','));
+      if (!this.#is('}')) return false;
     }
+  }
+
+  /** Steps over what `pattern` says, which is sticky, and over escaped characters. */
+  #plain(pattern: RegExp): void {
+    // In a loop, because a pattern with one inside would overflow on long texts.
+    while (this.#step(pattern) !== undefined || this.#step(/\\./sy) !== undefined);
+  }
+
+  #is(mark: string): boolean {
+    const isThere = this.#text.startsWith(mark, this.at);
+    if (isThere) this.at += mark.length;
+    return isThere;
   }
 
   #step(pattern: RegExp): string | undefined {
@@ -136,9 +178,3 @@ const closers: ReadonlyMap<string, string> = new Map([
 ]);
 
 const templateDepthMax = 32;
-
-const wordOrText = /[\w$\u0080-\uffff]+|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'/
-  .source;
-const pattern = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*/.source;
-const operandPiece = new RegExp(`${wordOrText}|${pattern}|[^"'/]`, 'sy');
-const pieceAfterOperand = new RegExp(`${wordOrText}|[^"']`, 'sy');

@@ -55,10 +55,13 @@ function bridgeCommand(given: BridgeArguments, isShared: boolean): BridgeCommand
 /**
  * How this program is started. A project's file is shared by people, and read in its folder, where
  * `npx` finds the project's own version. What belongs to one user names the files themselves: a
- * desktop application does not have the shell's path. What `npx` keeps for itself may go away.
+ * desktop application does not have the shell's path. What `npx` keeps for itself may go away, and
+ * what is no installed package is not to be found by it.
  */
 function commandLine(isShared: boolean): readonly [string, ...string[]] {
   const program = fileURLToPath(new URL('main.js', import.meta.url));
-  if (isShared || program.includes(`${path.sep}_npx${path.sep}`)) return ['npx', '-y', 'reducerdb'];
+  const folders = program.split(path.sep);
+  const isInstalled = folders.includes('node_modules');
+  if (folders.includes('_npx') || (isShared && isInstalled)) return ['npx', '-y', 'reducerdb'];
   return [process.execPath, program];
 }

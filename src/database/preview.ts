@@ -26,8 +26,7 @@ import {
 } from './previewed-work.ts';
 import type { ProgramHash } from './program-hash.ts';
 import { connectingOf, enter, isOutdated, leave } from './run-call.ts';
-import { rollBack } from './run-reducer.ts';
-import { tentatively } from './tentative.ts';
+import { rollbackFrom, tentatively } from './tentative.ts';
 
 /** A preview under way. */
 export interface PreviewRun {
@@ -116,11 +115,12 @@ function applyIfSame(trial: Trial, { digest }: PreviewKey): Tried {
   const seed = seedsOf(moment).connect;
   const obstacle = obstacleOf(trial, () => enter(core, asking, moment.timestampMicros, seed));
   if (obstacle !== undefined) return obstacle;
+  const takeBack = rollbackFrom(core);
   const transaction = core.store.begin();
   const { tried, commit } = tryWork(trial, transaction);
   const isSame = commit !== undefined && isSameDigest(tried.digest, digest);
   if (isSame) commit();
-  else rollBack(core, transaction);
+  else takeBack(transaction);
   const { offset } = core.store;
   leave(core, asking, acceptedMicros);
   return isSame ? { ...tried, appliedAt: offset } : tried;

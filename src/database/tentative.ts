@@ -10,16 +10,25 @@ export function tentatively<Result>(
   core: DatabaseCore,
   work: (transaction: Transaction) => Result,
 ): Result {
-  const positions = core.store.sequencePositions();
+  const takeBack = rollbackFrom(core);
   const transaction = core.store.begin();
   core.views.beginTry();
-  core.program.systemTables.forgetSequences();
   try {
     return work(transaction);
   } finally {
-    rollBack(core, transaction);
+    takeBack(transaction);
     core.views.endTry();
-    core.store.returnSequences(positions);
-    core.program.systemTables.forgetSequences();
   }
+}
+
+/** What takes a transaction that begins now back to here, with what it drew from sequences. */
+export function rollbackFrom(core: DatabaseCore): (transaction: Transaction) => void {
+  const { store, program } = core;
+  const positions = store.sequencePositions();
+  const sequencesBack = program.systemTables.beforeSequencesMove();
+  return (transaction) => {
+    rollBack(core, transaction);
+    store.returnSequences(positions);
+    sequencesBack();
+  };
 }

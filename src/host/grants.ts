@@ -161,6 +161,15 @@ export class Grants {
     return until === 0n ? undefined : until;
   }
 
+  /** Calls `end` once the caller's token has expired, if it has limits. Returns how not to. */
+  whenExpired({ capability }: HostCaller, tokenId: string, end: () => void): () => void {
+    const until = capability === undefined ? undefined : this.expiryOf(tokenId);
+    if (until === undefined) return () => undefined;
+    const millis = Number((until - this.#options.clock.nowMicros()) / 1_000n);
+    const timer = setTimeout(end, Math.min(millis, timerMillisMax)).unref();
+    return () => clearTimeout(timer);
+  }
+
   #tokensOf({ identity }: DatabaseRecord): readonly IssuedToken[] {
     const { registry, clock } = this.#options;
     const now = clock.nowMicros();
@@ -179,6 +188,9 @@ export class Grants {
     this.#losses.tell({ kind: 'token', id });
   }
 }
+
+/** What a timer can wait. */
+const timerMillisMax = 2 ** 31 - 1;
 
 function micros(seconds: number | undefined): bigint {
   return seconds === undefined ? 0n : BigInt(seconds) * 1_000_000n;

@@ -15,6 +15,7 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
   const end = () => {
     stopping.removeEventListener('abort', end);
     forgetLosses();
+    forgetExpiry();
     void stream.return?.();
   };
   stopping.addEventListener('abort', end);
@@ -22,6 +23,7 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
     const isRevoked = host.grants.isRevoked(caller.tokenId);
     if (isRevoked || !host.access.allows(caller, database, 'viewLogs')) end();
   });
+  const forgetExpiry = host.grants.whenExpired(caller, caller.tokenId, end);
   // An answer that waits behind another one is not told when their connection ends.
   if (follow) void exchange.closed.then(end);
   const headers = {

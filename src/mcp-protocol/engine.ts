@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { whenAborted } from './abort.ts';
 import { type Accepted, readAccept } from './accept.ts';
 import { sessionHeader, sessionIdFor } from './client-capabilities.ts';
 import { type Asking, ClientRequests } from './client-requests.ts';
@@ -177,13 +178,13 @@ export class Engine<Session> {
       // The legacy era has a message for giving up: the work of a client that has gone goes on.
       if (terms.era === 'modern') running.cancel();
     };
-    request.signal.addEventListener('abort', leave);
+    const forget = whenAborted(request.signal, leave);
     const outgoing = new Outgoing(leave);
     const { caller } = request;
     const canAnswer = AbortSignal.any([running.signal, left.signal]);
     const asking = { terms, caller, outgoing, signal: canAnswer };
     const answer = this.#answer(served, running.signal, asking).finally(() => {
-      request.signal.removeEventListener('abort', leave);
+      forget();
       running.end();
     });
     const ended = Promise.race([answer, running.cancelled]).then((end) => {

@@ -164,6 +164,11 @@ describe('listening', () => {
     expect((await answerOf(json)).status).toBe(406);
   });
 
+  it('[mcp B5] is of something', async () => {
+    const reply = new Watched().engine.modern('subscriptions/listen', {}, { headers: bothKinds });
+    expect((await answerOf(reply)).error.code).toBe(-32602);
+  });
+
   it('[mcp B5] watches so many resources, on so many streams of one caller', async () => {
     const { engine, listen } = bounded();
     const uris = Array.from({ length: limits.watchedResourcesMax + 1 }, (_, at) => `u${at}`);
@@ -177,7 +182,8 @@ describe('listening', () => {
     }
     const streams = [];
     for (let at = 0; at < limits.mcpListenersMax; at++) streams.push(await listen());
-    const refused = engine.modern('subscriptions/listen', {}, { headers: bothKinds });
+    const params = { notifications: {} };
+    const refused = engine.modern('subscriptions/listen', params, { headers: bothKinds });
     expect((await answerOf(refused)).status).toBe(429);
     await streams[0]?.leave();
     await expect.poll(async () => (await listen()) !== undefined).toBe(true);

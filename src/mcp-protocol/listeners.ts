@@ -4,13 +4,14 @@
  * does the result that comes last when it is the server that ends it.
  */
 import { limits } from '../limits.ts';
+import { whenAborted } from './abort.ts';
 import type { EngineReply, EngineRequest } from './engine-request.ts';
 import { notificationText, type RequestMessage, resultText } from './json-rpc.ts';
 import { RawJson } from './json-text.ts';
 import { metaKey } from './meta.ts';
 import { modernMembers } from './method.ts';
 import { Outgoing } from './outgoing.ts';
-import { type Running, RunningRequests } from './running-requests.ts';
+import { RunningRequests } from './running-requests.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type Changes, describeChanges, readWanted } from './wanted-changes.ts';
 
@@ -52,8 +53,10 @@ export class Listeners<Session> {
       running.end();
       throw error;
     }
-    whenAborted(signal, running, () => running.cancel());
-    whenAborted(this.#stopping, running, end);
+    const forget = [whenAborted(signal, running.cancel), whenAborted(this.#stopping, end)];
+    void running.cancelled.then(() => {
+      for (const one of forget) one();
+    });
     return { kind: 'stream', messages: outgoing };
   }
 
@@ -103,10 +106,3 @@ interface Told {
 }
 
 const nothing: Changes = { tools: false, prompts: false, resources: false, uris: [] };
-
-/** Has `act` run when `signal` is aborted while the request goes on. */
-function whenAborted(signal: AbortSignal, running: Running, act: () => void): void {
-  if (signal.aborted) act();
-  signal.addEventListener('abort', act);
-  void running.cancelled.then(() => signal.removeEventListener('abort', act));
-}

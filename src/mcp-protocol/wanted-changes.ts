@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import type { JsonValue } from '../values/json.ts';
+import { JsonObject, type JsonValue } from '../values/json.ts';
 import { member } from './meta.ts';
 import { invalidParams } from './rpc-error.ts';
 
@@ -15,6 +15,7 @@ export interface Changes {
 /** Reads `params.notifications` of a request to listen. */
 export function readWanted(params: JsonValue | undefined): Changes {
   const wanted = member(params, 'notifications');
+  if (!(wanted instanceof JsonObject)) throw invalidParams('notifications must be an object');
   const isWanted = (name: string) => member(wanted, name) === true;
   return {
     tools: isWanted('toolsListChanged'),

@@ -28,7 +28,9 @@ export function argumentsSchema(
   const exact = objectSchemaOf(params, { types, docs, schemaOf: (type) => schemas.of(type) });
   const schema = { ...exact, ...schemas.definitions() };
   if (JSON.stringify(schema).length <= limits.reducerSchemaCharactersMax) return schema;
-  const schemaOf = (type: AlgebraicType) => ({ description: shortTypeText(type, types) });
+  const schemaOf = (type: AlgebraicType) => ({
+    description: shortText(typeText(type, types.typespace)),
+  });
   return objectSchemaOf(params, { types, docs, schemaOf });
 }
 
@@ -65,13 +67,12 @@ export function isOption({ type }: NamedType, { typespace }: SchemaTypes): boole
   return specialKindOf(resolveType(type, typespace)) === 'option';
 }
 
-/** A type with its references written out, as people read it; of a long one, the beginning. */
-export function shortTypeText(type: AlgebraicType, { typespace }: SchemaTypes): string {
-  const text = typeText(type, typespace);
-  return text.length <= typeTextLengthMax ? text : `${text.slice(0, typeTextLengthMax)}…`;
+/** Of a description that is long, the beginning. */
+export function shortText(text: string): string {
+  return text.length <= shortTextLengthMax ? text : `${text.slice(0, shortTextLengthMax)}…`;
 }
 
-const typeTextLengthMax = 300;
+const shortTextLengthMax = 500;
 
 type Named = NamedType & { readonly name: string };
 
@@ -150,9 +151,10 @@ class TypeSchemas {
 
   /** By name where each element has one, and by position. */
   #product({ elements }: ProductType): JsonSchema {
-    if (elements.length === 0) return { type: ['object', 'array'], maxProperties: 0, maxItems: 0 };
+    if (elements.length === 0) return unitSchema;
     const schemas = elements.map(({ type }) => this.#part(type));
-    const byPosition = { prefixItems: schemas, minItems: schemas.length, maxItems: schemas.length };
+    const count = schemas.length;
+    const byPosition = { prefixItems: schemas, ...anyItems, minItems: count, maxItems: count };
     if (!areNamed(elements)) return { type: 'array', ...byPosition };
     return {
       type: ['object', 'array'],
@@ -181,6 +183,7 @@ class TypeSchemas {
       minProperties: 1,
       maxProperties: 1,
       ...(pairs.length === 1 ? pairs[0] : { anyOf: pairs }),
+      ...anyItems,
       minItems: 2,
       maxItems: 2,
     };
@@ -213,6 +216,16 @@ const holdersOfOthers: ReadonlySet<SpecialKind | undefined> = new Set([
   'result',
   'scheduleAt',
 ] as const);
+
+/** Says nothing: the agents of some makers refuse lists without it. */
+const anyItems = { items: {} };
+
+const unitSchema: JsonSchema = {
+  type: ['object', 'array'],
+  maxProperties: 0,
+  ...anyItems,
+  maxItems: 0,
+};
 
 const shapesOfSums = ['object', 'array'];
 

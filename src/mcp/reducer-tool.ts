@@ -3,13 +3,8 @@ import type { EntityDocs, ModuleDocs } from '../host/program-docs.ts';
 import type { ReducerDefinition } from '../schema/definition.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import { fenced } from './fence.ts';
-import {
-  areNamed,
-  argumentsSchema,
-  isOption,
-  type SchemaTypes,
-  shortTypeText,
-} from './json-schema.ts';
+import { areNamed, argumentsSchema, isOption, type SchemaTypes, shortText } from './json-schema.ts';
+import { signatureWords } from './prompts/schema-words.ts';
 import type { ToolSource } from './tool.ts';
 import { callOutputSchema, callReducer, positionalArguments } from './tools/call.ts';
 
@@ -50,13 +45,11 @@ const nothing: EntityDocs = { text: '', parts: new Map() };
 
 /** What the author says, and the signature, which is all there is where nothing is said. */
 function descriptionOf(
-  { name, params, returns }: ReducerDefinition,
+  reducer: ReducerDefinition,
   { text }: EntityDocs,
-  types: SchemaTypes,
+  { typespace }: SchemaTypes,
 ): string {
-  const signature = `${name}${shortTypeText(params, types)}`;
-  const result = returns === undefined ? '' : `, which returns ${shortTypeText(returns, types)}`;
-  const runs = `Runs the reducer ${signature} in one transaction${result}.`;
+  const runs = `Runs the ${shortText(signatureWords(reducer, typespace))}.`;
   return text === '' ? runs : `${text}\n\n${runs}`;
 }
 

@@ -89,7 +89,7 @@ class PreviewLab {
   async step(): Promise<void> {
     const { work, isFixed } = await this.#someWork();
     const preview = await this.#preview(work);
-    if (preview.result.kind === 'callFailed' || preview.result.kind === 'queryFailed') {
+    if (!isOfSuccess(preview)) {
       this.report.failed += 1;
       expect(preview.changes).toEqual([]);
       await this.#expectNothing(() => this.#apply(work, preview));
@@ -150,8 +150,10 @@ class PreviewLab {
     } else {
       this.report.differed += 1;
       expect(outcome.kind).toBe('differs');
-      expect(previewIn(outcome).key.digest).not.toEqual(preview.key.digest);
+      const other = previewIn(outcome);
+      expect(other.key.digest).not.toEqual(preview.key.digest);
       expect(after).toEqual(before);
+      if (isOfSuccess(other)) expect(await this.#applyAndCompare(work, other)).toBe('applied');
     }
     return outcome.kind;
   }
@@ -208,6 +210,10 @@ type Tables = ReturnType<typeof randomModule>['tables'];
 
 function isFixedOp({ kind }: Op): boolean {
   return kind !== opKinds.random && kind !== opKinds.timed;
+}
+
+function isOfSuccess({ result }: Preview): boolean {
+  return result.kind === 'returned' || result.kind === 'wrote';
 }
 
 function expectChanges(

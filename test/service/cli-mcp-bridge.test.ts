@@ -167,6 +167,12 @@ describe('the bridge writes', () => {
     }
   });
 
+  it('[mcp §A6] no more than the beginning of a long page that is no message', async () => {
+    service.answer = (seen) => reply(seen, `<p>${'x'.repeat(100_000)}`, { type: 'text/html' });
+    const [answer] = await bridge([request(1, 'ping')]);
+    expect(answer.error.message).toBe(`<p>${'x'.repeat(4_093)}`);
+  });
+
   it('[mcp §A6] an error of the service that names no request under the id of its own', async () => {
     const error = { code: -32600, message: 'no', data: { why: 'x' } };
     service.answer = (seen) =>

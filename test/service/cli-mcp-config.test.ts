@@ -1,6 +1,7 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { parse as parseToml } from 'smol-toml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, writeFiles } from './cli-support.ts';
@@ -93,11 +94,16 @@ describe('mcp --print-config', () => {
         'logs,explain',
       ];
       expect(args.slice(-end.length)).toEqual(end);
-      expect(path.isAbsolute(command) || command === 'npx').toBe(true);
+      expect(command).toBe(process.execPath);
       const bare = find((await print(client)).stdout, 'reducerdb');
       expect(bare.args.slice(-3)).toEqual(['mcp', '--server', sandbox.url]);
     },
   );
+
+  it('[mcp print-config] calls the server of a whole host by the name of the product', async () => {
+    const { args } = ofMcpServers((await print('cursor')).stdout, 'reducerdb');
+    expect(args.slice(-3)).toEqual(['mcp', '--server', sandbox.url]);
+  });
 
   it('[mcp print-config] spells out what the environment and service.json decide here', async () => {
     const cwd = path.join(sandbox.folder, 'project');
@@ -112,20 +118,48 @@ describe('mcp --print-config', () => {
     ]);
   });
 
-  it.each(['claude-desktop', 'cursor'])(
-    '[mcp print-config] prints for %s a command that works as it stands',
-    async (client) => {
-      const cwd = path.join(sandbox.folder, `of-${client}`);
-      mkdirSync(path.join(cwd, 'node_modules/.bin'), { recursive: true });
-      writeFileSync(path.join(cwd, 'package.json'), '{"name":"project"}');
-      const installed = path.join(cwd, 'node_modules/.bin/reducerdb');
-      symlinkSync(path.join(root, 'dist/cli/main.js'), installed);
-      const { command, args } = ofMcpServers((await print(client, 'inn')).stdout, 'inn');
-      const live = new LiveBridge(spawn(command, args, { cwd, stdio: 'pipe' }));
-      expect(await live.ask(request(1, 'ping'))).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
-      const { result } = await live.ask(toolCall(2, 'sql', { sql: 'SELECT words FROM secret' }));
-      expect(JSON.stringify(result)).toContain('swordfish');
-      expect(await live.end()).toBe(0);
-    },
-  );
+  it.each([
+    ['claude-desktop', 'the files themselves', process.execPath],
+    ['cursor', "the project's package", 'npx'],
+  ])('[mcp print-config] names for %s %s, and works as it stands', async (client, _, program) => {
+    const cwd = path.join(sandbox.folder, `of-${client}`);
+    const installed = install(cwd);
+    const globals = ['--root-dir', path.join(sandbox.folder, 'root')];
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [installed, ...globals, 'mcp', 'inn', '--print-config', client],
+      { cwd },
+    );
+    const { command, args } = ofMcpServers(stdout, 'inn');
+    expect(command).toBe(program);
+    const live = new LiveBridge(spawn(command, args, { cwd, stdio: 'pipe' }));
+    expect(await live.ask(request(1, 'ping'))).toEqual({ jsonrpc: '2.0', id: 1, result: {} });
+    const { result } = await live.ask(toolCall(2, 'sql', { sql: 'SELECT words FROM secret' }));
+    expect(JSON.stringify(result)).toContain('swordfish');
+    expect(await live.end()).toBe(0);
+  });
+
+  it('[mcp print-config] names the files themselves where it is no installed package', async () => {
+    const { stdout } = await print('cursor', 'inn');
+    const { command, args } = ofMcpServers(stdout, 'inn');
+    expect([command, args[0]]).toEqual([process.execPath, path.join(root, 'dist/cli/main.js')]);
+  });
 });
+
+/** Makes a project in which the package is installed; gives the file that starts the command. */
+function install(project: string): string {
+  const modules = path.join(project, 'node_modules');
+  const installed = path.join(modules, 'reducerdb');
+  mkdirSync(path.join(modules, '.bin'), { recursive: true });
+  writeFileSync(path.join(project, 'package.json'), '{"name":"project"}');
+  for (const name of readdirSync(path.join(root, 'node_modules'))) {
+    if (name !== '.bin')
+      symlinkSync(path.join(root, 'node_modules', name), path.join(modules, name));
+  }
+  for (const name of ['package.json', 'dist']) {
+    cpSync(path.join(root, name), path.join(installed, name), { recursive: true });
+  }
+  const command = path.join(installed, 'dist/cli/main.js');
+  symlinkSync(command, path.join(modules, '.bin/reducerdb'));
+  return command;
+}

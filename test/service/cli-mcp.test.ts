@@ -1,4 +1,5 @@
 import path from 'node:path';
+import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, unstable, writeFiles } from './cli-support.ts';
 import { type RunningService, type RunOptions, Sandbox } from './harness.ts';
@@ -262,6 +263,43 @@ describe('the bridge, to a running service', () => {
     expect(answers.every(({ result }) => result.isError === false)).toBe(true);
     const counted = await sandbox.ok(['sql', 'inn', 'SELECT COUNT(*) AS n FROM person']);
     expect(counted).toContain(' 100 ');
+  });
+
+  it('[mcp §A6] answers each request once, whatever stands between', async () => {
+    const odd = fc.oneof(
+      fc.json().map((json) => (json.startsWith('{') ? '' : json)),
+      fc.string().map((text) => `{${text}`),
+      fc.constantFrom(
+        '',
+        '[]',
+        notification('x'),
+        '{"jsonrpc":"2.0","id":"?","result":1}',
+        '\u0000',
+      ),
+    );
+    const method = fc.constantFrom(
+      'ping',
+      'tools/list',
+      'resources/list',
+      'none',
+      'server/discover',
+    );
+    const asked = fc.record({ method, isModern: fc.boolean() });
+    const someLines = fc.array(fc.oneof(odd, asked), { minLength: 20, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(someLines, async (parts) => {
+        const lines = parts.map((part, id) => {
+          if (typeof part === 'string') return part;
+          return part.isModern ? modern(`${id}`, part.method) : request(`${id}`, part.method);
+        });
+        const ids = parts.flatMap((part, id) => (typeof part === 'string' ? [] : [`${id}`]));
+        const { code, answers } = await bridge(['inn'], lines);
+        expect(code).toBe(0);
+        const answered = answers.map(({ id }) => id).filter((id) => id !== null);
+        expect(answered.sort()).toEqual(ids.sort());
+      }),
+      { numRuns: 5 },
+    );
   });
 
   it('[mcp §B11] answers the probe of a modern client, and serves it and a legacy one', async () => {

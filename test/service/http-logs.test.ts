@@ -44,6 +44,26 @@ describe('logs', () => {
     expect(added.filename).toContain('src/index.ts');
   });
 
+  it.each(['it expires', 'it is revoked'])(
+    '[auth 8] are for a limited token with that feature, and end when %s',
+    async (end) => {
+      const where = '/v1/database/inn';
+      const plain = await running.agent('inn', { reducers: [] }, owner);
+      expect((await running.ask('GET', `${where}/logs`, { as: plain })).status).toBe(403);
+      const expiry = end === 'it expires' ? { expires_seconds: 3 } : {};
+      const agent = await running.agent('inn', { features: ['logs'], ...expiry }, owner);
+      const followed = await fetch(`${running.service.url}${where}/logs?follow=true&num_lines=1`, {
+        headers: { authorization: `Bearer ${agent.token}` },
+      });
+      expect(followed.status).toBe(200);
+      if (end === 'it is revoked') {
+        await running.ask('DELETE', `${where}/tokens/${agent.id}`, { as: owner });
+      }
+      expect((await followed.text()).split('\n')).toHaveLength(2);
+      expect((await running.ask('GET', `${where}/logs`, { as: agent })).status).toBe(401);
+    },
+  );
+
   it('[http 11] follow without a gap, until the client goes', async () => {
     const controller = new AbortController();
     const answer = await fetch(

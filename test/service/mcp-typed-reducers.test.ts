@@ -108,6 +108,8 @@ describe('the tools of reducers', () => {
     const agent = await running.agent('shop', { reducers: ['fail'] }, owner);
     expect(names(await shopTools(agent)).slice(4)).toEqual(['fail']);
     await expect(run('place_order', {}, agent)).rejects.toThrow('unknown tool: place_order');
+    const limited = await running.agent('shop', { features: ['typed-reducers'] }, owner);
+    expect(names(await toolsIn(running, { mode: shop, as: limited }))).toContain('place_order');
     const readers = await toolsIn(running, {
       mode: shop,
       features: 'typed-reducers,read-only',
@@ -121,15 +123,12 @@ describe('the tools of reducers', () => {
     expect(title).toBe('place_order');
     expect(description).toBe(
       'Places an order.\n\nReturns: how many orders there are\n\n' +
-        'Runs the reducer place_order(id: U64, wish: (plain: () | ' +
-        'painted: (red: () | green: ()) | sized: Array<U16>), note: (some: String | none: ())) ' +
-        'in one transaction, which returns U64.',
+        'Runs the reducer place_order(id: U64, wish: (plain: () | painted: (red: () | green: ()) | ' +
+        'sized: Array<U16>), note: String?), returns U64.',
     );
     expect(inputSchema.properties.id?.description).toBe('a number of your choice, not used before');
     expect(inputSchema.properties.note?.description).toBe('For the kitchen.');
-    expect((await shopTool('fail')).description).toBe(
-      'Runs the reducer fail(words: String) in one transaction.',
-    );
+    expect((await shopTool('fail')).description).toBe('Runs the reducer fail(words: String).');
     expect((await shopTool('reducer_sql')).description).toContain('Has the name of a tool.');
   });
 
@@ -150,7 +149,7 @@ describe('the tools of reducers', () => {
     await running.upload('bare', new TextEncoder().encode(bare.join('\n')), owner);
     const tools = await toolsIn(running, { mode: mode('bare'), features, as: owner });
     expect(tools.find(({ name }) => name === 'reducer_sql')?.description).toBe(
-      'Runs the reducer sql() in one transaction.',
+      'Runs the reducer sql().',
     );
   });
 

@@ -131,6 +131,14 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
     wordFor(await ask('call', { reducer, args }));
   const host = (name: string, args: object) => running.toolAt('/v1/mcp', name, args, as);
   const sql = 'SELECT * FROM note';
+  const [, features] = /features=([\w-]+)$/.exec(label) ?? [];
+  const more = (name: string, args: object) => {
+    const where = `/v1/database/${library.database}/mcp?features=${features}`;
+    return running.toolAt(where, name, args, as);
+  };
+  const preview = async (reducer: string, ...args: number[]) =>
+    wordFor(await more('preview_call', { reducer, args }));
+  const write = { sql: 'DELETE FROM note WHERE id > 7' };
   switch (label) {
     case 'ping':
       return wordFor(await ask('ping', {}));
@@ -150,6 +158,18 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       const text = await host('sql', { database: elsewhere, sql });
       return text.startsWith('[') ? 'yes' : wordFor(text);
     }
+    case 'preview_call of a reducer, features=preview':
+      return preview('put_note', 1);
+    case 'preview_call of a private reducer, features=preview':
+      return preview('tidy');
+    case 'preview_sql of DELETE FROM note WHERE id > 7, features=preview':
+      return wordFor(await more('preview_sql', write));
+    case 'logs, features=logs':
+      return wordFor(await more('logs', {}));
+    case 'call a reducer, features=read-only':
+      return wordFor(await more('call', { reducer: 'put_note', args: [1] }));
+    case 'sql of DELETE FROM note WHERE id > 7, features=read-only':
+      return wordFor(await more('sql', write));
     case 'list_databases shows this one':
       return (await host('list_databases', {})).includes(library.database) ? 'yes' : 'no';
     default:

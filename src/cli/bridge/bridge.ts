@@ -114,7 +114,7 @@ export class Bridge {
     for (const { errand, controller } of this.#trips) if (isMeant(errand)) controller.abort();
   }
 
-  /** Waits until `isTrue`, which only the end of a trip can change. */
+  /** Waits until `isTrue`, which only the end of a trip can change. One waits at a time: `run`. */
   async #until(isTrue: () => boolean): Promise<void> {
     while (!isTrue()) {
       await new Promise<void>((resolve) => {
@@ -171,7 +171,7 @@ export class Bridge {
   /** Hands a message of the service on to the client. */
   async #pass(text: string, trip: Trip): Promise<void> {
     const message = readServiceMessage(text);
-    if (message === undefined) throw new Error(text);
+    if (message === undefined) throw new Error(text.slice(0, limits.bridgeErrorCharactersMax));
     const answers = message.messages.filter((each) => each.get('method') === undefined);
     trip.openCount -= answers.length;
     if (trip.errand.method === 'initialize') {

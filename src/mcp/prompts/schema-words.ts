@@ -60,24 +60,28 @@ function columnLine(
   return withDoc(`  ${name}: ${typeWords(type, types)}${mark}`, docs?.parts.get(name));
 }
 
-/** `reducer add(id: U64, title: String)`, with what it returns and who may not call it. */
+/** A reducer's signature, and what its author says. */
 export function reducerWords(
   reducer: ReducerDefinition,
   types: Typespace,
   { docs }: Pick<SchemaNotes, 'docs'>,
 ): string {
+  return withDoc(signatureWords(reducer, types), docs.reducers.get(reducer.name)?.text);
+}
+
+/** `reducer add(id: U64, title: String)`, with what it returns and who may not call it. */
+export function signatureWords(reducer: ReducerDefinition, types: Typespace): string {
   const { name, params, returns, throws, lifecycle, visibility } = reducer;
   const parameters = params.elements.map(
     (one, at) => `${one.name ?? at}: ${typeWords(one.type, types)}`,
   );
   const called = lifecycle === undefined ? 'called by its owner alone' : `runs ${when[lifecycle]}`;
-  const words = [
+  return [
     `reducer ${name}(${parameters.join(', ')})`,
     ...(returns === undefined ? [] : [`returns ${typeWords(returns, types)}`]),
     ...(throws === undefined ? [] : [`refuses with ${typeWords(throws, types)}`]),
     ...(visibility === 'private' ? [called] : []),
   ].join(', ');
-  return withDoc(words, docs.reducers.get(name)?.text);
 }
 
 function withDoc(words: string, doc = ''): string {

@@ -28,8 +28,9 @@ export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
     name: 'sql',
     title: 'Run SQL',
     description:
-      'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
-      'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. ' +
+      'Runs one SQL statement and returns its rows as JSON. Reads see public tables, those of ' +
+      'the owner private ones, too; writes need ownership of the database. Joins, aggregates, ' +
+      'subqueries, CTEs and EXPLAIN are there. A long answer says how to get the rest. ' +
       'Values of $1, $2, … may come in one more argument, the array `params`. ' +
       'With `confirmed`, the answer waits until what it shows is durable.',
     properties: {

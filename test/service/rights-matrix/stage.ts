@@ -40,7 +40,7 @@ const rows = [
 /** What the limited tokens of the columns are limited to. */
 const tokenLimits = {
   reads: { read_only: true, tables: ['note', 'secret', 'diary', 'crowd'], max_rows: 2 },
-  calls: { reducers: ['put_note', 'tidy'] },
+  calls: { reducers: ['put_note', 'tidy'], features: ['preview', 'logs'] },
   writes: { tables: ['note', 'secret', 'diary'], sql_writes: true },
 };
 
