@@ -265,6 +265,8 @@ export const limits = {
   /** Time after which what was watched and is lost is looked for again; longer each time. */
   watchRetryMillisMin: 1_000,
   watchRetryMillisMax: 60_000,
+  /** Time between two notices that a tool of an agent still runs. */
+  agentProgressSeconds: 5,
   /** Rows of one answer of an MCP tool; the rest comes by a cursor. */
   agentRowsMax: 10_000,
   /** Text of those rows. */

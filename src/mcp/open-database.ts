@@ -1,5 +1,6 @@
 import { type Caller, Refusal } from '../database/outcome.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
+import { identityFromHex } from '../values/identity.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';
 
@@ -25,6 +26,12 @@ export function findDatabase(given: string, session: McpSession): OpenDatabase |
     if (error instanceof Refusal) return undefined;
     throw error;
   }
+}
+
+/** As people call a database: its first name, where an identity is given and it has one. */
+export function shownName(given: string, { host }: McpSession): string {
+  const identity = identityFromHex(given);
+  return (identity === undefined ? undefined : host.namesOf(identity)[0]) ?? given;
 }
 
 /** Whatever keeps the value from naming a database, the caller reads one and the same text. */

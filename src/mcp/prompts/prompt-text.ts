@@ -7,13 +7,12 @@ import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.t
 import { text } from '../../mcp-protocol/tool.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import { fenced } from '../fence.ts';
-import { findDatabase, type OpenDatabase } from '../open-database.ts';
+import { findDatabase, type OpenDatabase, shownName } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import { type SchemaNotes, schemaWords } from './schema-words.ts';
 
 /** The database that a prompt is about. */
 export interface PromptDatabase extends OpenDatabase {
-  /** As the caller named it. */
   readonly name: string;
   /** What the caller is shown of it. */
   readonly definition: ModuleDefinition;
@@ -34,9 +33,10 @@ export async function promptDatabase(
   session: McpSession,
   args: ReadonlyMap<string, string>,
 ): Promise<PromptDatabase> {
-  const name = session.database ?? args.get('database') ?? '';
-  const found = findDatabase(name, session);
-  if (found === undefined) throw invalidParams(`\`${name}\` not found`);
+  const given = session.database ?? args.get('database') ?? '';
+  const found = findDatabase(given, session);
+  if (found === undefined) throw invalidParams(`\`${given}\` not found`);
+  const name = shownName(given, session);
   try {
     const { definition } = await found.handle.describe();
     const shown = shownDefinition(definition, session.caller, found.caller.rights);

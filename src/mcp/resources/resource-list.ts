@@ -4,7 +4,7 @@ import type { Resource, ResourceTemplate } from '../../mcp-protocol/resource.ts'
 import type { ModuleDefinition } from '../../schema/definition.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { listedDatabases } from '../listed-databases.ts';
-import { findDatabase, type OpenDatabase } from '../open-database.ts';
+import { findDatabase, type OpenDatabase, shownName } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import { uriOf, uriTemplates } from './address.ts';
 import type { GuidePage } from './guide-pages.ts';
@@ -28,7 +28,8 @@ export async function listResources(
   if (session.database !== undefined) {
     const found = findDatabase(session.database, session);
     if (found === undefined) return guide;
-    const own = await ofDatabase(session, found, session.database, await definitionOf(found));
+    const name = shownName(session.database, session);
+    const own = await ofDatabase(session, found, name, await definitionOf(found));
     return [...guide, ...own].slice(0, limits.agentResourcesListedMax);
   }
   const listed: Resource[] = [databasesResource, ...guide];
@@ -44,11 +45,11 @@ export async function listResources(
 }
 
 /** Where the database is fixed, it is part of the addresses. */
-export function listTemplates({ database }: McpSession): readonly ResourceTemplate[] {
+export function listTemplates(session: McpSession): readonly ResourceTemplate[] {
+  const { database } = session;
+  const name = database === undefined ? undefined : shownName(database, session);
   const fixed = (template: string) =>
-    database === undefined
-      ? template
-      : template.replace('{database}', encodeURIComponent(database));
+    name === undefined ? template : template.replace('{database}', encodeURIComponent(name));
   const ofAll: ResourceTemplate[] = [
     {
       uriTemplate: fixed(uriTemplates.table),
@@ -93,9 +94,10 @@ export function listTemplates({ database }: McpSession): readonly ResourceTempla
 }
 
 /** A name of each database that the caller is told of; of one without a name, its identity. */
-export function databaseNames({ host, caller }: McpSession): readonly string[] {
-  return listedDatabases(host, caller).map(
-    ({ identity }) => host.namesOf(identity)[0] ?? identityToHex(identity),
+export function databaseNames(session: McpSession): readonly string[] {
+  const { host, caller } = session;
+  return listedDatabases(host, caller).map(({ identity }) =>
+    shownName(identityToHex(identity), session),
   );
 }
 
