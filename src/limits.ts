@@ -212,8 +212,9 @@ export const limits = {
   reducerToolsMax: 64,
   /** Their descriptions and schemas together, with which the list ends too. */
   reducerToolsCharactersMax: 131_072,
-  /** The schema of the arguments of one; beyond that, it says less. */
+  /** The schema of the arguments of one, and the types that it is made of; beyond, it says less. */
   reducerSchemaCharactersMax: 16_384,
+  reducerSchemaTypesMax: 2_048,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Messages that it has under way or in wait, streams that stay open included. */
@@ -265,6 +266,8 @@ export const limits = {
   /** Time after which what was watched and is lost is looked for again; longer each time. */
   watchRetryMillisMin: 1_000,
   watchRetryMillisMax: 60_000,
+  /** Time between two notices that a tool of an agent still runs. */
+  agentProgressSeconds: 5,
   /** Rows of one answer of an MCP tool; the rest comes by a cursor. */
   agentRowsMax: 10_000,
   /** Text of those rows. */

@@ -95,6 +95,20 @@ describe('a long read', () => {
     await items.database.close();
   });
 
+  it('ends with its temporary connection', async () => {
+    const { items, slices } = await openPausing(100_000);
+    const connection = { kind: 'temporary', id: 77n } as const;
+    const reading = items.query(all, connection);
+    const other = items.query(all);
+    await paused(slices, 2);
+    await items.request({ kind: 'disconnect', connectionId: connection.id });
+    expect(failureOf(await reading)).toBe('sql.overBudget: The connection is not open.');
+    expect(items.clientCount).toBe(1);
+    expect(itemsIn(await other)).toHaveLength(100_000);
+    expect(items.clientCount).toBe(0);
+    await items.database.close();
+  });
+
   it('is refused when as many run as may', async () => {
     const { items, slices } = await openPausing(100_000);
     const reads = Array.from({ length: limits.longReadsMax }, () => items.query(all));

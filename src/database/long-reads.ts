@@ -135,14 +135,15 @@ interface LongRead {
   readonly read: PausedRead;
 }
 
-/** A statement keeps its connection until it is over. */
+/** A statement keeps its connection until it is over; it ends with one of its own. */
 class PausedStatement implements PausedRead {
-  readonly connectionId = undefined;
+  readonly connectionId: bigint | undefined;
   readonly isReady = false;
   readonly #query: PausedQuery;
 
   constructor(query: PausedQuery) {
     this.#query = query;
+    this.connectionId = query.connectionId;
   }
 
   resume(): DatabaseReply | undefined {

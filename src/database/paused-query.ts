@@ -33,6 +33,12 @@ export class PausedQuery {
     this.#millis = millis;
   }
 
+  /** Of a connection that is there for this read alone. */
+  get connectionId(): bigint | undefined {
+    const { connection } = this.#asked.query;
+    return connection.kind === 'temporary' ? connection.id : undefined;
+  }
+
   /** Runs one slice. The outcome, when that was the last; the connection has then left. */
   resume(): SqlOutcome | undefined {
     const { clock } = this.#core;

@@ -271,10 +271,15 @@ describe('a preview', () => {
       'it',
     );
     const shown = () => rowsIn(present(program.systemTables.table(id, store.offset), 'it'));
-    run(database, sqlOf('DELETE FROM note WHERE id IN (SELECT allocated FROM st_sequence)'));
-    const after = shown();
-    program.systemTables.forgetSequences();
-    expect(after).toEqual(shown());
+    const look = sqlOf('DELETE FROM note WHERE id IN (SELECT allocated FROM st_sequence)');
+    const marks = store.sequenceMarks();
+    // With nobody having looked before, and with somebody.
+    for (let at = 0; at < 2; at += 1) {
+      expect(previewIn(run(database, look)).result).toMatchObject({ kind: 'wrote', deleted: 1 });
+      expect(store.sequenceMarks()).toEqual(marks);
+      expect(shown().map(String)).not.toContainEqual(expect.stringMatching(/note.*,1$/));
+      expect(shown().map(String)).toContainEqual(expect.stringMatching(/note.*,0$/));
+    }
     expect(store.takeSequenceMarks()).toEqual([]);
   });
 

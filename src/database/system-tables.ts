@@ -38,9 +38,14 @@ export class SystemTables {
     return table;
   }
 
-  /** Sequences are about to move without a commit, or have gone back. */
-  forgetSequences(): void {
+  /** Sequences will move without a commit. Returns what to call when they have gone back. */
+  beforeSequencesMove(): () => void {
+    const known = this.#filled.get(sequencesId);
     this.#filled.delete(sequencesId);
+    return () => {
+      if (known === undefined) this.#filled.delete(sequencesId);
+      else this.#filled.set(sequencesId, known);
+    };
   }
 }
 

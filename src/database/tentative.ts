@@ -13,7 +13,6 @@ export function tentatively<Result>(
   const takeBack = rollbackFrom(core);
   const transaction = core.store.begin();
   core.views.beginTry();
-  core.program.systemTables.forgetSequences();
   try {
     return work(transaction);
   } finally {
@@ -24,10 +23,12 @@ export function tentatively<Result>(
 
 /** What takes a transaction that begins now back to here, with what it drew from sequences. */
 export function rollbackFrom(core: DatabaseCore): (transaction: Transaction) => void {
-  const positions = core.store.sequencePositions();
+  const { store, program } = core;
+  const positions = store.sequencePositions();
+  const sequencesBack = program.systemTables.beforeSequencesMove();
   return (transaction) => {
     rollBack(core, transaction);
-    core.store.returnSequences(positions);
-    core.program.systemTables.forgetSequences();
+    store.returnSequences(positions);
+    sequencesBack();
   };
 }

@@ -48,6 +48,7 @@ export interface DatabaseHandle {
   tables(caller: Caller): Promise<readonly TableFigures[]>;
   /** Opens a connection that requests may name until `disconnect`, or until a crash ends it. */
   connect(caller: Caller, connectionId: bigint): Promise<ConnectOutcome>;
+  /** Also ends a read that has paused in a temporary connection of this id. */
   disconnect(connectionId: bigint): Promise<void>;
   /**
    * Opens a connection for a client that stays: it subscribes and is told of changes. Throws

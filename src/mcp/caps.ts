@@ -30,7 +30,7 @@ export const capProperties = {
     type: 'integer',
     minimum: 1,
     maximum: limits.agentTextBytesMax,
-    description: 'Most bytes of rows as JSON; one row is always given.',
+    description: 'Most bytes of its rows as JSON; it has at least one row.',
   },
   timeout_ms: {
     type: 'integer',

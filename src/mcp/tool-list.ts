@@ -1,4 +1,5 @@
 import { Refusal } from '../database/outcome.ts';
+import { limits } from '../limits.ts';
 import type { InputRequired } from '../mcp-protocol/input-required.ts';
 import { type Tool, type ToolResult, text } from '../mcp-protocol/tool.ts';
 import type { AgentFeature } from '../protocol/agent-features.ts';
@@ -128,6 +129,7 @@ async function run(
   args: JsonObject,
   context: ToolContext,
 ): Promise<ToolResult | InputRequired> {
+  const stopTelling = tellThatItRuns(source, context);
   try {
     const answer = await source.run(args, context);
     if ('kind' in answer) return answer;
@@ -137,5 +139,17 @@ async function run(
     const advice = error instanceof ToolFailure ? error.advice : undefined;
     const texts = [error.message.trim(), ...(advice === undefined ? [] : [advice])];
     return { content: texts.map(text), isError: true };
+  } finally {
+    stopTelling();
   }
+}
+
+/** Clients wait for as long as they are told that the work goes on. Gives what ends the telling. */
+function tellThatItRuns({ name }: ToolSource, { progress }: ToolContext): () => void {
+  let seconds = 0;
+  const timer = setInterval(() => {
+    seconds += limits.agentProgressSeconds;
+    progress(seconds, undefined, `${name} is running`);
+  }, limits.agentProgressSeconds * 1_000);
+  return () => clearInterval(timer);
 }

@@ -106,11 +106,16 @@ describe('token', () => {
     const made = await sandbox.run(['token', 'create', 'notes', '--read-only']);
     const writer = await sandbox.run([
       ...['token', 'create', 'notes', '--tables', 'note', '--reducers', '', '--sql-writes'],
+      ...['--features', 'preview, logs'],
+    ]);
+    const looker = await sandbox.run([
+      ...['token', 'create', 'notes', '--tables', 'note', '--sql-writes'],
+      ...['--features', 'read-only'],
     ]);
     expect(made.stderr).toContain('; it does not expire.');
     const [header, , ...rows] = (await sandbox.ok(['token', 'list', 'notes'])).split('\n');
     expect(header?.split('|').map((cell) => cell.trim())).toEqual([
-      ...['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'EXPIRES', 'MADE', 'BY'],
+      ...['ID', 'READS', 'CALLS', 'SQL WRITES', 'MAX ROWS', 'FEATURES', 'EXPIRES', 'MADE', 'BY'],
     ]);
     const cells = (text: string) =>
       rows
@@ -119,11 +124,15 @@ describe('token', () => {
         .map((cell) => cell.trim());
     const byOwner = [expect.stringMatching(moment), owner];
     expect(cells(made.stderr)).toEqual([
-      ...[id(made.stderr), 'what everybody may', 'nothing', 'no', '', 'never'],
+      ...[id(made.stderr), 'what everybody may', 'nothing', 'no', '', '', 'never'],
       ...byOwner,
     ]);
     expect(cells(writer.stderr)).toEqual([
-      ...[id(writer.stderr), 'note', 'nothing', 'yes', '', 'never'],
+      ...[id(writer.stderr), 'note', 'nothing', 'yes', '', 'preview, logs', 'never'],
+      ...byOwner,
+    ]);
+    expect(cells(looker.stderr)).toEqual([
+      ...[id(looker.stderr), 'note', 'nothing', 'no', '', 'read-only', 'never'],
       ...byOwner,
     ]);
     expect(await sandbox.ok(['token', 'revoke', 'notes', id(made.stderr)])).toBe(
@@ -142,6 +151,7 @@ describe('token', () => {
     [['--max-rows', '0'], 2, 'A whole number above zero.'],
     [['--tables', 'nots'], 1, '`tables`: there is no table or view `nots`'],
     [['--sql-writes'], 1, '`sql_writes` needs `tables`'],
+    [['--features', 'fly'], 1, '`features`: there is no `fly`; there are preview, explain, logs'],
   ])('create %j is refused', async (flags, code, text) => {
     const refused = await sandbox.run(['token', 'create', 'notes', ...flags]);
     expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(text) });

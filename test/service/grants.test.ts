@@ -240,6 +240,7 @@ describe('limited tokens', () => {
     { max_rows: 0 },
     { expires_seconds: 1.5 },
     { read_only: 'yes' },
+    { features: 'preview' },
   ])('%j is refused', async (request) => {
     expect((await running.limited('notes', request, owner)).status).toBe(422);
   });
@@ -248,10 +249,28 @@ describe('limited tokens', () => {
     [{ tables: ['note', 'nots'] }, '`tables`: there is no table or view `nots`'],
     [{ reducers: ['drop'] }, '`reducers`: there is no reducer `drop`'],
     [{ reducers: ['init'] }, '`reducers`: nobody calls the lifecycle reducer `init`'],
+    [
+      { features: ['preview', 'fly'] },
+      '`features`: there is no `fly`; there are preview, explain, logs, typed-reducers, read-only, ' +
+        'whoami, fence',
+    ],
     [{ sql_writes: true }, '`sql_writes` needs `tables`: the tables in which rows may be changed'],
   ])('%j is refused with its reason', async (request, reason) => {
     const { status, text } = await running.limited('notes', request, owner);
     expect([status, text]).toEqual([422, reason]);
+  });
+
+  it('with the feature read-only change nothing, whatever else they may', async () => {
+    const rights = { tables: ['note'], sql_writes: true, reducers: ['addNote'] };
+    const agent = await limited({ ...rights, features: ['read-only'] });
+    const called = await running.call('notes', 'add_note', [3], agent);
+    expect([called.status, called.text]).toEqual([
+      403,
+      'This session is read-only: reducers cannot be called',
+    ]);
+    const written = await running.sql('notes', 'DELETE FROM note', agent);
+    expect(written.text).toContain('is not authorized to run SQL DML statements');
+    expect((await running.sql('notes', 'SELECT * FROM note', agent)).status).toBe(200);
   });
 
   it('take names as the source writes them, and show what they may use', async () => {

@@ -1,3 +1,5 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Inn, openInn } from './inn.ts';
 import { type AskOptions, ask, hostWide, modes, scoped, toolsIn } from './mcp-support.ts';
@@ -211,6 +213,16 @@ describe('logs', () => {
     ]);
   });
 
+  it('is for the bearer of a token that was made for it', async () => {
+    const messages = async (limits: object) => {
+      const agent = await inn.running.agent('inn', limits, inn.owner);
+      const { texts } = await textsOf({ mode: scoped, as: agent, features }, 'logs');
+      return texts[0];
+    };
+    expect(await messages({ features: ['logs'] })).toContain('the house is full');
+    expect(await messages({ features: ['whoami'] })).toContain('is not authorized to perform');
+  });
+
   it('is for those who may view logs', async () => {
     const hex = inn.stranger.identity;
     expect(await textsOf({ mode: scoped, as: inn.stranger, features }, 'logs')).toEqual({
@@ -302,6 +314,65 @@ describe('explain', () => {
     const all = await ask(inn.running, options(inn.stranger), 'table_statistics');
     const tables = (all.structuredContent as { tables: { table: string }[] }).tables;
     expect(tables.map(({ table }) => table)).toEqual(['person', 'visit', 'wide']);
+  });
+});
+
+describe('a session that is read-only', () => {
+  it('changes nothing, whatever its caller may do elsewhere', async () => {
+    const options = { mode: scoped, as: inn.owner, features: 'read-only' };
+    const before = await inn.running.rows('inn', 'SELECT * FROM person');
+    for (const sql of [
+      "UPDATE person SET name = 'nobody'",
+      'DELETE FROM person RETURNING id',
+      'EXPLAIN ANALYZE DELETE FROM person',
+    ]) {
+      expect((await textsOf(options, 'sql', { sql })).isError).toBe(true);
+    }
+    expect(await inn.running.rows('inn', 'SELECT * FROM person')).toEqual(before);
+    expect((await textsOf(options, 'sql', { sql: 'SELECT * FROM secret' })).isError).toBe(false);
+  });
+
+  it('is what the maker of a token wants, whatever the address says', async () => {
+    const limits = { tables: ['person'], sql_writes: true, features: ['read-only'] };
+    const agent = await inn.running.agent('inn', limits, inn.owner);
+    const names = await namesOf({ mode: scoped, as: agent });
+    expect(names).toEqual(['ping', 'get_schema', 'sql']);
+    const { isError } = await textsOf({ mode: scoped, as: agent }, 'sql', {
+      sql: "UPDATE person SET name = 'nobody'",
+    });
+    expect(isError).toBe(true);
+    const elsewhere = await inn.running.sql('inn', "UPDATE person SET name = 'nobody'", agent);
+    expect(elsewhere.status).toBe(400);
+  });
+});
+
+describe('every tool', () => {
+  it.each(modes)('[mcp B6] gives what it declares, $name', async ({ path, database }) => {
+    const client = new Client({ name: 'test', version: '1' });
+    const url = new URL(`${inn.running.service.url}${path}?features=preview,explain,logs,whoami`);
+    const headers = { authorization: `Bearer ${inn.owner.token}` };
+    await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+    const { tools } = await client.listTools();
+    const given: Readonly<Record<string, object>> = {
+      sql: { sql: 'SELECT * FROM person', max_rows: 1 },
+      call: { reducer: 'count_visit' },
+      preview_call: { reducer: 'refuse', args: ['no'] },
+      preview_sql: { sql: "UPDATE person SET name = 'Ida' WHERE id = 1 RETURNING id" },
+      explain: { sql: 'SELECT * FROM person' },
+    };
+    for (const { name } of tools) {
+      if (name === 'apply_preview') continue;
+      // The client throws where the structured result does not fit.
+      const result = await client.callTool({ name, arguments: { ...database, ...given[name] } });
+      expect(result).toMatchObject({ isError: false, structuredContent: expect.any(Object) });
+      const preview = (result.structuredContent as { preview?: string }).preview;
+      if (preview === undefined) continue;
+      const applied = { name: 'apply_preview', arguments: { ...database, preview } };
+      expect(await client.callTool(applied)).toMatchObject({
+        structuredContent: { applied: true },
+      });
+    }
+    await client.close();
   });
 });
 

@@ -1,8 +1,7 @@
-import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
-import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
+import { parametersProperty, runStatement, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import { databaseArgument, integerSchema, objectSchema, type ToolSource } from '../tool.ts';
 
@@ -31,13 +30,8 @@ export const explain: ToolSource = {
     // EXPLAIN ANALYZE runs what it explains, so a write must not be able to write.
     const session = readingOnly(context.session);
     const { handle, caller } = openDatabase(name, { ...context, session });
-    const outcome = await handle.query({
-      ...statement,
-      sql: explained(statement.sql),
-      caller,
-      connection: temporaryConnection(),
-      confirmed: false,
-    });
+    const request = { ...statement, sql: explained(statement.sql), caller, confirmed: false };
+    const outcome = await runStatement(handle, request, context.signal);
     if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
     const { rows } = sqlRows(outcome, firstRow, () => true);
     const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);

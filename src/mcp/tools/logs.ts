@@ -1,3 +1,4 @@
+import { hostSentinel } from '../../database/host-line.ts';
 import { limits } from '../../limits.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
@@ -87,16 +88,13 @@ function shown(line: KeptLine): ShownLine {
   return {
     time: new Date(line.ts / 1000).toISOString(),
     level: line.level.toLowerCase(),
-    ...(reducer === undefined || reducer === hostWord ? {} : { reducer }),
-    ...(filename === undefined || filename === hostWord
+    ...(reducer === undefined || reducer === hostSentinel ? {} : { reducer }),
+    ...(filename === undefined || filename === hostSentinel
       ? {}
       : { place: number === undefined ? filename : `${filename}:${number}` }),
     message: line.message,
   };
 }
-
-/** What stands in place of names in the lines that the service itself writes. */
-const hostWord = '__spacetimedb__';
 
 function filterIn(args: JsonObject): (line: ShownLine) => boolean {
   const worst = optionalStringArgument(args, 'level');
@@ -118,6 +116,7 @@ function rankOf(level: string): number {
 function newest(lines: readonly ShownLine[], countMax: number): readonly ShownLine[] {
   const last = lines.slice(-countMax);
   let bytes = 0;
+  // Counted from the newest, which is shown however long it is.
   const tooOld = last.findLastIndex(({ message }, at) => {
     bytes += utf8Length(message);
     return bytes > limits.agentTextBytesMax && at < last.length - 1;

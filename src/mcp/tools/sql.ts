@@ -1,5 +1,4 @@
 import type { SqlOutcome } from '../../database/outcome.ts';
-import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { firstRow, sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { namedTypesToJson } from '../../values/type-codec.ts';
@@ -7,7 +6,7 @@ import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
 import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';
 import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
-import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
+import { parametersProperty, runStatement, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
@@ -28,8 +27,9 @@ export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
     name: 'sql',
     title: 'Run SQL',
     description:
-      'Runs one SQL statement and returns its rows as JSON. Reads see public tables; writes need ' +
-      'ownership of the database. Joins, aggregates, subqueries, CTEs and EXPLAIN are there. ' +
+      'Runs one SQL statement and returns its rows as JSON. Reads see public tables, those of ' +
+      'the owner private ones, too; writes need ownership of the database. Joins, aggregates, ' +
+      'subqueries, CTEs and EXPLAIN are there. A long answer says how to get the rest. ' +
       'Values of $1, $2, … may come in one more argument, the array `params`. ' +
       'With `confirmed`, the answer waits until what it shows is durable.',
     properties: {
@@ -103,13 +103,13 @@ async function statementRows(
     if (rows === undefined) throw unknownCursor();
     return { owner, rows, caps, cursor };
   }
-  const outcome = await handle.query({
+  const request = {
     ...statement,
     caller,
-    connection: temporaryConnection(),
     ...(caps.millisMax === undefined ? {} : { millisMax: caps.millisMax }),
     confirmed: args.get('confirmed') !== false,
-  });
+  };
+  const outcome = await runStatement(handle, request, context.signal);
   if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
   return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
 }

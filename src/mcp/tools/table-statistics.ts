@@ -17,7 +17,7 @@ export const tableStatistics: ToolSource = {
   title: 'Table statistics',
   description:
     'Of each table that you may read: columns, primary key, indexes with their kind, and how ' +
-    'many rows and bytes there are. What no index has is looked for row by row.',
+    'many rows and bytes there are. A condition that no index serves reads the whole table.',
   properties: { table: { type: 'string', description: 'Only this table.' } },
   required: [],
   outputSchema: objectSchema({
