@@ -38,7 +38,7 @@ export class SystemTables {
     return table;
   }
 
-  /** Sequences will move without a commit. Returns what is to be called when they have gone back. */
+  /** Sequences will move without a commit. Returns what to call when they have gone back. */
   beforeSequencesMove(): () => void {
     const known = this.#filled.get(sequencesId);
     this.#filled.delete(sequencesId);

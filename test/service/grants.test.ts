@@ -263,11 +263,7 @@ describe('limited tokens', () => {
   it('with the feature read-only change nothing, whatever else they may', async () => {
     const rights = { tables: ['note'], sql_writes: true, reducers: ['addNote'] };
     const agent = await limited({ ...rights, features: ['read-only'] });
-    const body = JSON.stringify(['by one who only reads']);
-    const called = await running.ask('POST', '/v1/database/notes/call/add_note', {
-      as: agent,
-      body,
-    });
+    const called = await running.call('notes', 'add_note', [3], agent);
     expect([called.status, called.text]).toEqual([
       403,
       'This session is read-only: reducers cannot be called',

@@ -1,4 +1,4 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { CompactSign, exportJWK, generateKeyPair, type JWK } from 'jose';
 
@@ -9,6 +9,9 @@ export interface IssuerSigner extends SignClaims {
   /** Of a payload that is signed as it is written. */
   readonly text: (payload: string) => Promise<string>;
 }
+
+/** What the issuer answers at a path of its own. */
+export type Page = (url: URL, response: ServerResponse, request: IncomingMessage) => void;
 
 interface Fault {
   readonly status: number;
@@ -27,12 +30,18 @@ export class LocalIssuer {
   /** What is answered instead of the documents, by the end of the path; `''`: instead of both. */
   faults: Record<string, Fault | 'silence'> = {};
   stated: string | undefined;
+  /** What stands in the discovery document besides, and what is at the paths that it names. */
+  discovery: object = {};
+  readonly pages = new Map<string, Page>();
   url = '';
 
   private constructor() {
     this.#server = createServer((request, response) => {
       this.asked.push(request.url ?? '');
-      this.#answer(request.url ?? '', response);
+      const url = new URL(request.url ?? '', this.url);
+      const page = this.pages.get(url.pathname);
+      if (page === undefined) this.#answer(request.url ?? '', response);
+      else page(url, response, request);
     });
   }
 
@@ -69,7 +78,8 @@ export class LocalIssuer {
       return;
     }
     const isDiscovery = path === '/.well-known/openid-configuration';
-    const discovery = { issuer: this.stated ?? this.url, jwks_uri: `${this.url}/keys` };
+    const issuer = this.stated ?? this.url;
+    const discovery = { issuer, jwks_uri: `${this.url}/keys`, ...this.discovery };
     response.end(JSON.stringify(isDiscovery ? discovery : { keys: this.keys }));
   }
 }

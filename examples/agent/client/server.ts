@@ -39,7 +39,14 @@ export class Server {
         : { action: 'decline' },
     );
     const { command, args } = bridge;
-    await client.connect(new StdioClientTransport({ command, args: [...args], stderr: 'inherit' }));
+    const transport = new StdioClientTransport({ command, args: [...args], stderr: 'pipe' });
+    let notices = '';
+    transport.stderr?.on('data', (chunk) => {
+      notices += chunk;
+    });
+    await client.connect(transport).catch((cause) => {
+      throw new Error(`the bridge does not serve:\n${notices}`, { cause });
+    });
     return new Server(client);
   }
 

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { limits } from '../limits.ts';
+import { firstRow, type RowPlace, type SqlResult, sqlRows } from '../protocol/sql-result.ts';
+import { emptyTypespace } from '../values/type.ts';
+import { Cursors } from './cursors.ts';
+
+/** Rows of one byte, which is their number. */
+const result: SqlResult = {
+  columns: [{ name: 'n', type: { kind: 'u8' } }],
+  types: emptyTypespace,
+  rows: Uint8Array.from({ length: 10 }, (_, at) => at),
+  rowCount: 10,
+  ...{ inserted: 0, deleted: 0, updated: 0, micros: 0 },
+};
+const ada = { caller: 'ada', statement: 'SELECT' };
+const at = (row: number): RowPlace => ({ row, byte: row });
+
+/** Rows behind a cursor, two at a time, and where the next ones are. */
+function two(cursors: Cursors<SqlResult>, cursor: string | undefined) {
+  const left = cursors.find(ada, cursor ?? '');
+  if (left === undefined) return undefined;
+  const { rows, next } = sqlRows(left.result, left.from, (_, count) => count < 2);
+  return { rows, next };
+}
+
+describe('a cursor', () => {
+  it('gives the rows from there on, and goes on with another one', () => {
+    const cursors = new Cursors<SqlResult>();
+    const first = cursors.keep(ada, { result, from: at(3) });
+    const page = two(cursors, first);
+    expect(page?.rows).toEqual(['[3]', '[4]']);
+    const second = cursors.advance(ada, first ?? '', page?.next ?? firstRow);
+    expect(two(cursors, second)?.rows).toEqual(['[5]', '[6]']);
+  });
+
+  it('counts until the one after the next', () => {
+    const cursors = new Cursors<SqlResult>();
+    const seen = [cursors.keep(ada, { result, from: at(2) })];
+    for (const _ of ['second', 'third']) {
+      const last = seen.at(-1) ?? '';
+      seen.push(cursors.advance(ada, last, two(cursors, last)?.next ?? firstRow));
+    }
+    expect(seen.map((cursor) => two(cursors, cursor)?.rows[0])).toEqual([undefined, '[4]', '[6]']);
+  });
+
+  it('is of one caller and one statement', () => {
+    const cursors = new Cursors<SqlResult>();
+    const cursor = cursors.keep(ada, { result, from: at(1) }) ?? '';
+    expect(cursors.find({ ...ada, caller: 'bob' }, cursor)).toBeUndefined();
+    expect(cursors.find({ ...ada, statement: 'DELETE' }, cursor)).toBeUndefined();
+    expect(cursors.find(ada, cursor)?.from.row).toBe(1);
+  });
+
+  it('is not there for more rows than are kept', () => {
+    const cursors = new Cursors<SqlResult>();
+    const rows = new Uint8Array(limits.cursorBytesMax + 2);
+    const large = { ...result, rows, rowCount: rows.length };
+    expect(cursors.keep(ada, { result: large, from: at(1) })).toBeUndefined();
+    expect(cursors.keep(ada, { result: large, from: at(1_000) })).toBeTypeOf('string');
+  });
+});
