@@ -212,8 +212,9 @@ export const limits = {
   reducerToolsMax: 64,
   /** Their descriptions and schemas together, with which the list ends too. */
   reducerToolsCharactersMax: 131_072,
-  /** The schema of the arguments of one; beyond that, it says less. */
+  /** The schema of the arguments of one, and the types that it is made of; beyond, it says less. */
   reducerSchemaCharactersMax: 16_384,
+  reducerSchemaTypesMax: 2_048,
   /** Requests of an agent that the MCP bridge has under way at once. */
   bridgeRequestsMax: 16,
   /** Messages that it has under way or in wait, streams that stay open included. */

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { buildModule } from './build-module.ts';
+import { linkProgram } from './link.ts';
 import { type EntityDocs, readDocs } from './program-docs.ts';
 
 async function built(files: Readonly<Record<string, string>>) {
@@ -198,6 +199,15 @@ export {
       quiet: { text: '', parts: { room: 'Which room.' } },
     });
   });
+});
+
+it('[mcp typed-reducers] leave the source map of a program to be found', async () => {
+  const said = '//# sourceMappingURL=data:application/json,{} //# reducerdb-docs={}';
+  const text = `${start}/** ${said} */\nexport const a = db.reducer(() => { throw new Error(); });`;
+  const { program } = await built({ 'index.ts': text });
+  expect(plain(readDocs(program).functions)).toEqual({ a: said });
+  const { sourceMap } = await linkProgram(program);
+  expect(JSON.parse(sourceMap).sources).toContain('src/index.ts');
 });
 
 describe('doc comments in odd sources', () => {

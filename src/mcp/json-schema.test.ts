@@ -86,6 +86,10 @@ describe('the schema of arguments', () => {
     for (let depth = 0; depth < 60; depth += 1) deep = product(['a', deep], ['b', u8]);
     const schema = of(product(['it', deep]));
     expect(JSON.stringify(schema).length).toBeLessThan(16_384);
+    const tags = Array.from({ length: 60_000 }, () => ['x', sum(['a', unitType])] as const);
+    expect(of(product(['it', product(...tags)]))).toMatchObject({
+      properties: { it: { description: expect.any(String) } },
+    });
     const fields = Array.from({ length: 400 }, (_, at) => [`field${at}`, u8] as const);
     const wide = of(product(['it', product(...fields)], ['rest', optionType(u8)]));
     expect(JSON.stringify(wide).length).toBeLessThan(limits.reducerSchemaCharactersMax);

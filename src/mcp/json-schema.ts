@@ -27,7 +27,8 @@ export function argumentsSchema(
   const schemas = new TypeSchemas(types);
   const exact = objectSchemaOf(params, { types, docs, schemaOf: (type) => schemas.of(type) });
   const schema = { ...exact, ...schemas.definitions() };
-  if (JSON.stringify(schema).length <= limits.reducerSchemaCharactersMax) return schema;
+  const { reducerSchemaCharactersMax: most } = limits;
+  if (schemas.isWhole && JSON.stringify(schema).length <= most) return schema;
   const schemaOf = (type: AlgebraicType) => ({
     description: shortText(typeText(type, types.typespace)),
   });
@@ -92,10 +93,16 @@ class TypeSchemas {
   readonly #names: ReadonlyMap<number, string>;
   readonly #definitions = new Map<string, JsonSchema>();
   readonly #parts = new Map<AlgebraicType, string>();
+  #count = 0;
 
   constructor(types: SchemaTypes) {
     this.#types = types;
     this.#names = new Map(types.types.map((one) => [one.ref, [...one.scope, one.name].join('.')]));
+  }
+
+  /** False: a type was too large, and is not written out. */
+  get isWhole(): boolean {
+    return this.#count <= limits.reducerSchemaTypesMax;
   }
 
   definitions(): JsonSchema {
@@ -104,6 +111,8 @@ class TypeSchemas {
   }
 
   of(type: AlgebraicType): JsonSchema {
+    this.#count += 1;
+    if (!this.isWhole) return {};
     switch (type.kind) {
       case 'ref':
         return this.#named(type.ref);

@@ -19,5 +19,7 @@ describe('names of the tools of reducers', () => {
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_.-]{1,64}$/);
     expect(names).toContain('reducer_sql');
     expect(names).toContain('reducer_sql_2');
+    const many = Array.from({ length: 20_000 }, (_, at) => String.fromCodePoint(0x4e00 + at));
+    expect(new Set(named(many)).size).toBe(many.length);
   });
 });

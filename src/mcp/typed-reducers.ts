@@ -112,12 +112,17 @@ export function toolNames(
   const isFree = (name: string) => !taken.has(name) && /^[\w.-]{1,64}$/.test(name);
   const names = new Map(reducers.filter(isFree).map((name) => [name, name]));
   const used = new Set([...taken, ...names.keys()]);
+  // Thousands of names may become the same one: no number is tried twice.
+  const counts = new Map<string, number>();
   for (const reducer of reducers) {
     if (names.has(reducer)) continue;
     const base = `reducer_${reducer.replace(/[^\w.-]/g, '_')}`;
+    const start = base.slice(0, toolNameLengthMax - 8);
     let name = base.slice(0, toolNameLengthMax);
-    for (let count = 2; used.has(name); count += 1) {
-      name = `${base.slice(0, toolNameLengthMax - 8)}_${count}`;
+    while (used.has(name)) {
+      const count = (counts.get(start) ?? 1) + 1;
+      counts.set(start, count);
+      name = `${start}_${count}`;
     }
     names.set(reducer, name);
     used.add(name);

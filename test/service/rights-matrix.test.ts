@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeRoutes, type RoutesOptions } from '../../src/http/routes.ts';
 import { send, specialLabels } from './rights-matrix/requests.ts';
+import { look } from './rights-matrix/resources.ts';
 import { Line } from './rights-matrix/sockets.ts';
 import { Stage } from './rights-matrix/stage.ts';
 import { type CallerName, callers, type MatrixRow, matrixOf } from './rights-matrix/table.ts';
@@ -119,6 +120,12 @@ describe('[mcp] the tools', () => {
   });
 });
 
+describe('[mcp B7] what there is to read', () => {
+  it.each(matrixOf('resource'))('$label', (row) => {
+    return compare(row, (caller) => look(row, stage, stage.library.callers[caller]));
+  });
+});
+
 async function tool(label: string, as: Person | undefined): Promise<string> {
   const { running, library, elsewhere } = stage;
   const ask = (name: string, args: object) => running.tool(library.database, name, args, as);
@@ -166,6 +173,10 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await more('preview_sql', write));
     case 'logs, features=logs':
       return wordFor(await more('logs', {}));
+    case 'the tool of a reducer, features=typed-reducers':
+      return wordFor(await more('put_note', { id: 1 }));
+    case 'the tool of a private reducer, features=typed-reducers':
+      return wordFor(await more('tidy', {}));
     case 'call a reducer, features=read-only':
       return wordFor(await more('call', { reducer: 'put_note', args: [1] }));
     case 'sql of DELETE FROM note WHERE id > 7, features=read-only':
@@ -212,7 +223,8 @@ describe('[http 14] at last', () => {
   it('every cell has been compared', () => {
     console.log(`rights matrix: ${cellCount} cells`);
     const [sql, tools, actions] = [matrixOf('statement'), matrixOf('tool'), matrixOf('action')];
-    const rowCount = requests.length + 2 * sql.length + tools.length + 2 * actions.length;
+    const once = [requests, tools, matrixOf('resource')];
+    const rowCount = once.flat().length + 2 * sql.length + 2 * actions.length;
     expect(cellCount).toBe(rowCount * callers.length);
   });
 });

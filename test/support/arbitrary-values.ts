@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { present } from '../../src/assert.ts';
-import { integerRange } from '../../src/values/integer-range.ts';
+import { integerRange, isIntegerKind } from '../../src/values/integer-range.ts';
 import {
   identityType,
   optionType,
@@ -36,18 +36,7 @@ export const typespace: Typespace = {
 const scalarKinds: readonly ScalarKind[] = [
   'string',
   'bool',
-  'i8',
-  'u8',
-  'i16',
-  'u16',
-  'i32',
-  'u32',
-  'i64',
-  'u64',
-  'i128',
-  'u128',
-  'i256',
-  'u256',
+  ...Object.keys(integerRange).filter(isIntegerKind),
   'f32',
   'f64',
 ];

@@ -214,6 +214,16 @@ describe('watching while databases change', () => {
     await watched.hears(book);
   });
 
+  it('[mcp B5] does not tell of what it did not take', async () => {
+    const uris = ['reducerdb:///later/schema', 'reducerdb:///later/tables/book', loan];
+    const watched = await watch(agents.session(bob), uris);
+    expect(watched.watch.uris).toEqual([]);
+    await agents.publish('later');
+    await agents.grant('library', bob, 'reader');
+    await agents.call('later', 'add_book', [1, 'one']);
+    await watched.hearsNothing();
+  });
+
   it('[mcp B5] goes on after an update that ends all connections, and after a reset', async () => {
     const watched = await watch(agents.session(bob), [book]);
     const broken = libraryModule

@@ -28,12 +28,13 @@ export class ResourceWatch implements Watch {
   readonly #notices: Notices;
   readonly #parts: readonly WatchedPart[];
   readonly #forget: readonly (() => void)[];
-  #expiry: NodeJS.Timeout | undefined;
   #uris: readonly string[] = [];
+  /** What changed while it was opened: some of it may turn out not to be watched. */
+  #early: Set<string> | undefined = new Set();
 
   private constructor(options: ResourceWatchOptions) {
     const { request, session } = options;
-    const { host } = session;
+    const { host, caller } = session;
     this.#options = options;
     this.list = request.list;
     this.#notices = new Notices(limits.watchNoticeMillis, (uri) => {
@@ -44,8 +45,8 @@ export class ResourceWatch implements Watch {
     this.#forget = [
       host.onDatabaseChange((identity) => this.#examine(identity)),
       host.grants.onLoss(() => this.#examineCaller()),
+      host.grants.whenExpired(caller, caller.tokenId, () => this.#end()),
     ];
-    this.#endInTime();
   }
 
   static async open(options: ResourceWatchOptions): Promise<ResourceWatch> {
@@ -54,6 +55,9 @@ export class ResourceWatch implements Watch {
       const opened = await Promise.all(watch.#parts.map((part) => part.open()));
       const watched = new Set(opened.flat());
       watch.#uris = [...new Set(options.request.uris)].filter((uri) => watched.has(uri));
+      const early = watch.#early;
+      watch.#early = undefined;
+      for (const uri of early ?? []) watch.#changed(uri);
       return watch;
     } catch (error) {
       watch.close();
@@ -66,7 +70,6 @@ export class ResourceWatch implements Watch {
   }
 
   close(): void {
-    clearTimeout(this.#expiry);
     for (const forget of this.#forget) forget();
     for (const part of this.#parts) part.close();
     this.#notices.close();
@@ -74,7 +77,7 @@ export class ResourceWatch implements Watch {
 
   #makeParts(): WatchedPart[] {
     const { request, session, list, read } = this.#options;
-    const changed = (uri: string) => this.#notices.note(uri);
+    const changed = (uri: string) => this.#changed(uri);
     // A client that asks again is told what is wrong.
     const failed = () => this.#end();
     const parts: WatchedPart[] = [];
@@ -103,6 +106,11 @@ export class ResourceWatch implements Watch {
     return parts;
   }
 
+  #changed(uri: string): void {
+    if (this.#early !== undefined) this.#early.add(uri);
+    else if (uri === listUri || this.#uris.includes(uri)) this.#notices.note(uri);
+  }
+
   #examine(database?: bigint): void {
     for (const part of this.#parts) part.examine(database);
   }
@@ -111,15 +119,6 @@ export class ResourceWatch implements Watch {
     const { host, caller } = this.#options.session;
     if (host.grants.isRevoked(caller.tokenId)) this.#end();
     else this.#examine();
-  }
-
-  /** A limited token counts until it expires. */
-  #endInTime(): void {
-    const { host, caller } = this.#options.session;
-    const until = caller.capability && host.grants.expiryOf(caller.tokenId);
-    if (until === undefined) return;
-    const millis = Math.min(Number(until / 1000n) - Date.now(), timerMillisMax);
-    this.#expiry = setTimeout(() => this.#end(), millis).unref();
   }
 
   #end(): void {
@@ -139,6 +138,3 @@ function concernsOf(address: Address, session: McpSession): (database: bigint) =
 
 /** Stands for the list itself among what is watched; no URI is empty. */
 const listUri = '';
-
-/** Node fires timers at once that are longer than this: a watch is not. */
-const timerMillisMax = 2 ** 31 - 1;
