@@ -1,7 +1,7 @@
 // `npm run demo:agent`: builds the project, starts a service on a free port with its data in a
 // temporary folder, publishes examples/agent, and lets the scripted agent work with it over the
 // bridge. `--no-build` takes the build that is there.
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { build } from 'esbuild';
@@ -32,8 +32,7 @@ try {
 
 /** The agent as one file: this repository's own library is not installed in it. */
 async function bundledAgent() {
-  const outfile = path.join(root, '.reducerdb/agent/run.mjs');
-  mkdirSync(path.dirname(outfile), { recursive: true });
+  const outfile = path.join(root, 'examples/agent/dist/run.mjs');
   await build({
     entryPoints: [path.join(root, 'examples/agent/client/run.ts')],
     tsconfig: path.join(root, 'examples/agent/client/tsconfig.json'),

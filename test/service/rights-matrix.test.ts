@@ -173,6 +173,10 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await more('preview_sql', write));
     case 'logs, features=logs':
       return wordFor(await more('logs', {}));
+    case 'the tool of a reducer, features=typed-reducers':
+      return wordFor(await more('put_note', { id: 1 }));
+    case 'the tool of a private reducer, features=typed-reducers':
+      return wordFor(await more('tidy', {}));
     case 'call a reducer, features=read-only':
       return wordFor(await more('call', { reducer: 'put_note', args: [1] }));
     case 'sql of DELETE FROM note WHERE id > 7, features=read-only':

@@ -15,7 +15,7 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^can't directly call special Init lifecycle reducer$/, 'lifecycle'],
   [/^[0-9a-f]{64} is not authorized to preview: ask the owner for the role developer, /, 'unseen'],
   [/^Nothing has happened: .* would commit/, 'yes'],
-  [/^unknown tool: call$/, 'closed'],
+  [/^unknown tool: (?:call|put_note|tidy)$/, 'closed'],
   [/^Between «data \w+» .*\n«data \w+»\n\d{4}-/, 'yes'],
   [/is not authorized to perform action on database [0-9a-f]{64}: view module logs$/, 'no'],
   [/^reducer '\w+' committed$/, 'yes'],
