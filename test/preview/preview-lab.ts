@@ -98,7 +98,7 @@ class PreviewLab {
     if (preview.changes.length > 0) this.report.changed += 1;
     if (isFixed) expect((await this.#preview(work)).changes).toEqual(preview.changes);
     const next = this.#random.fraction();
-    if (next < 0.4) {
+    if (next < 0.3) {
       expect(await this.#applyAndCompare(work, preview)).toBe('applied');
     } else if (next < 0.7) {
       await this.#disturb();
@@ -170,7 +170,7 @@ class PreviewLab {
 
   /** What others do between a preview and its being applied. */
   async #disturb(): Promise<void> {
-    await this.#run((await this.#someWork()).work);
+    for (let at = 0; at < 3; at += 1) await this.#run((await this.#someWork()).work);
   }
 
   async #run(work: PreviewedWork): Promise<void> {
