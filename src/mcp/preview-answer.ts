@@ -70,7 +70,7 @@ export function shownPreview(previewed: Previewed, preview: Preview): ShownPrevi
   return {
     isCommit,
     words: isCommit
-      ? `${what} would commit and change ${changesText(tables)}`
+      ? `${what} would commit and change ${changesText(tables, preview.isComplete)}`
       : `${what} would fail and change nothing`,
     members: {
       outcome: isCommit ? '"commits"' : '"fails"',

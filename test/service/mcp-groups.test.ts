@@ -318,6 +318,12 @@ describe('explain', () => {
 });
 
 describe('a session that is read-only', () => {
+  it('[adr 0029] says so of sql', async () => {
+    const [, , sql] = await toolsIn(inn.running, { mode: scoped, features: 'read-only' });
+    expect(sql?.description).toContain('; nothing can be written.');
+    expect(sql?.description).not.toContain('ownership');
+  });
+
   it('[adr 0029] changes nothing, whatever its caller may do elsewhere', async () => {
     const options = { mode: scoped, as: inn.owner, features: 'read-only' };
     const before = await inn.running.rows('inn', 'SELECT * FROM person');

@@ -65,6 +65,9 @@ export const addBook = db.reducer({ id: t.u64(), title: t.string() }, (ctx, { id
 export const addBooks = db.reducer({ ids: t.array(t.u64()) }, (ctx, { ids }) => {
   for (const id of ids) ctx.db.book.insert({ id, title: 'x' });
 });
+export const removeBook = db.reducer({ id: t.u64() }, (ctx, { id }) => {
+  ctx.db.book.id.delete(id);
+});
 export const addWord = db.reducer({ text: t.string() }, (ctx, { text }) => {
   ctx.db.word.insert({ text, count: 1 });
 });

@@ -128,6 +128,7 @@ describe('explore_database', () => {
         'reducer add_books(ids: Array<U64>)',
         'reducer add_word(text: String)',
         'reducer break()',
+        'reducer remove_book(id: U64)',
         'reducer write(text: String)',
         'row filter: SELECT * FROM diary WHERE who = :sender',
       ].join('\n'),
