@@ -102,14 +102,14 @@ async function step(random: Random): Promise<void> {
   }
 }
 
-const settled = () => new Promise((resolve) => setTimeout(resolve, 2 * limits.watchNoticeMillis));
+const settled = () => new Promise((resolve) => setTimeout(resolve, 1.3 * limits.watchNoticeMillis));
 
 describe('a client that reads again what it is told of, and nothing else', () => {
   it.each([1, 2, 3])('[mcp B5] shows what is there, after any commits (seed %i)', async (seed) => {
     const random = new Random(seed);
     const clients = [ada, bob].map((caller) => new Client(agents.session(caller)));
     for (const client of clients) await client.begin();
-    for (let round = 0; round < 8; round += 1) {
+    for (let round = 0; round < 6; round += 1) {
       for (let count = random.below(5); count >= 0; count -= 1) await step(random);
       await expect
         .poll(
