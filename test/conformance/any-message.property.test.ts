@@ -148,7 +148,7 @@ it('[mcp A2] [mcp B2] every message is answered, and each era by its own rules',
   await fc.assert(property, { numRuns: 2_000 });
   const wanted = ['question', 'legacy result', 'complete', 'input_required', -32020, -32601];
   expect([...seen]).toEqual(expect.arrayContaining(wanted));
-});
+}, 120_000);
 
 interface Received {
   readonly id: unknown;

@@ -169,6 +169,17 @@ describe.each(modes)('previews $name', (mode) => {
     expect(applied.shown).toMatchObject({ applied: true });
   });
 
+  it('[adr 0028] leave out rows that the caller may not read, and say so', async () => {
+    const limits = { tables: ['visit'], reducers: ['add_person'], features: ['preview'] };
+    const agent = await inn.running.agent('inn', limits, inn.owner);
+    const { shown, texts } = await give({ mode, as: agent }, 'preview_call', addPerson);
+    expect(shown).toMatchObject({ outcome: 'commits', changes: [], complete: false });
+    expect(texts[0]).toBe(
+      "Nothing has happened: reducer 'add_person' would commit and change rows of tables that " +
+        'you may not read.',
+    );
+  });
+
   it('[adr 0028] are nobody else’s to apply', async () => {
     const { shown } = await give(owner(), 'preview_call', addPerson);
     const options = { mode, as: inn.stranger, features };
