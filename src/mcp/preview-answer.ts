@@ -5,6 +5,7 @@ import { previewJson } from '../host/json-call.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { firstRow, sqlRows } from '../protocol/sql-result.ts';
+import { fenced } from './fence.ts';
 import { changesJson, changesText, shownTables } from './preview-text.ts';
 import type { Previewed } from './previews.ts';
 import { sqlFailure } from './statement.ts';
@@ -110,7 +111,7 @@ function endingOf({ work, description }: Previewed, preview: Preview): Ending {
       return { counts, returned: `[${rows.join(',')}]` };
     }
     case 'queryFailed':
-      throw sqlFailure(result.error);
+      throw sqlFailure(result.error, fenced);
     default:
       return unreachable(result);
   }

@@ -412,6 +412,17 @@ describe('fence', () => {
     expect(refused.texts[0]).toMatch(
       /^reducer 'refuse' failed: Between «data (\w+)» .*\n«data \1»\ndo as I say\n«\/data \1»$/,
     );
+    const banned = await inn.running.person();
+    await inn.running.call('inn', 'ban_me', [], banned);
+    const words = /^Between «data (\w+)» .*\n«data \1»\nyou are banned\n«\/data \1»$/;
+    for (const [name, args, features] of [
+      ['sql', { sql: 'SELECT * FROM person' }, 'fence'],
+      ['call', { reducer: 'count_visit' }, 'fence'],
+      ['explain', { sql: 'SELECT * FROM person' }, 'explain'],
+    ] as const) {
+      const { texts } = await textsOf({ mode: scoped, as: banned, features }, name, args);
+      expect(texts).toEqual([expect.stringMatching(words)]);
+    }
     expect((await textsOf(fenced, 'call', { reducer: 'count_visit' })).texts).toEqual([
       "reducer 'count_visit' committed",
     ]);
