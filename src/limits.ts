@@ -256,9 +256,10 @@ export const limits = {
   resourceRowsMax: 1_000,
   resourceLogLinesMax: 500,
   resourceCharactersMax: 256 * kibibyte,
-  /** What a prompt shows of a schema, and of a log. */
+  /** What a prompt shows of a schema, of a log, and of each other list. */
   promptSchemaCharactersMax: 64 * kibibyte,
   promptLogLinesMax: 50,
+  promptListCharactersMax: 32 * kibibyte,
   /** Resources that an agent watches with one request. */
   watchedResourcesMax: 100,
   /** Time between two notices of one watch. */

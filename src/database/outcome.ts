@@ -123,6 +123,12 @@ export type SqlOutcome =
     }
   | { readonly kind: 'failed'; readonly error: SqlError; readonly micros: number };
 
+/** What a statement gives, whenever it ran. */
+export type SqlRows = Omit<
+  Extract<SqlOutcome, { readonly kind: 'result' }>,
+  'kind' | 'offset' | 'micros'
+>;
+
 export type SqlError =
   /**
    * The text is exact (see docs/guide/sql.md) and for the caller; doors may shorten `sql.noTable`.

@@ -21,9 +21,9 @@ export function digestOf(
   { core, hash }: { readonly core: DatabaseCore; readonly hash: ProgramHash },
   { result, changes }: Ended,
 ): Uint8Array {
-  const parts = [...partsOfResult(result), ...changes.flatMap((one) => partsOf(core.store, one))];
   // A hash for each part: nothing of one can pass for something of the next.
-  return hash(joined(parts.map(hash)));
+  const ofChanges = changes.flatMap((change) => hashesOf(core.store, change, hash));
+  return hash(joined([...partsOfResult(result).map(hash), ...ofChanges]));
 }
 
 export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
@@ -44,10 +44,14 @@ function partsOfResult(result: PreviewResult): Uint8Array[] {
   }
 }
 
-function partsOf(store: Store, { tableId, inserts, deletes }: TableChange): Uint8Array[] {
+function hashesOf(
+  store: Store,
+  { tableId, inserts, deletes }: TableChange,
+  hash: ProgramHash,
+): Uint8Array[] {
   const table = present(store.table(tableId), 'a table that was changed');
-  const sorted = (rows: RowList) => sortedRows(rows, rowStarts(table.shape, rows));
-  return [text(table.spec.name), sorted(inserts), sorted(deletes)];
+  const hashOf = (rows: RowList) => hash(sortedRows(rows, rowStarts(table.shape, rows)));
+  return [hash(text(table.spec.name)), hashOf(inserts), hashOf(deletes)];
 }
 
 /** The rows by their bytes. */

@@ -2,7 +2,7 @@ import type { ModuleLogLine } from '../module/runner.ts';
 import type { RowList } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { NamedType, Typespace } from '../values/type.ts';
-import type { CallError, CallRequest, SqlError, SqlRequest } from './outcome.ts';
+import type { CallError, CallRequest, SqlError, SqlRequest, SqlRows } from './outcome.ts';
 
 /**
  * Asks what a call, or a statement that writes, would do. It runs as it would run otherwise, is
@@ -72,16 +72,7 @@ export type PreviewResult =
   | { readonly kind: 'returned'; readonly value?: Uint8Array }
   | { readonly kind: 'callFailed'; readonly error: CallError }
   /** Of a statement; the rows are those of RETURNING. */
-  | {
-      readonly kind: 'wrote';
-      readonly columns: readonly NamedType[];
-      readonly types: Typespace;
-      readonly rows: Uint8Array;
-      readonly rowCount: number;
-      readonly inserted: number;
-      readonly deleted: number;
-      readonly updated: number;
-    }
+  | ({ readonly kind: 'wrote' } & SqlRows)
   | { readonly kind: 'queryFailed'; readonly error: SqlError };
 
 export interface PreviewedTable {

@@ -93,15 +93,16 @@ function tryOut(trial: Trial): Tried {
   const { core } = trial;
   const { result } = core.lines.collect(true, () =>
     tentatively(core, (transaction) => {
-      const obstacle = obstacleOf(trial, () => letIn(trial, transaction));
+      const obstacle = obstacleOf(trial, () => tryToEnter(trial, transaction));
       return obstacle ?? tryWork(trial, transaction).tried;
     }),
   );
   return result;
 }
 
-/** Lets the connection of a preview in, within the transaction of the preview. */
-function letIn({ core, request, moment }: Trial, transaction: Transaction): string | undefined {
+/** Does as `enter`, within the transaction of the preview. */
+function tryToEnter(trial: Trial, transaction: Transaction): string | undefined {
+  const { core, request, moment } = trial;
   const asking = askingOf(request.work);
   const { timestampMicros } = moment;
   if (asking.connection.kind === 'open') return enter(core, asking, timestampMicros);

@@ -5,7 +5,7 @@ import type { Transaction } from '../store/transaction.ts';
 import { identityToHex } from '../values/identity.ts';
 import { emptyTypespace } from '../values/type.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
-import type { SqlOutcome, SqlParameters, SqlRequest } from './outcome.ts';
+import type { SqlOutcome, SqlParameters, SqlRequest, SqlRows } from './outcome.ts';
 import { PausedQuery } from './paused-query.ts';
 import {
   budgetOf,
@@ -22,7 +22,6 @@ import { statementFailureText } from './views/view-failure.ts';
 type Ended =
   | Omit<Extract<SqlOutcome, { kind: 'result' }>, 'micros'>
   | Omit<Extract<SqlOutcome, { kind: 'failed' }>, 'micros'>;
-export type SqlRows = Omit<Extract<SqlOutcome, { kind: 'result' }>, 'kind' | 'offset' | 'micros'>;
 
 /**
  * Runs one statement against the rows of the last commit: to its outcome, or, a read, until its

@@ -15,6 +15,8 @@ import { encodeRequests, RequestReader } from './worker-requests.ts';
 
 const ada = { identity: 2n ** 255n + 3n, rights: ownerRights, jwtPayload: '{"sub":"ädä"}' };
 const bob = { identity: 5n, rights: strangerRights, jwtPayload: '' };
+const narrow = { tables: new Set(['a', 'ä']), reducers: new Set<string>(), rowsMax: 3 };
+const eve = { ...bob, rights: { ...strangerRights, ...narrow, previews: true, isReadOnly: true } };
 const open = { kind: 'open', id: 2n ** 127n } as const;
 const temporary = { kind: 'temporary', id: 9n } as const;
 const call = { reducer: 'add', schemaVersion: 2 ** 40, confirmed: true };
@@ -49,6 +51,24 @@ describe('a batch of requests', () => {
         parameters: new Map([['1', 'ä']]),
         millisMax: 1.5,
         confirmed: true,
+      },
+    },
+    { kind: 'tables', caller: eve },
+    {
+      kind: 'preview',
+      preview: {
+        work: { kind: 'call', call: { ...call, ...noVersion, caller: eve, connection: open } },
+        rowsMax: 5,
+      },
+    },
+    {
+      kind: 'preview',
+      preview: {
+        work: {
+          kind: 'query',
+          query: { caller: ada, connection: temporary, sql: 'DELETE', confirmed: true },
+        },
+        apply: { entropy: Uint8Array.of(1), timestampMicros: -1n, digest: Uint8Array.of(2) },
       },
     },
     { kind: 'connect', caller: bob, connectionId: 3n },
@@ -181,6 +201,25 @@ describe('the outcomes of a turn', () => {
         kind: 'failed',
         error: { code: 'sql.noTable', table: 't', message: 'm' },
         micros: 1,
+      },
+    },
+    { kind: 'tables', tables: [] },
+    { kind: 'previewed', outcome: { kind: 'overBudget', message: 'ü', micros: 2 } },
+    {
+      kind: 'previewed',
+      outcome: {
+        kind: 'applied',
+        preview: {
+          result: { kind: 'returned', value: Uint8Array.of(4) },
+          changes: [],
+          isComplete: false,
+          lines: [{ level: 'info', message: 'ü' }],
+          droppedLines: 2 ** 33,
+          offset,
+          key: { entropy: Uint8Array.of(1), timestampMicros: 5n, digest: Uint8Array.of(2) },
+        },
+        offset,
+        micros: 3,
       },
     },
     { kind: 'connected', refusal: undefined },

@@ -18,6 +18,7 @@ import { readRights, writeRights } from './worker-rights.ts';
  *   flags u8 (bit 0 asked as the call before, 1 the reducer of the call before, 2 the arguments are
  *     a fault, 3 has a schema version), then what the flags leave open:
  *   asker · reducer string · schema version f64 · arguments, or fault string
+ * preview: stands beside the buffer, in the order of the requests
  * asker:
  *   caller · isOpen bool · connection u128 · confirmed bool
  * caller:

@@ -36,8 +36,8 @@ export class RunningRequests {
     const running = this.#byCaller.get(key) ?? new Set();
     if (running.size >= this.#countMax) throw tooMany(this.#countMax);
     const request = makeRunning(name, () => {
-      running.delete(request);
-      if (running.size === 0) this.#byCaller.delete(key);
+      const isLast = running.delete(request) && running.size === 0;
+      if (isLast) this.#byCaller.delete(key);
     });
     running.add(request);
     this.#byCaller.set(key, running);

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { firstRow, type RowPlace, type SqlResult, sqlRows } from '../protocol/sql-result.ts';
 import { emptyTypespace } from '../values/type.ts';
+import { fitting } from './caps.ts';
 import { Cursors } from './cursors.ts';
 
 /** Rows of one byte, which is their number. */
@@ -57,5 +59,34 @@ describe('a cursor', () => {
     const large = { ...result, rows, rowCount: rows.length };
     expect(cursors.keep(ada, { result: large, from: at(1) })).toBeUndefined();
     expect(cursors.keep(ada, { result: large, from: at(1_000) })).toBeTypeOf('string');
+  });
+
+  it('leads through all rows, each once, whatever the caps of each answer', () => {
+    const capsOfPages = fc.array(
+      fc.record({
+        rowsMax: fc.integer({ min: 1, max: 4 }),
+        textBytesMax: fc.integer({ min: 1, max: 20 }),
+        millisMax: fc.constant(undefined),
+      }),
+      { minLength: 1 },
+    );
+    fc.assert(
+      fc.property(capsOfPages, (pages) => {
+        const cursors = new Cursors<SqlResult>();
+        const seen: string[] = [];
+        let cursor = cursors.keep(ada, { result, from: firstRow }) ?? '';
+        for (let page = 0; seen.length < result.rowCount; page += 1) {
+          const caps = pages[page % pages.length] ?? expect.fail('there are caps');
+          const left = cursors.find(ada, cursor) ?? expect.fail('the cursor counts');
+          const { rows, next } = sqlRows(left.result, left.from, fitting(caps));
+          expect(rows.length).toBeGreaterThan(0);
+          expect(rows.length).toBeLessThanOrEqual(caps.rowsMax);
+          if (rows.length > 1) expect(rows.join(',').length).toBeLessThan(caps.textBytesMax);
+          seen.push(...rows);
+          cursor = cursors.advance(ada, cursor, next) ?? '';
+        }
+        expect(seen).toEqual(Array.from(result.rows, (n) => `[${n}]`));
+      }),
+    );
   });
 });

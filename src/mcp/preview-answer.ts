@@ -5,6 +5,7 @@ import { previewJson } from '../host/json-call.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { firstRow, sqlRows } from '../protocol/sql-result.ts';
+import { fenced } from './fence.ts';
 import { changesJson, changesText, shownTables } from './preview-text.ts';
 import type { Previewed } from './previews.ts';
 import { sqlFailure } from './statement.ts';
@@ -70,7 +71,7 @@ export function shownPreview(previewed: Previewed, preview: Preview): ShownPrevi
   return {
     isCommit,
     words: isCommit
-      ? `${what} would commit and change ${changesText(tables)}`
+      ? `${what} would commit and change ${changesText(tables, preview.isComplete)}`
       : `${what} would fail and change nothing`,
     members: {
       outcome: isCommit ? '"commits"' : '"fails"',
@@ -110,7 +111,7 @@ function endingOf({ work, description }: Previewed, preview: Preview): Ending {
       return { counts, returned: `[${rows.join(',')}]` };
     }
     case 'queryFailed':
-      throw sqlFailure(result.error);
+      throw sqlFailure(result.error, fenced);
     default:
       return unreachable(result);
   }

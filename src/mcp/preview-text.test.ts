@@ -36,7 +36,7 @@ function changed({ inserts = [], deletes = [], more = {} }: Changes): Pick<Previ
 
 const shown = (changes: Changes) => {
   const tables = shownTables(changed(changes));
-  return { words: changesText(tables), json: JSON.parse(changesJson(tables))[0] };
+  return { words: changesText(tables, true), json: JSON.parse(changesJson(tables))[0] };
 };
 
 describe('the changes of a preview', () => {
@@ -86,7 +86,8 @@ describe('the changes of a preview', () => {
   });
 
   it('may be none', () => {
-    expect(changesText([])).toBe('no rows');
+    expect(changesText([], true)).toBe('no rows');
+    expect(changesText([], false)).toBe('rows of tables that you may not read');
     expect(changesJson([])).toBe('[]');
   });
 });

@@ -72,10 +72,16 @@ export function changesJson(tables: readonly ShownTable[]): string {
   return `[${texts.join(',')}]`;
 }
 
-/** The changes in a few words, without what is in the rows: `task: 1 inserted; user: 2 updated`. */
-export function changesText(tables: readonly ShownTable[]): string {
-  if (tables.length === 0) return 'no rows';
-  return tables.map((table) => `${table.table}: ${countsText(table)}`).join('; ');
+/**
+ * The changes in a few words, without what is in the rows: `task: 1 inserted; user: 2 updated`.
+ * `isComplete` is false where others change that are not shown.
+ */
+export function changesText(tables: readonly ShownTable[], isComplete: boolean): string {
+  const texts = [
+    ...tables.map((table) => `${table.table}: ${countsText(table)}`),
+    ...(isComplete ? [] : ['rows of tables that you may not read']),
+  ];
+  return texts.length === 0 ? 'no rows' : texts.join('; ');
 }
 
 function countsText({ isEvent, inserted, deleted, updated, hiddenCount }: ShownTable): string {

@@ -53,11 +53,13 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
 
 /**
  * The text of the HTTP door, and behind it the place and what to try instead. A table that is not
- * there has a short text of its own, and nothing behind it.
+ * there has a short text of its own, and nothing behind it. `show` is what becomes of the words of
+ * a module that does not let the caller in.
  */
-export function sqlFailure(error: SqlError): ToolFailure {
+export function sqlFailure(error: SqlError, show: (data: string) => string): ToolFailure {
   if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);
   const { message, place, hint } = error;
+  if (error.code === 'connection.refused') return new ToolFailure(show(message));
   const where = place === undefined ? [] : [`At line ${place.line}, column ${place.column}.`];
   const advice = [...where, ...(hint === undefined ? [] : [hint])].join(' ');
   return new ToolFailure(message, advice === '' ? undefined : advice);

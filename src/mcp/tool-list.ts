@@ -87,12 +87,14 @@ function isOffered({ source, feature }: Offer, { mode, features }: Shape): boole
 
 /** What a client sees of a tool. */
 export function makeTool(source: ToolSource, shape: Shape): Tool<McpSession> {
-  const { name, title, description, effect, outputSchema } = source;
-  const isReadOnly = effect === 'reads' || shape.features.has('read-only');
+  const { name, title, effect, outputSchema } = source;
+  const isSessionReadOnly = shape.features.has('read-only');
+  const isReadOnly = effect === 'reads' || isSessionReadOnly;
+  const description = isSessionReadOnly ? source.readOnlyDescription : undefined;
   return {
     name,
     title,
-    description,
+    description: description ?? source.description,
     inputSchema: source.inputSchema ?? inputSchemaOf(source, shape),
     outputSchema,
     annotations: {

@@ -13,6 +13,8 @@ export interface ToolSource {
   readonly name: string;
   readonly title: string;
   readonly description: string;
+  /** Instead of it, where nothing can be changed. */
+  readonly readOnlyDescription?: string;
   /** JSON schemas of the tool's own arguments, in the order in which a client sees them. */
   readonly properties: Readonly<Record<string, JsonSchema>>;
   /** Further ones, of which only sessions with a feature are told: all may use them. */

@@ -9,6 +9,7 @@ import type {
 import { encodeArguments } from '../../src/host/json-call.ts';
 import type { LiveConnection, LiveEvent } from '../../src/host/live-connection.ts';
 import { temporaryConnection } from '../../src/host/temporary-connection.ts';
+import { type RowSet, rowCountOf } from '../../src/live/row-set.ts';
 import type { RowList } from '../../src/store/change-set.ts';
 import { Random } from '../../src/testing/random.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
@@ -98,7 +99,7 @@ class PreviewLab {
     if (preview.changes.length > 0) this.report.changed += 1;
     if (isFixed) expect((await this.#preview(work)).changes).toEqual(preview.changes);
     const next = this.#random.fraction();
-    if (next < 0.4) {
+    if (next < 0.3) {
       expect(await this.#applyAndCompare(work, preview)).toBe('applied');
     } else if (next < 0.7) {
       await this.#disturb();
@@ -140,11 +141,13 @@ class PreviewLab {
 
   async #applyAndCompare(work: PreviewedWork, preview: Preview): Promise<PreviewOutcome['kind']> {
     const before = await this.#rows();
+    const eventCount = this.#events.length;
     const outcome = await this.#apply(work, preview);
     const after = await this.#rows();
     if (outcome.kind === 'applied') {
       this.report.applied += 1;
       expectChanges(preview, before, after);
+      expectTold(preview, this.#events.slice(eventCount));
       expect(outcome.preview.result).toEqual(preview.result);
       expect(outcome.preview.changes).toEqual(preview.changes);
     } else {
@@ -170,7 +173,7 @@ class PreviewLab {
 
   /** What others do between a preview and its being applied. */
   async #disturb(): Promise<void> {
-    await this.#run((await this.#someWork()).work);
+    for (let at = 0; at < 3; at += 1) await this.#run((await this.#someWork()).work);
   }
 
   async #run(work: PreviewedWork): Promise<void> {
@@ -231,6 +234,29 @@ function expectChanges(
     return inserts.length + deletes.length === 0 ? [] : [[table, { inserts, deletes }] as const];
   });
   expect(told).toEqual(Object.fromEntries(found));
+}
+
+/** Whoever watches the tables is told of exactly that. */
+function expectTold({ changes }: Preview, events: readonly LiveEvent[]): void {
+  const sets = events.flatMap((event) => (event.kind === 'updated' ? event.sets : []));
+  const updates = sets.flatMap(({ updates }) => updates);
+  const told = changes.map((change) => {
+    const { table, columns } = change;
+    const decode = decoderOf({ kind: 'product', elements: columns });
+    const texts = (rows: RowSet): string[] => {
+      const reader = new BinaryReader(rows.data);
+      return Array.from({ length: rowCountOf(rows) }, () => rowText(decode(reader)));
+    };
+    const mine = updates.filter((update) => update.table === table).flatMap((one) => one.changes);
+    const inserts = mine.flatMap((one) => texts(one.kind === 'event' ? one.events : one.inserts));
+    const deletes = mine.flatMap((one) => (one.kind === 'event' ? [] : texts(one.deletes)));
+    // The connection of the request tells of itself, too.
+    const isOfWork = (row: string) => !row.includes('"came"');
+    return [table, { inserts: inserts.filter(isOfWork).sort(), deletes: deletes.sort() }];
+  });
+  expect(told).toEqual(changes.map((change) => [change.table, changedRows(change)]));
+  const others = updates.filter(({ table }) => !changes.some((one) => one.table === table));
+  expect(others.filter(({ table }) => table !== 'large' && table !== 'ev')).toEqual([]);
 }
 
 function changedRows(change: PreviewedTable): { inserts: string[]; deletes: string[] } {

@@ -23,7 +23,7 @@ const textsOf = async (...[options, name, args]: [AskOptions, string, object?]) 
 describe.each(modes)('groups of tools $name', (mode) => {
   const five = [...(mode === hostWide ? ['list_databases'] : []), 'ping', 'get_schema', 'sql'];
 
-  it('are not there unless they are asked for', async () => {
+  it('[adr 0029] are not there unless they are asked for', async () => {
     expect(await namesOf({ mode })).toEqual([...five, 'call']);
     expect(await namesOf({ mode, features: '' })).toEqual([...five, 'call']);
     await expect(ask(inn.running, { mode }, 'whoami')).rejects.toThrow('unknown tool: whoami');
@@ -36,11 +36,11 @@ describe.each(modes)('groups of tools $name', (mode) => {
     ['preview', ['preview_call', 'preview_sql', 'apply_preview']],
     ['fence', []],
     ['whoami, explain', ['explain', 'table_statistics', 'whoami']],
-  ])('%s adds %j, behind the five', async (features, tools) => {
+  ])('[adr 0029] %s adds %j, behind the five', async (features, tools) => {
     expect(await namesOf({ mode, features })).toEqual([...five, 'call', ...tools]);
   });
 
-  it('read-only leaves out what writes', async () => {
+  it('[adr 0029] read-only leaves out what writes', async () => {
     const features = 'read-only,preview';
     const tools = await toolsIn(inn.running, { mode, features });
     expect(tools.map(({ name }) => name)).toEqual([...five, 'preview_call', 'preview_sql']);
@@ -51,7 +51,7 @@ describe.each(modes)('groups of tools $name', (mode) => {
     }
   });
 
-  it('have `database` first host-wide, and tell more of sql', async () => {
+  it('[adr 0029] have `database` first host-wide, and tell more of sql', async () => {
     const features = 'explain,logs,whoami,preview';
     for (const { name, inputSchema, outputSchema } of await toolsIn(inn.running, {
       mode,
@@ -68,7 +68,7 @@ describe.each(modes)('groups of tools $name', (mode) => {
     }
   });
 
-  it('that nobody knows are refused', async () => {
+  it('[adr 0029] that nobody knows are refused', async () => {
     const { status, text } = await inn.running.ask('POST', `${mode.path}?features=logs,nonsense`, {
       body: '{"jsonrpc":"2.0","id":1,"method":"ping"}',
       headers: { 'content-type': 'application/json' },
@@ -85,7 +85,7 @@ describe.each(modes)('groups of tools $name', (mode) => {
 describe('whoami', () => {
   const options = (as?: Person, features = 'whoami') => ({ mode: scoped, as, features });
 
-  it('tells an owner all that it may', async () => {
+  it('[adr 0029] tells an owner all that it may', async () => {
     const { content, structuredContent } = await ask(inn.running, options(inn.owner), 'whoami');
     expect(structuredContent).toEqual({
       identity: inn.owner.identity,
@@ -102,7 +102,7 @@ describe('whoami', () => {
     );
   });
 
-  it('tells nobody that it is nobody', async () => {
+  it('[adr 0029] tells nobody that it is nobody', async () => {
     const { content, structuredContent } = await ask(inn.running, options(), 'whoami');
     expect(structuredContent).toMatchObject({
       anonymous: true,
@@ -117,7 +117,7 @@ describe('whoami', () => {
     );
   });
 
-  it('tells the bearer of a limited token its limits', async () => {
+  it('[adr 0029] tells the bearer of a limited token its limits', async () => {
     const limits = {
       tables: ['person'],
       reducers: ['count_visit'],
@@ -139,7 +139,7 @@ describe('whoami', () => {
     );
   });
 
-  it('says that a session is read-only', async () => {
+  it('[adr 0029] says that a session is read-only', async () => {
     const asked = await ask(inn.running, options(inn.owner, 'whoami,read-only'), 'whoami');
     expect(asked.structuredContent).toMatchObject({
       database: { calls: [], sql_writes: false, read_only: true },
@@ -147,7 +147,7 @@ describe('whoami', () => {
     expect(asked.content[0]?.text).toContain('Nothing can be changed in this session.');
   });
 
-  it('needs no database host-wide', async () => {
+  it('[adr 0029] needs no database host-wide', async () => {
     const hostOptions = { mode: { ...hostWide, database: {} }, as: inn.owner, features: 'whoami' };
     const { structuredContent } = await ask(inn.running, hostOptions, 'whoami');
     expect(structuredContent).toEqual({
@@ -175,7 +175,7 @@ describe('logs', () => {
     await inn.running.call('inn', 'add_person', ['Ida'], inn.owner);
   });
 
-  it('shows what the module logged, oldest first', async () => {
+  it('[adr 0029] shows what the module logged, oldest first', async () => {
     const { lines: all, more } = await lines({});
     expect(more).toBe(false);
     const [last] = all.filter(({ reducer }) => reducer === 'add_person').slice(-1);
@@ -190,7 +190,7 @@ describe('logs', () => {
     expect(times).toEqual([...times].sort());
   });
 
-  it('filters by level, reducer and text, and keeps the newest', async () => {
+  it('[adr 0029] filters by level, reducer and text, and keeps the newest', async () => {
     expect((await lines({ level: 'panic' })).lines).toMatchObject([{ reducer: 'crash' }]);
     const worse = (await lines({ level: 'error' })).lines;
     expect(worse.map(({ level }) => level)).toEqual(['panic', 'error']);
@@ -200,7 +200,7 @@ describe('logs', () => {
     expect((await lines({ contains: 'no such words' })).lines).toEqual([]);
   });
 
-  it('fences what the module wrote', async () => {
+  it('[adr 0029] fences what the module wrote', async () => {
     const options = { mode: scoped, as: inn.owner, features };
     const { texts } = await textsOf(options, 'logs', { contains: 'house' });
     expect(texts).toEqual([
@@ -213,7 +213,7 @@ describe('logs', () => {
     ]);
   });
 
-  it('is for the bearer of a token that was made for it', async () => {
+  it('[adr 0029] is for the bearer of a token that was made for it', async () => {
     const messages = async (limits: object) => {
       const agent = await inn.running.agent('inn', limits, inn.owner);
       const { texts } = await textsOf({ mode: scoped, as: agent, features }, 'logs');
@@ -223,7 +223,7 @@ describe('logs', () => {
     expect(await messages({ features: ['whoami'] })).toContain('is not authorized to perform');
   });
 
-  it('is for those who may view logs', async () => {
+  it('[adr 0029] is for those who may view logs', async () => {
     const hex = inn.stranger.identity;
     expect(await textsOf({ mode: scoped, as: inn.stranger, features }, 'logs')).toEqual({
       texts: [
@@ -246,7 +246,7 @@ describe('logs', () => {
 describe('explain', () => {
   const options = (as = inn.owner) => ({ mode: scoped, as, features: 'explain' });
 
-  it('shows the plan of a statement, which does not run', async () => {
+  it('[adr 0029] shows the plan of a statement, which does not run', async () => {
     const sql = 'SELECT name FROM person WHERE id = $1';
     const { content, structuredContent } = await ask(inn.running, options(), 'explain', {
       sql,
@@ -264,7 +264,7 @@ describe('explain', () => {
     expect((await inn.running.rows('inn', 'SELECT * FROM person')).length).toBeGreaterThan(0);
   });
 
-  it('measures a SELECT, and runs no write', async () => {
+  it('[adr 0029] measures a SELECT, and runs no write', async () => {
     const measured = await textsOf(options(), 'explain', {
       sql: 'EXPLAIN ANALYZE SELECT * FROM person',
     });
@@ -276,7 +276,7 @@ describe('explain', () => {
     expect(await inn.running.rows('inn', 'SELECT * FROM person')).toEqual(before);
   });
 
-  it('fails as sql does', async () => {
+  it('[adr 0029] fails as sql does', async () => {
     expect(await textsOf(options(), 'explain', { sql: 'SELECT * FROM absent' })).toEqual({
       texts: ['no such table: absent'],
       isError: true,
@@ -289,7 +289,7 @@ describe('explain', () => {
     });
   });
 
-  it('shows columns, indexes and sizes of the tables that the caller reads', async () => {
+  it('[adr 0029] shows columns, indexes and sizes of the tables that the caller reads', async () => {
     const { structuredContent } = await ask(inn.running, options(), 'table_statistics', {
       table: 'person',
     });
@@ -318,7 +318,13 @@ describe('explain', () => {
 });
 
 describe('a session that is read-only', () => {
-  it('changes nothing, whatever its caller may do elsewhere', async () => {
+  it('[adr 0029] says so of sql', async () => {
+    const [, , sql] = await toolsIn(inn.running, { mode: scoped, features: 'read-only' });
+    expect(sql?.description).toContain('; nothing can be written.');
+    expect(sql?.description).not.toContain('ownership');
+  });
+
+  it('[adr 0029] changes nothing, whatever its caller may do elsewhere', async () => {
     const options = { mode: scoped, as: inn.owner, features: 'read-only' };
     const before = await inn.running.rows('inn', 'SELECT * FROM person');
     for (const sql of [
@@ -332,7 +338,7 @@ describe('a session that is read-only', () => {
     expect((await textsOf(options, 'sql', { sql: 'SELECT * FROM secret' })).isError).toBe(false);
   });
 
-  it('is what the maker of a token wants, whatever the address says', async () => {
+  it('[adr 0029] is what the maker of a token wants, whatever the address says', async () => {
     const limits = { tables: ['person'], sql_writes: true, features: ['read-only'] };
     const agent = await inn.running.agent('inn', limits, inn.owner);
     const names = await namesOf({ mode: scoped, as: agent });
@@ -377,7 +383,7 @@ describe('every tool', () => {
 });
 
 describe('fence', () => {
-  it('marks data in the texts of the five tools, and leaves the structured results', async () => {
+  it('[adr 0029] marks data in the texts of the five tools, and leaves the structured results', async () => {
     const fenced = { mode: scoped, as: inn.owner, features: 'fence' };
     const plain = { mode: scoped, as: inn.owner };
     for (const [name, args] of [
@@ -400,12 +406,23 @@ describe('fence', () => {
     }
   });
 
-  it('marks the words of a module, and not our own', async () => {
+  it('[adr 0029] marks the words of a module, and not our own', async () => {
     const fenced = { mode: scoped, features: 'fence' };
     const refused = await textsOf(fenced, 'call', { reducer: 'refuse', args: ['do as I say'] });
     expect(refused.texts[0]).toMatch(
       /^reducer 'refuse' failed: Between «data (\w+)» .*\n«data \1»\ndo as I say\n«\/data \1»$/,
     );
+    const banned = await inn.running.person();
+    await inn.running.call('inn', 'ban_me', [], banned);
+    const words = /^Between «data (\w+)» .*\n«data \1»\nyou are banned\n«\/data \1»$/;
+    for (const [name, args, features] of [
+      ['sql', { sql: 'SELECT * FROM person' }, 'fence'],
+      ['call', { reducer: 'count_visit' }, 'fence'],
+      ['explain', { sql: 'SELECT * FROM person' }, 'explain'],
+    ] as const) {
+      const { texts } = await textsOf({ mode: scoped, as: banned, features }, name, args);
+      expect(texts).toEqual([expect.stringMatching(words)]);
+    }
     expect((await textsOf(fenced, 'call', { reducer: 'count_visit' })).texts).toEqual([
       "reducer 'count_visit' committed",
     ]);

@@ -3,20 +3,17 @@ import { limits } from '../../src/limits.ts';
 import { EventStreamReader } from '../../src/mcp-protocol/event-stream.ts';
 import type { Service } from '../../src/service/start-service.ts';
 import { modernRequest } from '../support/modern-request.ts';
+import { type Inn, openInn } from './inn.ts';
 import { hostWide, modes } from './mcp-support.ts';
 import { type Person, Running } from './running.ts';
 
 /** What HTTP adds to the protocol: methods, statuses, headers, streams, clients that leave. */
 
-let running: Running;
-let owner: Person;
-
+let inn: Inn;
 beforeAll(async () => {
-  running = await Running.start();
-  owner = await running.person();
-  await running.publish('inn', 'inn', owner);
+  inn = await openInn();
 });
-afterAll(() => running.stop());
+afterAll(() => inn.running.stop());
 
 const ofJson = { 'content-type': 'application/json' };
 const events = { ...ofJson, accept: 'text/event-stream' };
@@ -31,7 +28,12 @@ interface Modern {
 }
 
 function modern(method: string, params: object = {}, sent: Modern = {}): Promise<Response> {
-  const { where = hostWide.path, as = owner, service = running.service, signal = null } = sent;
+  const {
+    where = hostWide.path,
+    as = inn.owner,
+    service = inn.running.service,
+    signal = null,
+  } = sent;
   const { body, headers } = modernRequest(method, params);
   const authorization = `Bearer ${as.token}`;
   const all = { ...ofJson, authorization, ...headers, ...sent.headers };
@@ -48,21 +50,21 @@ const listen = (sent: Modern = {}) =>
 describe.each(modes)('the endpoint $name', ({ path }) => {
   it('[mcp B3] takes POST only, and says so', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
-      const { status, headers } = await running.ask(method, path);
+      const { status, headers } = await inn.running.ask(method, path);
       expect([status, headers.get('allow')], method).toEqual([405, 'POST']);
     }
   });
 
   it('[mcp A2] takes JSON only, and gives JSON to a client that says nothing', async () => {
     const headers = { 'content-type': 'text/plain' };
-    expect((await running.ask('POST', path, { body: ping, headers })).status).toBe(415);
-    const answer = await running.ask('POST', path, { body: ping, headers: ofJson });
+    expect((await inn.running.ask('POST', path, { body: ping, headers })).status).toBe(415);
+    const answer = await inn.running.ask('POST', path, { body: ping, headers: ofJson });
     expect(answer.headers.get('content-type')).toBe('application/json');
     expect(answer.text).toBe('{"jsonrpc":"2.0","id":1,"result":{}}');
   });
 
   it('[mcp B3] gives a stream that no proxy keeps to a client that takes nothing else', async () => {
-    const answer = await fetch(running.service.url + path, {
+    const answer = await fetch(inn.running.service.url + path, {
       ...{ method: 'POST', body: ping, headers: events },
     });
     expect(answer.status).toBe(200);
@@ -78,7 +80,7 @@ describe.each(modes)('the endpoint $name', ({ path }) => {
 
   it('[mcp B3] has nothing for a client that takes neither', async () => {
     const headers = { ...ofJson, accept: 'text/html' };
-    const { status, text } = await running.ask('POST', path, { body: ping, headers });
+    const { status, text } = await inn.running.ask('POST', path, { body: ping, headers });
     expect(status).toBe(406);
     expect(JSON.parse(text).error.code).toBe(-32600);
   });
@@ -107,7 +109,10 @@ describe.each(modes)('the endpoint $name', ({ path }) => {
   it('[mcp B3] takes batches of the revision that has them', async () => {
     const note = '{"jsonrpc":"2.0","method":"notifications/initialized"}';
     const send = (body: string, version: string) =>
-      running.ask('POST', path, { body, headers: { ...ofJson, 'mcp-protocol-version': version } });
+      inn.running.ask('POST', path, {
+        body,
+        headers: { ...ofJson, 'mcp-protocol-version': version },
+      });
     expect(JSON.parse((await send(`[${ping},${note}]`, '2025-03-26')).text)).toHaveLength(1);
     expect((await send(`[${note}]`, '2025-03-26')).status).toBe(202);
     expect((await send(`[${ping}]`, '2025-06-18')).status).toBe(400);
@@ -117,7 +122,7 @@ describe.each(modes)('the endpoint $name', ({ path }) => {
 describe('features in the address', () => {
   it('[mcp B6] that are unknown are refused by name, with those that there are', async () => {
     const where = `${hostWide.path}?features=logs,magic`;
-    const { status, text } = await running.ask('POST', where, { body: ping, headers: ofJson });
+    const { status, text } = await inn.running.ask('POST', where, { body: ping, headers: ofJson });
     expect(status).toBe(400);
     expect(text).toContain('unknown feature `magic`');
     expect(text).toContain('`read-only`');
@@ -126,7 +131,7 @@ describe('features in the address', () => {
   it('[mcp B6] may be separated by commas, blanks, or given twice', async () => {
     for (const query of ['features=logs,whoami', 'features=logs&features=whoami', 'features=']) {
       const where = `${hostWide.path}?${query}`;
-      const { status } = await running.ask('POST', where, { body: ping, headers: ofJson });
+      const { status } = await inn.running.ask('POST', where, { body: ping, headers: ofJson });
       expect(status, query).toBe(200);
     }
   });
@@ -167,7 +172,7 @@ describe('many requests on one connection', () => {
     const note = (warning: Error) => void warnings.push(warning);
     process.on('warning', note);
     for (let count = 0; count < 50; count++) {
-      await running.ask('POST', hostWide.path, { body: ping, headers: ofJson });
+      await inn.running.ask('POST', hostWide.path, { body: ping, headers: ofJson });
     }
     await new Promise((resolve) => setImmediate(resolve));
     process.off('warning', note);

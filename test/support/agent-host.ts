@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { RequestCaller } from '../../src/auth/caller.ts';
 import type { Role } from '../../src/database/rights.ts';
 import { Host } from '../../src/host/host.ts';
+import type { HostOptions } from '../../src/host/host-options.ts';
 import { callWithJson } from '../../src/host/json-call.ts';
 import { temporaryConnection } from '../../src/host/temporary-connection.ts';
 import type { McpSession } from '../../src/mcp/session.ts';
@@ -65,6 +66,9 @@ export const addBook = db.reducer({ id: t.u64(), title: t.string() }, (ctx, { id
 export const addBooks = db.reducer({ ids: t.array(t.u64()) }, (ctx, { ids }) => {
   for (const id of ids) ctx.db.book.insert({ id, title: 'x' });
 });
+export const removeBook = db.reducer({ id: t.u64() }, (ctx, { id }) => {
+  ctx.db.book.id.delete(id);
+});
 export const addWord = db.reducer({ text: t.string() }, (ctx, { text }) => {
   ctx.db.word.insert({ text, count: 1 });
 });
@@ -87,7 +91,7 @@ export class AgentHost {
     this.#folder = folder;
   }
 
-  static async open(): Promise<AgentHost> {
+  static async open(more: Partial<HostOptions> = {}): Promise<AgentHost> {
     const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-agents-'));
     const host = await Host.open({
       directory: folder,
@@ -99,6 +103,7 @@ export class AgentHost {
       entropy: new MachineEntropy(),
       budget: {},
       report: () => undefined,
+      ...more,
     });
     return new AgentHost(host, folder);
   }

@@ -6,6 +6,7 @@ import { linesOfReducer, mayReadLog } from '../resources/log-lines.ts';
 import type { McpSession } from '../session.ts';
 import {
   databaseHint,
+  fencedLines,
   fencedSchema,
   filled,
   type PromptDatabase,
@@ -63,7 +64,8 @@ async function logWords(
   }
   const lines = await linesOfReducer(session, database, reducer);
   if (lines.length === 0) return 'The log of the module has no line of this reducer.';
-  return `The last lines of the reducer in the log, the newest last:\n${fenced(lines.join('\n'))}`;
+  const newestFirst = fencedLines(lines.toReversed());
+  return `The last lines of the reducer in the log, the newest first:\n${newestFirst}`;
 }
 
 function workWords({ features }: McpSession, { throws }: ReducerDefinition): string {

@@ -36,8 +36,9 @@ export function exploreDatabase(session: McpSession): Prompt<McpSession> {
           ? 'I may read none of its tables: say so, and explain what the schema tells.'
           : `These can be read: ${tables.map((one) => `\`${one.name}\``).join(', ')}.`,
         taskWords(table, column),
-        'Keep answers small: count before you list, and end statements with LIMIT. Say which ' +
-          'statements led you to what you say, and what you could not see.',
+        'Keep answers small: count before you list, and end statements with LIMIT. What this SQL ' +
+          'can do is in the resource reducerdb:///docs/sql. Say which statements led you to what ' +
+          'you say, and what you could not see.',
       );
     },
   };

@@ -74,6 +74,17 @@ export function fencedSchema({ definition, notes }: PromptDatabase): string {
   return `${fenced(words.slice(0, words.lastIndexOf('\n', most)))}\nget_schema has the rest.`;
 }
 
+/** The first lines, as many as a prompt shows. */
+export function fencedLines(lines: readonly string[]): string {
+  let characters = 0;
+  const shown = lines.filter((line) => {
+    characters += line.length;
+    return characters <= limits.promptListCharactersMax;
+  });
+  const more = lines.length - shown.length;
+  return fenced(shown.join('\n')) + (more === 0 ? '' : `\n${more} more are left out.`);
+}
+
 /** One message of the user, of several paragraphs. */
 export function userMessage(...paragraphs: readonly string[]): readonly PromptMessage[] {
   return [{ role: 'user', content: text(paragraphs.filter((one) => one !== '').join('\n\n')) }];

@@ -128,6 +128,7 @@ describe('explore_database', () => {
         'reducer add_books(ids: Array<U64>)',
         'reducer add_word(text: String)',
         'reducer break()',
+        'reducer remove_book(id: U64)',
         'reducer write(text: String)',
         'row filter: SELECT * FROM diary WHERE who = :sender',
       ].join('\n'),
@@ -178,11 +179,20 @@ describe('explain_failing_reducer', () => {
     );
     expect(signature).toBe('reducer break()');
     const messages = log.split('\n').map((line) => JSON.parse(line).message);
-    expect(messages).toEqual(['about to break', 'Uncaught TypeError: a detail for the log']);
+    expect(messages).toEqual(['Uncaught TypeError: a detail for the log', 'about to break']);
 
     const words = await explain(agents.session(bob, 'library'), { reducer: 'break' });
     expect(words).toContain('I may not read the log');
     expect(words).not.toContain('a detail for the log');
+  });
+
+  it('[mcp B8] shows no more of a long log than its bound, the newest first', async () => {
+    const title = 'x'.repeat(limits.promptListCharactersMax / 3);
+    for (const id of [11, 12, 13, 14]) await agents.call('library', 'add_book', [id, title + id]);
+    const words = await explain(agents.session(ada, 'library'), { reducer: 'add_book' });
+    const lines = fencedIn(words)[1]?.split('\n') ?? [];
+    expect(lines.map((line) => JSON.parse(line).message.slice(-2))).toEqual(['14', '13']);
+    expect(words).toMatch(/\n[3-9] more are left out\./);
   });
 
   it('[mcp B8] fences the error that a caller got, whatever it says', async () => {

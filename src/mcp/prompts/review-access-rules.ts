@@ -1,9 +1,9 @@
 import type { Prompt } from '../../mcp-protocol/prompt.ts';
 import { identityToHex } from '../../values/identity.ts';
-import { fenced } from '../fence.ts';
 import type { McpSession } from '../session.ts';
 import {
   databaseHint,
+  fencedLines,
   fencedSchema,
   type PromptDatabase,
   promptDatabase,
@@ -68,7 +68,7 @@ function standingWords(session: McpSession, { database }: PromptDatabase): strin
     .tokens(caller, database)
     .map(({ id, capability, untilMicros }) => `${id}: ${capability}, ${untilWords(untilMicros)}`);
   const listed = (what: string, lines: readonly string[]) =>
-    lines.length === 0 ? `No ${what} are given.` : `The ${what}:\n${fenced(lines.join('\n'))}`;
+    lines.length === 0 ? `No ${what} are given.` : `The ${what}:\n${fencedLines(lines)}`;
   return [own, listed('roles', roles), listed('limited tokens', tokens)].join('\n');
 }
 

@@ -21,6 +21,11 @@ import { listResources, listTemplates, mimeTypes } from './resource-list.ts';
 import { readRows } from './table-rows.ts';
 import { ResourceWatch } from './watch.ts';
 
+/** Who reads, and when nobody waits for it any more. */
+type Reading = Pick<RequestContext<McpSession>, 'session' | 'signal'>;
+
+const neverAborted = new AbortController().signal;
+
 /**
  * What agents read without a tool: databases, schemas, tables, logs, and the guide. What a caller
  * may not read does not exist for it. Nothing is written, by lifecycle reducers neither: else who
@@ -43,11 +48,11 @@ export class DatabaseResources implements Resources<McpSession> {
 
   async read(
     uri: string,
-    { session }: RequestContext<McpSession>,
+    { session, signal }: RequestContext<McpSession>,
   ): Promise<readonly ResourceText[] | undefined> {
     const address = addressOf(uri);
     if (address === undefined) return undefined;
-    const text = await this.#readAddress(address, readingOnly(session));
+    const text = await this.#readAddress(address, { session: readingOnly(session), signal });
     return text === undefined ? undefined : [{ uri, mimeType: mimeTypes[address.kind], text }];
   }
 
@@ -56,37 +61,37 @@ export class DatabaseResources implements Resources<McpSession> {
     return ResourceWatch.open({
       ...{ request, session },
       list: async () => (await this.list(session)).map(({ uri }) => uri),
-      read: (address) => this.#readAddress(address, session),
+      read: (address) => this.#readAddress(address, { session, signal: neverAborted }),
     });
   }
 
   /** What is wrong with a database is told; that there is none, or none for the caller, is not. */
-  async #readAddress(address: Address, session: McpSession): Promise<string | undefined> {
+  async #readAddress(address: Address, reading: Reading): Promise<string | undefined> {
     try {
-      return await this.#textOf(address, session);
+      return await this.#textOf(address, reading);
     } catch (error) {
       if (error instanceof Refusal) throw new RpcError(rpcCode.internal, error.message);
       throw error;
     }
   }
 
-  async #textOf(address: Address, session: McpSession): Promise<string | undefined> {
+  async #textOf(address: Address, reading: Reading): Promise<string | undefined> {
     switch (address.kind) {
       case 'databases': {
-        const { host, caller, database } = session;
+        const { host, caller, database } = reading.session;
         return database === undefined ? databasesJson(host, caller) : undefined;
       }
       case 'page':
         return (await this.#guide.all()).get(address.page)?.text;
       default:
-        return readInDatabase(address, session);
+        return readInDatabase(address, reading);
     }
   }
 }
 
 async function readInDatabase(
   address: Extract<Address, { database: string }>,
-  session: McpSession,
+  { session, signal }: Reading,
 ): Promise<string | undefined> {
   const found = findDatabase(address.database, session);
   if (found === undefined) return undefined;
@@ -98,6 +103,6 @@ async function readInDatabase(
     case 'logs':
       return mayReadLog(session, found.database) ? readLog(session, found.database) : undefined;
     case 'table':
-      return readRows(found, address);
+      return readRows(found, address, signal);
   }
 }

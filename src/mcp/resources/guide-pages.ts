@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -28,8 +29,10 @@ export class GuidePages {
   }
 }
 
+/** A package that was put together without the guide has none; all else works. */
 async function readPages(directory: string): Promise<ReadonlyMap<string, GuidePage>> {
-  const files = (await readdir(directory)).filter((file) => file.endsWith('.md')).sort();
+  const all = existsSync(directory) ? await readdir(directory) : [];
+  const files = all.filter((file) => file.endsWith('.md')).sort();
   const pages = files.map(async (file) => {
     const text = await readFile(path.join(directory, file), 'utf8');
     return pageOf(file.slice(0, -'.md'.length), text);

@@ -1,6 +1,5 @@
 import type { Rights, SqlError, SqlOutcome } from '../../database/outcome.ts';
 import { usableDefinition } from '../../host/shown-definition.ts';
-import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { limits } from '../../limits.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
@@ -8,6 +7,7 @@ import type { ModuleDefinition } from '../../schema/definition.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import type { OpenDatabase } from '../open-database.ts';
+import { runStatement } from '../statement.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import type { TableAddress } from './address.ts';
 import { quotedName, sqlLiteral } from './sql-literal.ts';
@@ -80,13 +80,13 @@ function conditionOf({ columns }: ReadableTable, where: NonNullable<TableAddress
 export async function readRows(
   { handle, caller }: OpenDatabase,
   address: TableAddress,
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   const { definition } = await handle.describe();
   const { rights } = caller;
   const sql = rowsQuery(readableTables(definition, rights), address, rights);
   if (sql === undefined) return undefined;
-  const connection = temporaryConnection();
-  const outcome = await handle.query({ caller, connection, sql, confirmed: true });
+  const outcome = await runStatement(handle, { caller, sql, confirmed: true }, signal);
   if (outcome.kind === 'result') return rowsJson(address, rights, outcome);
   if (outcome.error.code === 'sql.noTable') return undefined;
   throw unreadable(outcome.error);

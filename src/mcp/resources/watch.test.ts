@@ -261,6 +261,29 @@ describe('watching while databases change', () => {
   });
 });
 
+describe('watching a database that crashes', () => {
+  const spinningModule = `${libraryModule}
+    export const spin = db.reducer(() => { for (;;) {} });
+  `;
+  let crashing: AgentHost;
+  beforeEach(async () => {
+    crashing = await AgentHost.open({ placement: 'worker', budget: { callMillisMax: 2_000 } });
+    await crashing.publish('library', spinningModule);
+  });
+  afterEach(() => crashing.close());
+
+  it('[mcp B5] goes on when it is there again, and tells that much may have changed', async () => {
+    const watched = await watch(crashing.session(bob), [book, diary]);
+    expect(await crashing.call('library', 'spin')).toBe('aborted');
+    const told = () => [...new Set(watched.told)].sort();
+    await expect.poll(told, { timeout: 10_000 }).toEqual([book, diary]);
+    watched.told.length = 0;
+    await crashing.call('library', 'add_book', [1, 'one']);
+    await watched.hears(book);
+    watched.watch.close();
+  });
+});
+
 describe('watching while rights change', () => {
   it('[mcp B5] tells that what a role showed is gone, and then nothing of it', async () => {
     await agents.grant('library', bob, 'developer');

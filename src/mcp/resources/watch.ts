@@ -1,22 +1,9 @@
+import type { Loss } from '../../host/grants.ts';
 import { limits } from '../../limits.ts';
-import type { Watch, WatchRequest } from '../../mcp-protocol/resource.ts';
-import { findDatabase } from '../open-database.ts';
-import type { McpSession } from '../session.ts';
-import { type Address, addressOf, type TableAddress } from './address.ts';
-import { LogWatch } from './log-watch.ts';
+import type { Watch } from '../../mcp-protocol/resource.ts';
+import { listUri, makeParts, type WatchOptions } from './make-parts.ts';
 import { Notices } from './notices.ts';
-import { SnapshotWatch } from './snapshot-watch.ts';
-import { TablesWatch } from './tables-watch.ts';
 import type { WatchedPart } from './watched-part.ts';
-
-export interface ResourceWatchOptions {
-  readonly request: WatchRequest;
-  readonly session: McpSession;
-  /** URIs of the resources that the session is listed. */
-  readonly list: () => Promise<readonly string[]>;
-  /** What a resource shows the session; `undefined`: nothing. */
-  readonly read: (address: Address) => Promise<string | undefined>;
-}
 
 /**
  * Tells a client of what it watches, as long as it may read it. What it may do is looked at again
@@ -24,7 +11,7 @@ export interface ResourceWatchOptions {
  */
 export class ResourceWatch implements Watch {
   readonly list: boolean;
-  readonly #options: ResourceWatchOptions;
+  readonly #options: WatchOptions;
   readonly #notices: Notices;
   readonly #parts: readonly WatchedPart[];
   readonly #forget: readonly (() => void)[];
@@ -32,7 +19,7 @@ export class ResourceWatch implements Watch {
   /** What changed while it was opened: some of it may turn out not to be watched. */
   #early: Set<string> | undefined = new Set();
 
-  private constructor(options: ResourceWatchOptions) {
+  private constructor(options: WatchOptions) {
     const { request, session } = options;
     const { host, caller } = session;
     this.#options = options;
@@ -41,15 +28,19 @@ export class ResourceWatch implements Watch {
       if (uri === listUri) request.listChanged();
       else request.updated(uri);
     });
-    this.#parts = this.#makeParts();
+    this.#parts = makeParts(options, {
+      changed: (uri) => this.#changed(uri),
+      // A client that asks again is told what is wrong.
+      failed: () => this.#end(),
+    });
     this.#forget = [
       host.onDatabaseChange((identity) => this.#examine(identity)),
-      host.grants.onLoss(() => this.#examineCaller()),
+      host.grants.onLoss((loss) => this.#examineCaller(loss)),
       host.grants.whenExpired(caller, caller.tokenId, () => this.#end()),
     ];
   }
 
-  static async open(options: ResourceWatchOptions): Promise<ResourceWatch> {
+  static async open(options: WatchOptions): Promise<ResourceWatch> {
     const watch = new ResourceWatch(options);
     try {
       const opened = await Promise.all(watch.#parts.map((part) => part.open()));
@@ -75,37 +66,6 @@ export class ResourceWatch implements Watch {
     this.#notices.close();
   }
 
-  #makeParts(): WatchedPart[] {
-    const { request, session, list, read } = this.#options;
-    const changed = (uri: string) => this.#changed(uri);
-    // A client that asks again is told what is wrong.
-    const failed = () => this.#end();
-    const parts: WatchedPart[] = [];
-    const tables = new Map<string, Map<string, TableAddress>>();
-    for (const uri of [...new Set(request.uris)].slice(0, limits.watchedResourcesMax)) {
-      const address = addressOf(uri);
-      if (address?.kind === 'table') {
-        const ofDatabase = tables.get(address.database) ?? new Map<string, TableAddress>();
-        tables.set(address.database, ofDatabase.set(uri, address));
-      } else if (address?.kind === 'logs') {
-        parts.push(new LogWatch({ session, uri, target: address.database, changed, failed }));
-      } else if (address !== undefined) {
-        const concerns = concernsOf(address, session);
-        const snapshot = { uri, read: () => read(address), concerns, changed, failed };
-        parts.push(new SnapshotWatch(snapshot));
-      }
-    }
-    for (const [target, addresses] of tables) {
-      parts.push(new TablesWatch({ session, target, addresses, changed, failed }));
-    }
-    if (request.list) {
-      const readList = async () => (await list()).join('\n');
-      const concerns = () => true;
-      parts.push(new SnapshotWatch({ uri: listUri, read: readList, concerns, changed, failed }));
-    }
-    return parts;
-  }
-
   #changed(uri: string): void {
     if (this.#early !== undefined) this.#early.add(uri);
     else if (uri === listUri || this.#uris.includes(uri)) this.#notices.note(uri);
@@ -115,10 +75,12 @@ export class ResourceWatch implements Watch {
     for (const part of this.#parts) part.examine(database);
   }
 
-  #examineCaller(): void {
-    const { host, caller } = this.#options.session;
-    if (host.grants.isRevoked(caller.tokenId)) this.#end();
-    else this.#examine();
+  /** What others lose changes nothing here. */
+  #examineCaller(loss: Loss): void {
+    const { caller } = this.#options.session;
+    const holder = caller.capability?.by ?? caller.identity;
+    if (loss.kind === 'token' && loss.id === caller.tokenId) this.#end();
+    if (loss.kind === 'role' && loss.identity === holder) this.#examine();
   }
 
   #end(): void {
@@ -126,15 +88,3 @@ export class ResourceWatch implements Watch {
     this.#options.request.ended();
   }
 }
-
-function concernsOf(address: Address, session: McpSession): (database: bigint) => boolean {
-  if (address.kind === 'page') return () => false;
-  if (address.kind === 'databases') return () => true;
-  return (database) => {
-    const found = findDatabase(address.database, session)?.database;
-    return found === undefined || found.identity === database;
-  };
-}
-
-/** Stands for the list itself among what is watched; no URI is empty. */
-const listUri = '';

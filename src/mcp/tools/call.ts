@@ -35,7 +35,12 @@ export const call: ToolSource = {
     'it returns, or refuses with, follows as JSON.',
   properties: {
     reducer: { type: 'string', description: 'Name of the reducer, as get_schema shows it.' },
-    args: { type: 'array', description: 'Positional arguments, in parameter order.' },
+    args: {
+      type: 'array',
+      description:
+        'Positional arguments, in parameter order. An option is null or {"some": x}, an identity ' +
+        '{"__identity__": "0x…"}, a time {"__timestamp_micros_since_unix_epoch__": n}.',
+    },
   },
   required: ['reducer'],
   outputSchema: callOutputSchema,

@@ -1,4 +1,5 @@
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
+import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
 import { parametersProperty, runStatement, sqlFailure, statementArgument } from '../statement.ts';
@@ -32,7 +33,7 @@ export const explain: ToolSource = {
     const { handle, caller } = openDatabase(name, { ...context, session });
     const request = { ...statement, sql: explained(statement.sql), caller, confirmed: false };
     const outcome = await runStatement(handle, request, context.signal);
-    if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
+    if (outcome.kind === 'failed') throw sqlFailure(outcome.error, fenced);
     const { rows } = sqlRows(outcome, firstRow, () => true);
     const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);
     return {

@@ -124,7 +124,7 @@ export function previewAnswer(
     : undefined;
   return {
     texts: [
-      `${head.opening}: ${words}.${preview.isComplete ? '' : incompleteText}`,
+      `${head.opening}: ${words}.`,
       fenced(structuredJson(members)),
       ...(id === undefined ? [] : [howToApply(id)]),
     ],
@@ -135,9 +135,6 @@ export function previewAnswer(
     }),
   };
 }
-
-const incompleteText =
-  ' Rows of tables that you may not read would change, too; they are left out.';
 
 function howToApply(id: string): string {
   const minutes = limits.previewMillisMax / 60_000;

@@ -26,14 +26,15 @@ export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
   return {
     name: 'sql',
     title: 'Run SQL',
-    description:
-      'Runs one SQL statement and returns its rows as JSON. Reads see public tables, those of ' +
-      'the owner private ones, too; writes need ownership of the database. Joins, aggregates, ' +
-      'subqueries, CTEs and EXPLAIN are there. A long answer says how to get the rest. ' +
-      'Values of $1, $2, … may come in one more argument, the array `params`. ' +
-      'With `confirmed`, the answer waits until what it shows is durable.',
+    description: `${readWords}; writes need ownership of the database. ${moreWords}`,
+    readOnlyDescription: `${readWords}; nothing can be written. ${moreWords}`,
     properties: {
-      sql: { type: 'string', description: 'One SQL statement.' },
+      sql: {
+        type: 'string',
+        description:
+          'One SQL statement. Identities and bytes are written 0x…, times as text in quotes; ' +
+          ':sender is you.',
+      },
       confirmed: { type: 'boolean', description: 'Wait for durability; true unless set to false.' },
     },
     moreProperties: {
@@ -58,6 +59,15 @@ export function sqlTool(cursors: Cursors<StatementResult>): ToolSource {
     },
   };
 }
+
+const readWords =
+  'Runs one SQL statement and returns its rows as JSON. Reads see public tables, those of the ' +
+  'owner private ones, too';
+
+const moreWords =
+  'Joins, aggregates, subqueries, CTEs and EXPLAIN are there. A long answer says how to get the ' +
+  'rest. Values of $1, $2, … may come in one more argument, the array `params`. With ' +
+  '`confirmed`, the answer waits until what it shows is durable.';
 
 const outputSchema = objectSchema(
   {
@@ -110,7 +120,8 @@ async function statementRows(
     confirmed: args.get('confirmed') !== false,
   };
   const outcome = await runStatement(handle, request, context.signal);
-  if (outcome.kind === 'failed') throw sqlFailure(outcome.error);
+  if (outcome.kind === 'failed')
+    throw sqlFailure(outcome.error, (data) => asData(context.session, data));
   return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
 }
 

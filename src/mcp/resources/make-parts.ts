@@ -1,0 +1,82 @@
+import { limits } from '../../limits.ts';
+import type { WatchRequest } from '../../mcp-protocol/resource.ts';
+import { listedDatabases } from '../listed-databases.ts';
+import { findDatabase } from '../open-database.ts';
+import type { McpSession } from '../session.ts';
+import { type Address, addressOf, type TableAddress } from './address.ts';
+import { LogWatch } from './log-watch.ts';
+import { SnapshotWatch } from './snapshot-watch.ts';
+import { TablesWatch } from './tables-watch.ts';
+import type { WatchedPart } from './watched-part.ts';
+
+export interface WatchOptions {
+  readonly request: WatchRequest;
+  readonly session: McpSession;
+  /** URIs of the resources that the session is listed. */
+  readonly list: () => Promise<readonly string[]>;
+  /** What a resource shows the session; `undefined`: nothing. */
+  readonly read: (address: Address) => Promise<string | undefined>;
+}
+
+/** Stands for the list itself among what is watched; no URI is empty. */
+export const listUri = '';
+
+export interface Told {
+  readonly changed: (uri: string) => void;
+  /** Something could not be looked at again. */
+  readonly failed: (error: unknown) => void;
+}
+
+/** Takes a request apart: tables by their database, which has one connection for them. */
+export function makeParts({ request, session, list, read }: WatchOptions, told: Told) {
+  const parts: WatchedPart[] = [];
+  const tables = new Map<string, Map<string, TableAddress>>();
+  for (const uri of [...new Set(request.uris)].slice(0, limits.watchedResourcesMax)) {
+    const address = addressOf(uri);
+    if (address?.kind === 'table') {
+      const ofDatabase = tables.get(address.database) ?? new Map<string, TableAddress>();
+      tables.set(address.database, ofDatabase.set(uri, address));
+    } else if (address?.kind === 'logs') {
+      parts.push(new LogWatch({ session, uri, target: address.database, ...told }));
+    } else if (address !== undefined) {
+      const concerns = concernsOf(address, session);
+      parts.push(new SnapshotWatch({ uri, read: () => read(address), concerns, ...told }));
+    }
+  }
+  for (const [target, addresses] of tables) {
+    parts.push(new TablesWatch({ session, target, addresses, ...told }));
+  }
+  if (request.list) {
+    const readList = async () => (await list()).join('\n');
+    const concerns = ofListed(session);
+    parts.push(new SnapshotWatch({ uri: listUri, read: readList, concerns, ...told }));
+  }
+  return parts;
+}
+
+/** Whether a change of a database may change what an address shows. */
+function concernsOf(address: Address, session: McpSession): (database: bigint) => boolean {
+  if (address.kind === 'page') return () => false;
+  if (address.kind === 'databases') return ofListed(session);
+  return (database) => {
+    const found = findDatabase(address.database, session)?.database;
+    return found === undefined || found.identity === database;
+  };
+}
+
+/** Whether a database is, or was until just now, one that the session is told of. */
+function ofListed(session: McpSession): (database: bigint) => boolean {
+  const { host, caller, database: own } = session;
+  const listed = () => {
+    const found = own === undefined ? undefined : findDatabase(own, session)?.database;
+    const all = own === undefined ? listedDatabases(host, caller) : [found];
+    return new Set(all.map((one) => one?.identity));
+  };
+  let before = listed();
+  return (database) => {
+    const now = listed();
+    const isListed = before.has(database) || now.has(database);
+    before = now;
+    return isListed;
+  };
+}
