@@ -3,6 +3,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Client, type StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { figureIn } from './figure.ts';
 import { root } from './harness.ts';
 import {
   type AnyClient,
@@ -30,6 +31,18 @@ beforeAll(async () => {
   await promisify(execFile)(process.execPath, [program, ...login]);
 });
 afterAll(() => running.stop());
+
+/** Of a read that goes on for minutes. */
+const slow = `SELECT COUNT(*) AS n FROM ${[...'abcdefgh']
+  .map((name) => `st_column AS ${name}`)
+  .join(' CROSS JOIN ')} WHERE a.col_name < h.col_name`;
+
+/** Figures of a database are told after it has written. */
+const pausedReads = async () => {
+  await running.call('inn', 'add_person', ['Uma'], owner);
+  const { text } = await running.ask('GET', '/v1/metrics', { as: owner });
+  return figureIn(text, 'paused_reads');
+};
 
 describe.each(generations)('[mcp §B12] the official client $title', (generation) => {
   /** Runs `use` with the client of somebody who is connected, and closes it. */
@@ -112,6 +125,27 @@ describe.each(generations)('[mcp §B12] the official client $title', (generation
     };
     expect(await namesWith('whoami')).toContain('whoami');
     expect(await namesWith('read-only')).not.toContain('call');
+  });
+
+  it.each(doors)('gives up a statement, which then ends, $title', async (door) => {
+    const client = generation.client();
+    const visit = { running, userFolder: ownerFolder, token: owner.token };
+    await client.connect(door.transport(generation, visit));
+    const leaving = new AbortController();
+    const asked = generation
+      .callUntil(
+        client,
+        { name: 'sql', arguments: { ...door.database, sql: slow } },
+        leaving.signal,
+      )
+      .catch(() => 'given up');
+    await expect.poll(pausedReads, { timeout: 20_000 }).toBe(1);
+    leaving.abort();
+    expect(await asked).toBe('given up');
+    await expect.poll(pausedReads, { timeout: 20_000 }).toBe(0);
+    const ping = await client.callTool({ name: 'ping' });
+    expect(ping.content[0]?.text).toBe('pong');
+    await client.close();
   });
 
   it.each(doors)('asks its person before a preview is applied, $title', async (door) => {

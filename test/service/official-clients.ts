@@ -22,13 +22,18 @@ export interface AnyResult {
   readonly isError?: boolean;
 }
 
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments?: Record<string, unknown>;
+}
+
 /** What both generations of the official client can do, as far as the tests need it. */
 export interface AnyClient {
   connect(transport: unknown): Promise<void>;
   getServerVersion(): { name: string } | undefined;
   getInstructions(): string | undefined;
   listTools(): Promise<{ tools: { name: string; outputSchema?: object }[] }>;
-  callTool(request: { name: string; arguments?: object }): Promise<AnyResult>;
+  callTool(request: ToolCall): Promise<AnyResult>;
   listResources(): Promise<{ resources: { uri: string }[] }>;
   listResourceTemplates(): Promise<{ resourceTemplates: { uriTemplate: string }[] }>;
   readResource(request: { uri: string }): Promise<{ contents: Text[] }>;
@@ -48,6 +53,8 @@ export interface Generation {
   /** What it says of a resource that is not there: 2.x reads the legacy code as today's. */
   readonly notFound: -32602 | -32002;
   client(person?: Person): AnyClient;
+  /** Calls a tool, until the signal says that nobody waits any more. */
+  callUntil(client: AnyClient, request: ToolCall, signal: AbortSignal): Promise<unknown>;
   http(url: URL, token: string | undefined): unknown;
   stdio(args: readonly string[]): unknown;
 }
@@ -79,6 +86,8 @@ const generationOne: Generation = {
     }
     return client as unknown as AnyClient;
   },
+  callUntil: (client, request, signal) =>
+    (client as unknown as ClientOne).callTool({ ...request }, undefined, { signal }),
   http: (url, token) => new HttpOne(url, requestInit(token)),
   stdio: (args) => new StdioOne(bridgeCommand(args)),
 };
@@ -102,6 +111,8 @@ function generationTwo(title: string, mode: VersionNegotiationMode): Generation 
       }
       return client as unknown as AnyClient;
     },
+    callUntil: (client, request, signal) =>
+      (client as unknown as ClientTwo).callTool({ ...request }, { signal }),
     http: (url, token) => new HttpTwo(url, requestInit(token)),
     stdio: (args) => new StdioTwo(bridgeCommand(args)),
   };

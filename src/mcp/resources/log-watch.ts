@@ -29,9 +29,9 @@ export class LogWatch implements WatchedPart {
   }
 
   examine(database?: bigint): void {
-    const { uri, changed } = this.#options;
+    const { uri, changed, failed } = this.#options;
     const found = this.#find();
-    if (found !== undefined && this.#stream === undefined) this.#follow();
+    if (found !== undefined && this.#stream === undefined) this.open().catch(failed);
     else if (found === undefined && this.#stream !== undefined) this.close();
     // A reset empties it without a line that says so.
     else if (database === undefined || found?.identity !== database) return;

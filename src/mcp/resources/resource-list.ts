@@ -29,7 +29,7 @@ export async function listResources(
     const found = findDatabase(session.database, session);
     if (found === undefined) return guide;
     const name = shownName(session.database, session);
-    const own = await ofDatabase(session, found, name, await definitionOf(found));
+    const own = ofDatabase(session, found, name, await definitionOf(found));
     return [...guide, ...own].slice(0, limits.agentResourcesListedMax);
   }
   const listed: Resource[] = [databasesResource, ...guide];

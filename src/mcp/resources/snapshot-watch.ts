@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { RpcError } from '../../mcp-protocol/rpc-error.ts';
 import type { WatchedPart } from './watched-part.ts';
 
 export interface SnapshotWatchOptions {
@@ -58,8 +59,14 @@ export class SnapshotWatch implements WatchedPart {
     return this.#state === 'lookingAgain';
   }
 
+  /** What cannot be read, as its database does not serve, shows nothing until it can be again. */
   async #look(): Promise<string | undefined> {
-    const text = await this.#options.read();
-    return text === undefined ? undefined : createHash('sha256').update(text).digest('base64');
+    try {
+      const text = await this.#options.read();
+      return text === undefined ? undefined : createHash('sha256').update(text).digest('base64');
+    } catch (error) {
+      if (error instanceof RpcError) return undefined;
+      throw error;
+    }
   }
 }
