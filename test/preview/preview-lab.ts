@@ -80,7 +80,8 @@ class PreviewLab {
     const names = ['ev', 'large', ...this.#tables.map(({ name }) => name)];
     const queries = names.map((name) => `SELECT * FROM ${name}`);
     this.#live.send({ kind: 'subscribe', requestId: 1, setId: 1, queries, knowsEvents: true });
-    await expect.poll(() => this.#events.map(({ kind }) => kind)).toContain('subscribed');
+    const isSubscribed = () => this.#events.some(({ kind }) => kind === 'subscribed');
+    await expect.poll(isSubscribed, { timeout: 20_000 }).toBe(true);
   }
 
   end(): void {
