@@ -138,10 +138,14 @@ async function mcpAnswer(database: string, sql: string, as: Person | undefined):
 
 /** Durations, and the identity that a caller without a token has for one request only. */
 function masked(answer: string): string {
-  return answer
-    .replaceAll(/(\\?"total_duration_micros\\?":\s*)\d+/g, '$1…')
-    .replaceAll(/\d+(\.\d+)?\s?(ms|µs|us)\b/g, '… ms')
-    .replaceAll(/Caller [0-9a-f]{64}/g, 'Caller …');
+  return (
+    answer
+      .replaceAll(/(\\?"total_duration_micros\\?":\s*)\d+/g, '$1…')
+      // How many commits there were says nothing about what they hid.
+      .replaceAll(/("structuredContent":.*"offset":)\d+/g, '$1…')
+      .replaceAll(/\d+(\.\d+)?\s?(ms|µs|us)\b/g, '… ms')
+      .replaceAll(/Caller [0-9a-f]{64}/g, 'Caller …')
+  );
 }
 
 const doors = { HTTP: httpAnswer, MCP: mcpAnswer };

@@ -255,6 +255,18 @@ describe('reading a resource', () => {
     expect(Buffer.byteLength(text)).toBe(page?.size);
   });
 
+  it('[mcp B7] shows a guide whose pages lead to each other', async () => {
+    const session = agents.session(bob, 'library');
+    const pages = (await resources.list(session)).filter(({ uri }) => uri.includes('/docs/'));
+    const links = new Set<string>();
+    for (const { uri } of pages) {
+      const text = (await textOf(uri, session)) ?? '';
+      for (const [, target = ''] of text.matchAll(/\]\((reducerdb:[^)]*)\)/g)) links.add(target);
+    }
+    expect(links.size).toBeGreaterThan(4);
+    for (const link of links) expect(await textOf(link, session)).toBeDefined();
+  });
+
   it.each([
     ['a private table', 'reducerdb:///library/tables/loan'],
     ['a table that is not there', 'reducerdb:///library/tables/nothing'],

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { uriOf } from './address.ts';
 
 /** A page of the guide, as this version of the product has it. */
 export interface GuidePage {
@@ -43,7 +44,15 @@ async function readPages(directory: string): Promise<ReadonlyMap<string, GuidePa
 function pageOf(name: string, text: string): GuidePage {
   const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
   const paragraphs = text.split(/\n{2,}/).filter((part) => /^[A-Z`]/.test(part));
-  return { name, title, summary: firstSentence(paragraphs[0] ?? ''), text };
+  return { name, title, summary: firstSentence(paragraphs[0] ?? ''), text: withAddresses(text) };
+}
+
+/** Links to other pages lead to where an agent finds these. */
+function withAddresses(text: string): string {
+  return text.replace(
+    /\]\(([a-z-]+)\.md(#[^)]*)?\)/g,
+    (_link, page: string) => `](${uriOf({ kind: 'page', page })})`,
+  );
 }
 
 /** Without line breaks, and with the words of links only. */
