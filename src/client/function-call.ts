@@ -15,7 +15,7 @@ interface FunctionCall {
 }
 
 /** What is sent for a call of a reducer or a procedure, and what its answers mean. */
-export function requestOf(call: FunctionCall): Omit<Request, 'resolve' | 'reject'> {
+export function requestOf(call: FunctionCall): Request {
   const { kind, name, find, args, options } = call;
   const { retry, optimistic } = options;
   let found: ClientFunction | undefined;
