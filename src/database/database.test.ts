@@ -68,7 +68,7 @@ describe('a turn', () => {
     await database.close();
   });
 
-  it('[layout 5] with one caller that waits is synced at once, where the disk is quick', async () => {
+  it('[layout 5] with one caller that waits is synced at once, if the disk is quick', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
     // A sync on the side would never end.

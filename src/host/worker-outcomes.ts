@@ -67,7 +67,8 @@ function newTurnWriter(): BinaryWriter {
  * The outcomes of a turn on their way to the gateway, one buffer:
  *
  * ```
- * write f64 · is durable bool · offset f64 · count u32, then each: ticket f64 · kind u8 · the fields of the kind
+ * write f64 · is durable bool · offset f64
+ * count u32, then each: ticket f64 · kind u8 · the fields of the kind
  * count u32, then each: a commit, see `worker-rows.ts`
  * ```
  */
