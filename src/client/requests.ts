@@ -224,7 +224,7 @@ export class Requests {
   /** One more is over. */
   #tidy(): void {
     this.#overCount += 1;
-    if (this.#overCount < 16 + this.#calls.length / 2) return;
+    if (this.#overCount < 4 + this.#calls.length / 8) return;
     this.#calls = this.#calls.filter((call) => isOpen(call) || !call.isAnswered);
     this.#overCount = 0;
   }
