@@ -160,6 +160,7 @@ const owner: DatabaseOwner = {
     sendLines();
     const batch = encodeTurn(turn);
     port.postMessage({ kind: 'turn', batch } satisfies FromWorker, buffersOf(batch));
+    if (turn.isDurable) tellMemoryNowAndThen();
     const over = heap.over();
     if (over === undefined) return;
     const bytesMax = over === 'heap' ? start.heapBytesMax : start.bufferBytesMax;
@@ -169,11 +170,7 @@ const owner: DatabaseOwner = {
   },
   durable(write, offset) {
     send({ kind: 'durable', write, offset });
-    void database?.then((open) => {
-      if (open !== undefined && clock.monotonicMillis() >= memoryToldAt + memoryMillis) {
-        tellMemory(open);
-      }
-    });
+    tellMemoryNowAndThen();
   },
   stopped: (reason) => end(endOfService(reason)),
 };
@@ -195,6 +192,11 @@ function heldBytes(): number {
   if (serving === undefined) return Number.POSITIVE_INFINITY;
   const { rowBytes, indexBytes } = serving.memory();
   return rowBytes + indexBytes + memoryDisk.allocatedBytes;
+}
+
+function tellMemoryNowAndThen(): void {
+  if (serving === undefined || clock.monotonicMillis() < memoryToldAt + memoryMillis) return;
+  tellMemory(serving);
 }
 
 function tellMemory(open: Database): void {
