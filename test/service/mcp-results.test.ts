@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Inn, openInn } from './inn.ts';
 import { ask, type Mode, modes, type ToolResult } from './mcp-support.ts';
-import type { Person } from './running.ts';
+import { type Person, Running } from './running.ts';
+import { written } from './written-module.ts';
 
 let inn: Inn;
 beforeAll(async () => {
@@ -31,6 +32,16 @@ describe.each(modes)('structured results $name', (mode) => {
     });
     const { content, structuredContent } = await result('get_schema', {});
     expect(structuredContent).toEqual(JSON.parse(content[0]?.text ?? ''));
+  });
+
+  it('[mcp A5] are not there for a failure, whose one text is that of the HTTP door', async () => {
+    const sql = 'SELECT nam FROM person';
+    const text = (await inn.running.sql('inn', sql)).text;
+    const failure = { content: [{ type: 'text', text }], isError: true };
+    expect(await result('sql', { sql })).toEqual(failure);
+    const asked = await ask(inn.running, { mode, features: 'whoami' }, 'sql', { sql });
+    const advice = { type: 'text', text: 'At line 1, column 8. Did you mean `name`?' };
+    expect(asked).toEqual({ ...failure, content: [...failure.content, advice] });
   });
 
   it('[mcp B6] of call name the reducer and the offset of its commit', async () => {
@@ -141,9 +152,10 @@ describe.each(modes)('many rows $name', (mode) => {
       content: [
         {
           type: 'text',
-          text: 'unknown cursor: it is too old, or of another statement, database or caller',
+          text:
+            'unknown cursor: it is too old, or of another statement, database or caller; ' +
+            'run the statement again without `cursor`',
         },
-        { type: 'text', text: 'Run the statement again without `cursor`.' },
       ],
       isError: true,
     };
@@ -198,5 +210,30 @@ describe.each(modes)('many rows $name', (mode) => {
     const { content, isError } = await result('sql', { sql: slow, timeout_ms: 20 });
     expect(isError).toBe(true);
     expect(content[0]?.text).toMatch(/^The statement ran longer than 20 ms and was stopped/);
+  });
+});
+
+describe('a call over its budget', () => {
+  let slow: Running;
+  beforeAll(async () => {
+    slow = await Running.start({ budget: { callMillisMax: 300 } });
+    const spin = 'export const spin = db.reducer(() => { for (;;); });';
+    const module = await written({ tables: {}, exports: spin });
+    expect((await slow.upload('slow', module, await slow.person())).status).toBe(200);
+  });
+  afterAll(() => slow.stop());
+
+  it('[mcp A5] says that it exceeded the budget, and with features how', async () => {
+    const mode: Mode = { name: '', path: '/v1/database/slow/mcp', database: {} };
+    const content = [{ type: 'text', text: "reducer 'spin' exceeded the energy budget" }];
+    expect(await ask(slow, { mode }, 'call', { reducer: 'spin' })).toEqual({
+      content,
+      isError: true,
+    });
+    const how = { type: 'text', text: expect.stringContaining('300 ms') };
+    expect(await ask(slow, { mode, features: 'whoami' }, 'call', { reducer: 'spin' })).toEqual({
+      content: [...content, how],
+      isError: true,
+    });
   });
 });

@@ -82,7 +82,9 @@ export async function callReducer(
   const { outcome, json } = await callWithJson(handle, request);
   const { reducer } = given;
   if (outcome.kind === 'aborted') {
-    throw new ToolFailure(callFailureText(outcome.error, reducer, { value: json, show }));
+    const { error } = outcome;
+    const advice = error.code === 'reducer.overBudget' ? error.message : undefined;
+    throw new ToolFailure(callFailureText(error, reducer, { value: json, show }), advice);
   }
   const done = `reducer '${reducer}' committed`;
   return {
@@ -123,7 +125,7 @@ export function callFailureText(
     case 'reducer.refusedWithoutValue':
       return `reducer '${reducer}' failed: ${show(error.message)}`;
     case 'reducer.overBudget':
-      return `reducer '${reducer}' failed: ${error.message}`;
+      return `reducer '${reducer}' exceeded the energy budget`;
     case 'call.readOnly':
     case 'connection.refused':
       return show(error.message);
