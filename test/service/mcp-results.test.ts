@@ -213,6 +213,24 @@ describe.each(modes)('many rows $name', (mode) => {
   });
 });
 
+describe('a module that does not say why it lets nobody in', () => {
+  it('[mcp A5] is told of by the status of the HTTP door', async () => {
+    const shut = `export const arrive = db.clientConnected(() => { throw new SenderError(''); });`;
+    const module = await written({ tables: {}, exports: shut });
+    expect((await inn.running.upload('shut', module, inn.owner)).status).toBe(200);
+    expect((await inn.running.sql('shut', 'SELECT 1')).status).toBe(403);
+    const mode: Mode = { name: '', path: '/v1/database/shut/mcp', database: {} };
+    const text = 'request failed with HTTP 403 Forbidden';
+    for (const [name, args] of [
+      ['sql', { sql: 'SELECT 1' }],
+      ['call', { reducer: 'which' }],
+    ] as const) {
+      const failure = { content: [{ type: 'text', text }], isError: true };
+      expect(await ask(inn.running, { mode }, name, args)).toEqual(failure);
+    }
+  });
+});
+
 describe('a call over its budget', () => {
   let slow: Running;
   beforeAll(async () => {

@@ -7,6 +7,7 @@ import type { JsonSchema } from '../../mcp-protocol/tool.ts';
 import type { JsonObject, JsonValue } from '../../values/json.ts';
 import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
+import { refusedConnectionText } from '../refused-connection.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
@@ -127,8 +128,9 @@ export function callFailureText(
     case 'reducer.overBudget':
       return `reducer '${reducer}' exceeded the energy budget`;
     case 'call.readOnly':
-    case 'connection.refused':
       return show(error.message);
+    case 'connection.refused':
+      return refusedConnectionText(error.message, show);
     case 'schema.changed':
       return `reducer '${reducer}' was published anew while it was called; read the schema again`;
     default:
