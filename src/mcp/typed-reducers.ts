@@ -1,6 +1,6 @@
 import { Refusal, type Rights } from '../database/outcome.ts';
 import type { DatabaseDescription } from '../host/database-handle.ts';
-import { moduleDocs } from '../host/program-docs.ts';
+import { moduleDocs } from '../host/module-docs.ts';
 import { usableDefinition } from '../host/shown-definition.ts';
 import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
