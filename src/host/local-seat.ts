@@ -75,7 +75,7 @@ export class LocalSeat implements Seat {
         owner: {
           handOver: (turn) => {
             events.handOver(turn);
-            if (turn.isDurable) this.#tellMemory();
+            this.#tellMemory();
           },
           durable: (write, offset) => {
             events.durable(write, offset);
