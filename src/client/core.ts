@@ -88,8 +88,9 @@ interface Return {
   readonly awaited: Set<QuerySet>;
   /** Calls that were answered meanwhile. */
   readonly over: Set<Tracked>;
-  /** To be told just before, and just after, the difference. */
-  readonly before: (() => void)[];
+  /** To be told just before the difference: what became of sets. */
+  readonly before: { readonly set: QuerySet; tell(): void }[];
+  /** To be told just after it. */
   readonly after: (() => void)[];
 }
 
@@ -426,7 +427,7 @@ export class Core {
     const returning = this.#return;
     if (returning !== undefined) {
       change(returning.contents);
-      returning.before.push(tell);
+      returning.before.push({ set, tell });
       returning.awaited.delete(set);
       this.#showIfComplete();
       return;
@@ -498,7 +499,7 @@ export class Core {
       this.#shown = returning.contents;
       return old === undefined ? noDifference : returning.contents.differenceFrom(old);
     }, returning.over);
-    for (const tell of returning.before) this.#guard(tell);
+    for (const { tell } of returning.before) this.#guard(tell);
     if (difference !== undefined) this.#tell(difference, { tag: 'Reconnected' });
     for (const settle of returning.after) settle();
   }
@@ -516,6 +517,10 @@ export class Core {
     const returning = this.#return;
     this.#return = undefined;
     for (const settle of returning?.after ?? []) settle();
+    // Sets that ended on the way back are asked for no more: nothing else would tell of them.
+    for (const { set, tell } of returning?.before ?? []) {
+      if (set.status === 'ended') this.#guard(tell);
+    }
     const repeats = this.requests.lost();
     const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
     this.#outbox = [...repeats, ...waiting];

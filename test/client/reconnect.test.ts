@@ -113,6 +113,36 @@ describe('the way back', () => {
     expect(lines).toEqual(['Reconnected ~ 1 hero 1 > one', 'Reconnected - 9 hero 9']);
   });
 
+  it('[client-sdk 13] tells of sets that ended while the others came back, also when it is lost again', async () => {
+    const rig = await liveRig();
+    const { client } = rig;
+    const told: string[] = [];
+    client.subscribe(all, { onApplied: () => told.push('applied') });
+    const onError = ({ message }: Error) => told.push(message);
+    client.subscribe('SELECT * FROM hero WHERE id = 9', { onError });
+    await settled();
+    await rig.socket.drop();
+    await rig.platform.advance(250);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    const [, second] = rig.socket.of('subscribe');
+    await rig.socket.send({
+      kind: 'subscriptionError',
+      requestId: second?.requestId,
+      querySetId: 1,
+      error: 'no such table',
+    });
+    expect(told).toEqual([]);
+    await rig.socket.drop();
+    expect(told).toEqual(['no such table']);
+    await rig.platform.advance(1_000);
+    await rig.socket.open();
+    await rig.socket.welcome();
+    expect(rig.socket.of('subscribe').map(({ querySetId }) => querySetId)).toEqual([0]);
+    await rig.socket.apply(0, tableRows('hero', hero(1)));
+    expect(told).toEqual(['no such table', 'applied']);
+  });
+
   it('[client-sdk 20.3] rejects a call in flight as unknown; repeats one that may be', async () => {
     const rig = await liveRig();
     const { client } = rig;

@@ -227,7 +227,9 @@ class Soak {
   }
 
   async #figures() {
-    const answer = await fetch(`${this.#target.url}/v1/metrics`);
+    // A kept connection may end while a heap is looked at, just when it is used again.
+    const headers = { connection: 'close' };
+    const answer = await fetch(`${this.#target.url}/v1/metrics`, { headers });
     const text = await answer.text();
     const figure = (name: string) => figureIn(text, name);
     return {
