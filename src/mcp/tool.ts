@@ -8,7 +8,7 @@ import type { McpSession } from './session.ts';
 /** What a tool call runs with. */
 export type ToolContext = RequestContext<McpSession>;
 
-/** One of our tools; `tool-list.ts` makes of it what a client sees in a mode. */
+/** One of our tools; `tool-list.ts` makes of it what the client of a session sees. */
 export interface ToolSource {
   readonly name: string;
   readonly title: string;

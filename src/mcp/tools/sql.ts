@@ -120,8 +120,9 @@ async function statementRows(
     confirmed: args.get('confirmed') !== false,
   };
   const outcome = await runStatement(handle, request, context.signal);
-  if (outcome.kind === 'failed')
+  if (outcome.kind === 'failed') {
     throw sqlFailure(outcome.error, (data) => asData(context.session, data));
+  }
   return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
 }
 
