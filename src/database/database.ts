@@ -51,7 +51,8 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
  *
  * Nothing awaits within a turn. At most one sync is in flight; the next one covers all that was
  * written since. Outcomes are handed over when their records are written, labelled with the number
- * of that write: the owner holds back what must not be told before it is durable.
+ * of that write: the owner holds back what must not be told before it is durable. Where a single
+ * caller waits for that, and the disk is quick, the sync comes before.
  *
  * ```
  *  serving ──▶ closing ──▶ ended     close: accepted requests finish, all is durable
