@@ -233,7 +233,7 @@ export const limits = {
   bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
   mcpRequestsMax: 512,
-  mcpListenersMax: 32,
+  mcpListenStreamsMax: 32,
   /** Messages of one batch. */
   mcpBatchMax: 50,
   /** Entries of a page of tools, resources, templates or prompts. */

@@ -25,7 +25,7 @@ export interface ProgramDocs {
   readonly tables: ReadonlyMap<string, EntityDocs>;
 }
 
-export const noDocs: ProgramDocs = { functions: new Map(), tables: new Map() };
+const noDocs: ProgramDocs = { functions: new Map(), tables: new Map() };
 
 const lineStart = '//# reducerdb-docs=';
 

@@ -1,3 +1,4 @@
+import { encodedBy } from '../protocol/message-parts.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { isIntegerKind } from '../values/integer-range.ts';
@@ -110,9 +111,8 @@ export class ClientTable {
     const { columns, typespace, accessor } = this.parts;
     const elements = columns.map(({ key: name, type }) => ({ name, type }));
     this.#encode ??= encoderOf({ kind: 'product', elements }, typespace, accessor);
-    const writer = new BinaryWriter();
-    this.#encode(writer, row);
-    return writer.finish();
+    const encode = this.#encode;
+    return encodedBy((writer) => encode(writer, row));
   }
 
   /** The key of a row with this value of the primary key. */
@@ -149,9 +149,7 @@ export class ClientFunction {
 
   /** Throws `TypeError` with the path to what does not fit. */
   encode(args: unknown): Uint8Array {
-    const writer = new BinaryWriter();
-    this.#encode(writer, args ?? {});
-    return writer.finish();
+    return encodedBy((writer) => this.#encode(writer, args ?? {}));
   }
 
   decode(bytes: Uint8Array): unknown {

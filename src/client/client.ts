@@ -8,7 +8,7 @@ import type { Difference } from './contents.ts';
 import { Core, type CoreOptions, type Face } from './core.ts';
 import { SchemaMismatchError } from './errors.ts';
 import type { Event } from './events.ts';
-import { type FunctionKind, requestOf } from './function-call.ts';
+import { FunctionCall, type FunctionKind } from './function-call.ts';
 import { lateCalls, lateTables } from './late-handles.ts';
 import type {
   ClientContext,
@@ -213,8 +213,12 @@ class ModuleClient implements Face {
       live: (path) => this.#live(path),
       rows: (path) => this.#rows(path),
     });
-    const call = (kind: FunctionKind) => (path: string, args: unknown, given: unknown) =>
-      this.#call(kind, path, args, given as CallOptions | undefined);
+    const call =
+      (kind: FunctionKind) =>
+      (name: string, args: unknown, given: unknown = {}) => {
+        const made = new FunctionCall({ kind, name, find: functionAt }, args, given as CallOptions);
+        return this.#core.call(made, given as CallOptions);
+      };
     this.reducers = lateCalls(call('reducer'));
     this.procedures = lateCalls(call('procedure'));
   }
@@ -348,16 +352,6 @@ class ModuleClient implements Face {
     const { schema, contents } = this.#core;
     return contents?.table(schema?.tables.get(path)?.parts.name ?? '');
   }
-
-  #call(
-    kind: FunctionKind,
-    name: string,
-    args: unknown,
-    options: CallOptions = {},
-  ): Promise<unknown> {
-    const find = (schema: ClientSchema) => functionAt(schema, kind, name, args);
-    return this.#core.call(requestOf({ kind, name, find, args, options }), options);
-  }
 }
 
 /**
@@ -366,9 +360,7 @@ class ModuleClient implements Face {
  */
 function functionAt(
   schema: ClientSchema,
-  kind: FunctionKind,
-  path: string,
-  args: unknown,
+  { kind, name: path, args }: FunctionCall,
 ): ClientFunction {
   const found = (kind === 'reducer' ? schema.reducers : schema.procedures).get(path);
   if (found === undefined) throw new SchemaMismatchError(path, `has no ${kind}`);

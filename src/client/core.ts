@@ -44,7 +44,7 @@ import { Link, type LinkOptions } from './link.ts';
 import type { Platform } from './platform.ts';
 import { Predictions } from './predictions.ts';
 import type { QuerySet, QuerySetListener } from './query-set.ts';
-import { type CallOptions, type Request, Requests, type Tracked } from './requests.ts';
+import { type CallOptions, type Request, Requests, type Tracked, trackedOf } from './requests.ts';
 
 export interface CoreOptions extends LinkOptions {
   /** Asked for every connection; the same object as long as the database stays the same. */
@@ -78,7 +78,7 @@ export interface Watcher {
 
 /** Something to be sent, in the order in which the program asked for it. */
 type Outgoing =
-  | { readonly kind: 'request'; readonly tracked: Tracked }
+  | Tracked
   | { readonly kind: 'subscribe'; readonly set: QuerySet }
   | { readonly kind: 'unsubscribe'; readonly set: QuerySet };
 
@@ -135,7 +135,7 @@ export class Core {
 
   /** Begins to connect; the schema is fetched at the same time. */
   start(): void {
-    const schema = this.#load();
+    const schema = this.#options.loadSchema();
     if (schema instanceof Promise) {
       this.#loading = schema;
       // A failure shows when the connection is there, and is tried again with the next one.
@@ -166,15 +166,14 @@ export class Core {
     return this.link.state.get().kind === 'closed';
   }
 
-  /** `message` throws what the call is rejected with. */
-  call<Result>(request: Omit<Request, 'resolve' | 'reject'>, options: CallOptions = {}) {
+  call<Result>(request: Request, options: CallOptions = {}): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const { count } = this.requests;
       if (count >= clientRequestsMax) throw new OverloadedError(count);
-      const whole: Request = { ...request, resolve: resolve as Request['resolve'], reject };
-      const tracked = this.requests.add(whole, options, this.#canSend);
+      const tracked = trackedOf(request, resolve, reject);
+      this.requests.add(tracked, options, this.#canSend);
       if (this.isClosed) this.requests.reject(tracked, new ConnectionLostError('not-sent'));
-      else this.#put({ kind: 'request', tracked });
+      else this.#put(tracked);
       if (request.predict !== undefined) this.predictions.add(tracked, request.predict);
     });
   }
@@ -235,18 +234,6 @@ export class Core {
     const requestId = this.#requestId;
     this.#requestId += 1;
     switch (outgoing.kind) {
-      case 'request': {
-        const { tracked } = outgoing;
-        if (tracked.isSettled) return undefined;
-        try {
-          const message = tracked.request.message(requestId, schema);
-          this.requests.sent(requestId, tracked);
-          return message;
-        } catch (error) {
-          this.requests.reject(tracked, error);
-          return undefined;
-        }
-      }
       case 'subscribe': {
         const { set } = outgoing;
         try {
@@ -264,18 +251,24 @@ export class Core {
         const querySetId = outgoing.set.id;
         return { kind: 'unsubscribe', requestId, querySetId, sendDroppedRows: false };
       }
+      default:
+        this.requests.sent(requestId, outgoing);
+        try {
+          if (!outgoing.isSettled) return outgoing.request.message(requestId, schema);
+        } catch (error) {
+          this.requests.reject(outgoing, error);
+        }
+        // Nothing is sent, so nothing will be answered.
+        this.requests.answered(requestId);
+        return undefined;
     }
-  }
-
-  #load(): ClientSchema | Promise<ClientSchema> {
-    return this.#options.loadSchema();
   }
 
   /** The link may be written to: as soon as the schema is known, everything that waits goes out. */
   #ready(): void {
     this.#run += 1;
     const run = this.#run;
-    const schema = this.#loading ?? this.#load();
+    const schema = this.#loading ?? this.#options.loadSchema();
     this.#loading = undefined;
     if (!(schema instanceof Promise)) {
       this.#begin(schema);
@@ -369,8 +362,12 @@ export class Core {
         const { requestId, result } = message;
         const tracked = this.requests.answered(requestId);
         if (tracked === undefined) break;
-        if (result.kind === 'err') this.requests.reject(tracked, new QueryError(result.error));
-        else this.#settle(tracked, () => this.#rowsOf(result.tables));
+        try {
+          if (result.kind === 'err') throw new QueryError(result.error);
+          this.requests.resolve(tracked, this.#rowsOf(result.tables));
+        } catch (error) {
+          this.requests.reject(tracked, error);
+        }
         break;
       }
       case 'initialConnection':
@@ -454,6 +451,8 @@ export class Core {
       if (answered !== undefined) this.#return.over.add(answered);
       return;
     }
+    // Nothing that is shown changes: there is nothing to tell.
+    if (known.length === 0 && !this.predictions.has(answered)) return;
     const over = answered && new Set([answered]);
     const difference = this.predictions.beneath((shown) => shown.apply(known), over);
     if (difference !== undefined) this.#tell(difference, event);
@@ -462,39 +461,31 @@ export class Core {
   #reducerResult({ requestId, timestamp, outcome }: ReducerResult): void {
     const tracked = this.requests.answered(requestId);
     if (outcome.kind === 'ok') {
-      const info = tracked?.request.info?.();
+      const reducer = tracked?.request.info?.();
       const at = new Timestamp(timestamp);
       const event: EventParts =
-        info === undefined
+        reducer === undefined
           ? { tag: 'Transaction' }
-          : { tag: 'Reducer', value: { timestamp: at, outcome: { tag: 'Ok' }, reducer: info } };
+          : { tag: 'Reducer', value: { timestamp: at, outcome: { tag: 'Ok' }, reducer } };
       this.#change(outcome.querySets, event, tracked);
     }
     if (tracked === undefined) return;
-    const settle = () => {
-      if (outcome.kind === 'ok') this.#answer(tracked, outcome.returned);
-      else if (outcome.kind === 'okEmpty') this.requests.resolve(tracked, undefined);
-      else this.requests.reject(tracked, errorOf(outcome, tracked.request));
-    };
-    if (this.#return === undefined) settle();
-    else this.#return.after.push(settle);
+    if (this.#return === undefined) this.#settleBy(outcome, tracked);
+    else this.#return.after.push(() => this.#settleBy(outcome, tracked));
+  }
+
+  #settleBy(outcome: ReducerOutcome, tracked: Tracked): void {
+    if (outcome.kind === 'ok') this.#answer(tracked, outcome.returned);
+    else if (outcome.kind === 'okEmpty') this.requests.resolve(tracked, undefined);
+    else this.requests.reject(tracked, errorOf(outcome, tracked.request));
   }
 
   #answer(tracked: Tracked, returned: Uint8Array): void {
-    this.#settle(tracked, () => {
-      try {
-        return tracked.request.result?.(returned);
-      } catch (cause) {
-        throw new InternalError('the call is done, and its value cannot be read', { cause });
-      }
-    });
-  }
-
-  #settle(tracked: Tracked, result: () => unknown): void {
     try {
-      this.requests.resolve(tracked, result());
-    } catch (error) {
-      this.requests.reject(tracked, error);
+      this.requests.resolve(tracked, tracked.request.result?.(returned));
+    } catch (cause) {
+      const text = 'the call is done, and its value cannot be read';
+      this.requests.reject(tracked, new InternalError(text, { cause }));
     }
   }
 
@@ -530,7 +521,7 @@ export class Core {
     for (const { set, tell } of returning?.before ?? []) {
       if (set.status === 'ended') this.#guard(tell);
     }
-    const repeats = this.requests.lost().map((tracked) => ({ kind: 'request', tracked }) as const);
+    const repeats = this.requests.lost();
     const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
     this.#outbox = [...repeats, ...waiting];
     for (const set of [...this.#sets.values()]) {

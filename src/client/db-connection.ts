@@ -18,7 +18,7 @@ import type { ContextInterface, ErrorContextInterface, EventContextInterface } f
 import { Core } from './core.ts';
 import { reducerName } from './errors.ts';
 import type { Event } from './events.ts';
-import { callMessage, type FunctionKind, requestOf } from './function-call.ts';
+import { callMessage, FunctionCall, type FunctionKind } from './function-call.ts';
 import type { Platform } from './platform.ts';
 import { nested } from './query-roots.ts';
 import type { CallOptions } from './requests.ts';
@@ -229,7 +229,8 @@ export class DbConnectionImpl<RM extends RemoteModule> {
     options: CallOptions,
   ): Promise<unknown> {
     const { accessor: name } = called.parts;
-    return this.#core.call(requestOf({ kind, name, find: () => called, args, options }), options);
+    const call = new FunctionCall({ kind, name, find: () => called }, args, options);
+    return this.#core.call(call, options);
   }
 
   #context(event?: unknown): ContextInterface<RM> {

@@ -1,37 +1,54 @@
 import type { ClientMessage } from '../protocol/v2/client-message.ts';
 import type { ClientFunction, ClientSchema } from './client-schema.ts';
+import type { ReducerInfo } from './events.ts';
 import type { CallOptions, Request } from './requests.ts';
 
 export type FunctionKind = 'reducer' | 'procedure';
 
-interface FunctionCall {
+/** Throws what the call is rejected with. */
+export type FindFunction = (schema: ClientSchema, call: FunctionCall) => ClientFunction;
+
+/** What is sent for a call of a reducer or a procedure, and what its answers mean. */
+export class FunctionCall implements Request {
   readonly kind: FunctionKind;
   /** As the program calls it. */
   readonly name: string;
-  /** Throws what the call is rejected with. */
-  readonly find: (schema: ClientSchema) => ClientFunction;
   readonly args: unknown;
-  readonly options: CallOptions;
-}
+  readonly mayRepeat: boolean;
+  readonly predict: Request['predict'];
+  readonly #find: FindFunction;
+  #found: ClientFunction | undefined;
 
-/** What is sent for a call of a reducer or a procedure, and what its answers mean. */
-export function requestOf(call: FunctionCall): Omit<Request, 'resolve' | 'reject'> {
-  const { kind, name, find, args, options } = call;
-  const { retry, optimistic } = options;
-  let found: ClientFunction | undefined;
-  return {
-    kind,
-    name,
-    mayRepeat: retry === true,
-    message: (requestId, schema) => {
-      found = find(schema);
-      return callMessage(kind, found.parts.name, requestId, found.encode(args));
-    },
-    info: () => found && { name: found.parts.name, args },
-    result: (bytes) => found?.decode(bytes),
-    refusal: (bytes) => found?.refusal(bytes),
-    predict: optimistic && ((draft) => optimistic(draft, args ?? {})),
-  };
+  constructor(
+    { kind, name, find }: { kind: FunctionKind; name: string; find: FindFunction },
+    args: unknown,
+    { retry, optimistic }: CallOptions,
+  ) {
+    this.kind = kind;
+    this.name = name;
+    this.args = args;
+    this.mayRepeat = retry === true;
+    this.predict = optimistic && ((draft) => optimistic(draft, args ?? {}));
+    this.#find = find;
+  }
+
+  message(requestId: number, schema: ClientSchema): ClientMessage {
+    this.#found = this.#find(schema, this);
+    const { parts } = this.#found;
+    return callMessage(this.kind, parts.name, requestId, this.#found.encode(this.args));
+  }
+
+  info(): ReducerInfo | undefined {
+    return this.#found && { name: this.#found.parts.name, args: this.args };
+  }
+
+  result(bytes: Uint8Array): unknown {
+    return this.#found?.decode(bytes);
+  }
+
+  refusal(bytes: Uint8Array): Error | undefined {
+    return this.#found?.refusal(bytes);
+  }
 }
 
 /** `name` is the one on the wire. */

@@ -50,9 +50,14 @@ export class Predictions {
     else this.load().then(lay).catch(this.#host.platform.report);
   }
 
+  /** Whether the call is predicted, as far as that shows. */
+  has(call: Tracked | undefined): boolean {
+    return call !== undefined && this.#optimistic?.has(call) === true;
+  }
+
   /** A prediction ends with its call, unless the rows of the answer have replaced it. */
   withdraw(call: Tracked): void {
-    if (this.#optimistic?.has(call) !== true) return;
+    if (!this.has(call)) return;
     const difference = this.beneath(() => noDifference, new Set([call]));
     if (difference !== undefined) this.#tell(difference);
   }

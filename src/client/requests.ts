@@ -64,16 +64,43 @@ export interface Request {
   result?(returned: Uint8Array): unknown;
   /** The error for what the module threw, unless it is a text. */
   refusal?(thrown: Uint8Array): Error | undefined;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
 }
 
-interface Tracked extends PendingCall {
+/** The id of what was not sent yet, or not to this server. */
+const unsent = Number.POSITIVE_INFINITY;
+
+/** A call or a query, and what became of it. */
+export interface Tracked extends PendingCall {
   readonly request: Request;
-  isSettled: boolean;
+  readonly resolve: (value: any) => void;
+  readonly reject: (error: unknown) => void;
+  /** Those of later calls are larger, or `unsent` too. */
+  requestId: number;
   isSent: boolean;
-  /** Ends timers and listeners of the request. */
-  release(): void;
+  /** No answer will come any more. */
+  isAnswered: boolean;
+  isSettled: boolean;
+  /** End timers and listeners of the request. */
+  readonly releases: (() => void)[];
+}
+
+export function trackedOf(
+  request: Request,
+  resolve: Tracked['resolve'],
+  reject: Tracked['reject'],
+): Tracked {
+  return {
+    kind: request.kind,
+    name: request.name,
+    request,
+    resolve,
+    reject,
+    requestId: unsent,
+    isSent: false,
+    isAnswered: false,
+    isSettled: false,
+    releases: [],
+  };
 }
 
 export class Requests {
@@ -82,9 +109,15 @@ export class Requests {
   readonly #queueMillis: number;
   readonly #settling: (call: Tracked) => void;
   readonly #pending: Observable<object>;
-  readonly #inFlight = new Map<number, Tracked>();
-  readonly #open = new Set<Tracked>();
-  #list: readonly PendingCall[] | undefined = [];
+  /**
+   * In the order of the calls, which is that of their ids; now and then those that are over are
+   * taken out. Not a map by id: that of V8 makes itself a new table ever again, and the one before
+   * names it; so what was called lives until a full collection. It cost more than all the rest.
+   */
+  #calls: Tracked[] = [];
+  #overCount = 0;
+  #count = 0;
+  #list: readonly Tracked[] | undefined;
 
   /** `settling` is told of a call just before its promise settles. */
   constructor(platform: Platform, queueMillis: number, settling: (call: Tracked) => void) {
@@ -97,18 +130,15 @@ export class Requests {
 
   /** Those without an answer. */
   get count(): number {
-    return this.#open.size;
+    return this.#count;
   }
 
   /** Starts to wait. `isConnected` false: for a while only, as it cannot be sent yet. */
-  add(request: Request, options: CallOptions, isConnected: boolean): Tracked {
-    const { signal, timeoutMillis } = options;
-    const { kind, name } = request;
-    const releases: (() => void)[] = [];
-    const release = () => {
-      for (const run of releases) run();
-    };
-    const tracked: Tracked = { kind, name, request, isSettled: false, isSent: false, release };
+  add(tracked: Tracked, { signal, timeoutMillis }: CallOptions, isConnected: boolean): void {
+    this.#calls.push(tracked);
+    this.#count += 1;
+    this.#changed();
+    const { releases } = tracked;
     const giveUp = (error: unknown) => this.reject(tracked, error);
     if (signal !== undefined) {
       const abort = () => {
@@ -129,62 +159,79 @@ export class Requests {
           if (!tracked.isSent) giveUp(new ConnectionLostError('not-sent'));
         }),
       );
-    this.#open.add(tracked);
-    this.#changed();
     if (signal?.aborted === true) giveUp(signal.reason);
-    return tracked;
   }
 
+  /** To be called in the order of `add`, with ids that ascend. */
   sent(requestId: number, tracked: Tracked): void {
     tracked.isSent = true;
-    this.#inFlight.set(requestId, tracked);
+    tracked.requestId = requestId;
   }
 
-  /** The request that `requestId` answers, if somebody still waits for it. */
+  /** The request that `requestId` answers, if somebody waits for it, or did. */
   answered(requestId: number): Tracked | undefined {
-    const tracked = this.#inFlight.get(requestId);
-    this.#inFlight.delete(requestId);
+    let low = 0;
+    let high = this.#calls.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.#calls[middle] as Tracked).requestId < requestId) low = middle + 1;
+      else high = middle;
+    }
+    const tracked = this.#calls[low];
+    if (tracked?.requestId !== requestId || tracked.isAnswered) return undefined;
+    tracked.isAnswered = true;
+    if (tracked.isSettled) this.#tidy();
     return tracked;
   }
 
   resolve(tracked: Tracked, value: unknown): void {
-    if (this.#settle(tracked)) tracked.request.resolve(value);
+    if (this.#settle(tracked)) tracked.resolve(value);
   }
 
   reject(tracked: Tracked, error: unknown): void {
-    if (this.#settle(tracked)) tracked.request.reject(error);
+    if (this.#settle(tracked)) tracked.reject(error);
   }
 
   /** What was in flight and may be sent again; the rest is rejected. */
   lost(): Tracked[] {
-    const sent = [...this.#inFlight.values()].filter((tracked) => !tracked.isSettled);
-    this.#inFlight.clear();
-    const repeats = sent.filter(({ request }) => request.mayRepeat);
+    const sent = this.#pendingList().filter(({ requestId }) => requestId !== unsent);
     for (const tracked of sent) {
       if (!tracked.request.mayRepeat) this.reject(tracked, new ConnectionLostError('unknown'));
+      tracked.requestId = unsent;
     }
-    return repeats;
+    this.#calls = [...this.#pendingList()];
+    this.#overCount = 0;
+    return sent.filter(isOpen);
   }
 
   /** Nothing will be sent any more. */
   closed(): void {
-    for (const tracked of [...this.#open])
+    for (const tracked of this.#pendingList())
       this.reject(tracked, new ConnectionLostError('not-sent'));
   }
 
   #settle(tracked: Tracked): boolean {
     if (tracked.isSettled) return false;
     tracked.isSettled = true;
-    tracked.release();
-    this.#open.delete(tracked);
+    for (const run of tracked.releases) run();
+    this.#count -= 1;
+    if (tracked.isAnswered) this.#tidy();
     this.#changed();
     this.#settling(tracked);
     return true;
   }
 
+  /** One more is over. */
+  #tidy(): void {
+    this.#overCount += 1;
+    if (this.#overCount < 4 + this.#calls.length / 8) return;
+    this.#calls = this.#calls.filter((call) => isOpen(call) || !call.isAnswered);
+    this.#overCount = 0;
+  }
+
   /** The list is made when somebody looks at it: most programs never do. */
-  #pendingList(): readonly PendingCall[] {
-    this.#list ??= [...this.#open];
+  #pendingList(): readonly Tracked[] {
+    this.#list ??= this.#calls.filter(isOpen);
     return this.#list;
   }
 
@@ -194,4 +241,6 @@ export class Requests {
   }
 }
 
-export type { Tracked };
+function isOpen({ isSettled }: Tracked): boolean {
+  return !isSettled;
+}

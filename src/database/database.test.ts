@@ -68,6 +68,25 @@ describe('a turn', () => {
     await database.close();
   });
 
+  it('[layout 5] with one caller that waits is synced at once, if the disk is quick', async () => {
+    const disk = new SimulatedDisk();
+    const database = await tinyOn(disk);
+    // A sync on the side would never end.
+    const { release } = holdSyncs(disk);
+    disk.isQuick = true;
+    await putName(database, 'waits', true);
+    expect(database.statistics().durableOffset).toBe(database.statistics().offset);
+    const before = disk.counts.get('sync') ?? 0;
+    await putName(database, 'does not wait', false);
+    await settled();
+    expect((disk.counts.get('sync') ?? 0) - before).toBe(1);
+    expect(database.statistics().durableOffset).toBe(database.statistics().offset);
+    release();
+    await database.close();
+    const names = await namesIn(tinyDatabase(disk.afterKill(), openTiny));
+    expect(names.map(({ name }) => name)).toEqual(['waits', 'does not wait']);
+  });
+
   it('[layout 5] is a part of a long queue, so that what it did is synced meanwhile', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
@@ -152,8 +171,9 @@ describe('a database that stops by itself', () => {
     await database.close();
   });
 
-  it('[durability 2.3] does not serve after a failed sync', async () => {
+  it.each([false, true])('[durability 2.3] does not serve after a failed sync', async (isQuick) => {
     const disk = new SimulatedDisk();
+    disk.isQuick = isQuick;
     const database = await tinyOn(disk);
     await putName(database, 'before');
     disk.failAt('sync', (disk.counts.get('sync') ?? 0) + 1, 'EIO');

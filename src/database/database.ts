@@ -25,6 +25,7 @@ import type {
   ConnectRequest,
   DatabaseOwner,
   DatabaseReply,
+  LiveCommit,
   TicketedRequest,
   TurnResult,
   UpdateRequest,
@@ -50,7 +51,8 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
  *
  * Nothing awaits within a turn. At most one sync is in flight; the next one covers all that was
  * written since. Outcomes are handed over when their records are written, labelled with the number
- * of that write: the owner holds back what must not be told before it is durable.
+ * of that write: the owner holds back what must not be told before it is durable. Where a single
+ * caller waits for that, and the disk is quick, the sync comes before.
  *
  * ```
  *  serving ──▶ closing ──▶ ended     close: accepted requests finish, all is durable
@@ -71,6 +73,8 @@ export class Database {
   #writes = 0;
   #durableWrites = 0;
   #running: number | undefined;
+  /** Whether the caller of the last request wants to know only when it is durable. */
+  #isConfirmed = false;
 
   constructor(core: DatabaseCore, around: DatabaseSurroundings) {
     this.#core = core;
@@ -200,16 +204,20 @@ export class Database {
     this.#write(last);
     this.#around.progress.resting();
     if (results.length === 0 && this.#writes === written) return;
-    this.#handOver(results);
+    const commits = this.#core.live.takeCommits();
     // One caller that waits is served soonest when nobody is asked to sync on the side.
-    this.#startSync(results.length <= 1 && this.#queue.length === 0);
+    const isAlone = results.length <= 1 && this.#queue.length === 0;
+    const isAwaited = commits.length === 0 && this.#isConfirmed;
+    if (isAlone && isAwaited) this.#syncAtOnce();
+    this.#handOver(results, commits);
+    this.#startSync(isAlone);
   }
 
-  #handOver(results: readonly TurnResult[]): void {
-    const { store, live } = this.#core;
-    const commits = live.takeCommits();
-    const { offset } = store;
-    this.#around.owner.handOver({ results, commits, write: this.#writes, offset });
+  #handOver(results: readonly TurnResult[], commits: readonly LiveCommit[]): void {
+    const { offset } = this.#core.store;
+    const write = this.#writes;
+    const isDurable = write === this.#durableWrites;
+    this.#around.owner.handOver({ results, commits, write, isDurable, offset });
   }
 
   /** Runs what waits, adds the results, and returns the last ticket. */
@@ -243,7 +251,8 @@ export class Database {
   }
 
   #run(work: QueuedWork, results: TurnResult[]): void {
-    const { ticket } = work;
+    const { ticket, request } = work;
+    this.#isConfirmed = request.kind === 'call' && request.call.confirmed;
     this.#begin(ticket, results.length);
     const reply =
       'loaded' in work ? this.#finishUpdate(work, results) : this.#answer(work, results);
@@ -400,7 +409,7 @@ export class Database {
       return;
     }
     const results: TurnResult[] = [{ ticket, reply: { kind: 'refused', body: error.body } }];
-    this.#handOver(results);
+    this.#handOver(results, this.#core.live.takeCommits());
   }
 
   /** Gives the records of the turn to the operating system. */
@@ -414,11 +423,23 @@ export class Database {
     this.#writes += 1;
   }
 
+  /** False: the disk is slow, or busy. */
+  #syncAtOnce(): boolean {
+    if (this.#sync !== undefined || this.#writes === this.#durableWrites) return false;
+    if (!this.#core.log.syncAtOnce()) return false;
+    this.#durableWrites = this.#writes;
+    return true;
+  }
+
   /** Has a sync running whenever something written is not durable. */
   #startSync(mayBlock = false): void {
     if (this.#sync !== undefined || this.#writes === this.#durableWrites) return;
     const write = this.#writes;
     const { offset } = this.#core.store;
+    if (mayBlock && this.#syncAtOnce()) {
+      this.#around.owner.durable(write, offset);
+      return;
+    }
     const done = (): void => {
       this.#sync = undefined;
       if (this.#hasEnded()) return;
@@ -426,7 +447,7 @@ export class Database {
       this.#around.owner.durable(write, offset);
       this.#startSync();
     };
-    this.#sync = this.#core.log.sync(mayBlock).then(done, (error: unknown) => this.#stop(error));
+    this.#sync = this.#core.log.sync().then(done, (error: unknown) => this.#stop(error));
   }
 
   #stop(error: unknown): void {

@@ -7,6 +7,7 @@ import { emptyRowList, type RowList, type TableChange } from '../store/change-se
 import type { RowShape } from '../store/row-shape.ts';
 import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
+import { joinBytes } from '../values/bytes.ts';
 import type { DatabaseCore } from './core.ts';
 import type { Preview, PreviewedTable, PreviewRequest } from './preview-outcome.ts';
 import { pickRows, rowStarts } from './preview-rows.ts';
@@ -70,10 +71,7 @@ function rowTexts(shape: RowShape, rows: RowList): { starts: Float64Array; texts
 
 function joinedRows(one: RowList, other: RowList): RowList {
   if (other.count === 0) return one;
-  const bytes = new Uint8Array(one.bytes.length + other.bytes.length);
-  bytes.set(one.bytes);
-  bytes.set(other.bytes, one.bytes.length);
-  return { bytes, count: one.count + other.count };
+  return { bytes: joinBytes([one.bytes, other.bytes]), count: one.count + other.count };
 }
 
 /** What who asks is shown of changes: tables that they may read, and so many rows of them. */
@@ -127,7 +125,7 @@ function shownTables(
   }
   return changes
     .map(({ tableId, inserts, deletes }) => ({
-      ...figuresOf(tableOf(store, tableId)),
+      ...partsOf(tableOf(store, tableId)),
       insertCount: inserts.count,
       deleteCount: deletes.count,
       inserts: present(shown.get(inserts), 'a shown list'),
@@ -136,7 +134,8 @@ function shownTables(
     .sort((one, other) => (one.table < other.table ? -1 : 1));
 }
 
-function figuresOf({ spec, rowType, types }: Table) {
+/** What it takes to read rows of a table, and to say what becomes of them. */
+function partsOf({ spec, rowType, types }: Table) {
   const { name: table, primaryKey, isEvent } = spec;
   return { table, columns: rowType.elements, types, primaryKey, isEvent };
 }

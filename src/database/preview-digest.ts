@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import type { Store } from '../store/store.ts';
+import { joinBytes } from '../values/bytes.ts';
 import type { DatabaseCore } from './core.ts';
 import type { PreviewResult } from './preview-outcome.ts';
 import { rowStarts } from './preview-rows.ts';
@@ -23,7 +24,7 @@ export function digestOf(
 ): Uint8Array {
   // A hash for each part: nothing of one can pass for something of the next.
   const ofChanges = changes.flatMap((change) => hashesOf(core.store, change, hash));
-  return hash(joined([...partsOfResult(result).map(hash), ...ofChanges]));
+  return hash(joinBytes([...partsOfResult(result).map(hash), ...ofChanges]));
 }
 
 export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
@@ -82,14 +83,4 @@ function sortedRows({ bytes, count }: RowList, starts: Float64Array): Uint8Array
 
 function text(words: string): Uint8Array {
   return new TextEncoder().encode(words);
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return whole;
 }

@@ -102,6 +102,8 @@ export interface TurnReport {
   readonly commits: readonly LiveCommit[];
   /** Counts the writes of this actor; a reply may rest on all up to this one. */
   readonly write: number;
+  /** True: that write is durable already; `durable` does not say so again. */
+  readonly isDurable: boolean;
   /** The store's offset at the end of the turn. */
   readonly offset: CommitOffset;
 }

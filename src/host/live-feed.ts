@@ -91,8 +91,8 @@ export class LiveFeed implements LiveConnection {
 
   send(request: LiveRequest): void {
     if (this.#state === 'ended') return;
-    this.#requests.push(request);
-    this.#owner.hasRequests(this);
+    // Behind others it is known of already.
+    if (this.#requests.push(request) === 1) this.#owner.hasRequests(this);
   }
 
   close(): void {

@@ -73,11 +73,13 @@ export class LocalSeat implements Seat {
         report: (line) => events.lines([{ micros: clock.nowMicros(), line }]),
         warn: (message) => events.warn(message),
         owner: {
-          handOver: (turn) => events.handOver(turn),
+          handOver: (turn) => {
+            events.handOver(turn);
+            this.#tellMemory();
+          },
           durable: (write, offset) => {
             events.durable(write, offset);
-            const open = this.#database;
-            if (open !== undefined) events.memory({ ...open.memory(), live: open.liveFigures });
+            this.#tellMemory();
           },
           stopped: (reason: StopReason) => this.#end(endOfService(reason)),
         },
@@ -89,6 +91,11 @@ export class LocalSeat implements Seat {
       this.#end(endOfStart(error));
       return undefined;
     }
+  }
+
+  #tellMemory(): void {
+    const open = this.#database;
+    if (open !== undefined) this.#events.memory({ ...open.memory(), live: open.liveFigures });
   }
 
   #end(end: PlainEnd): void {

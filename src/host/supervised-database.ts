@@ -27,7 +27,7 @@ import { checkTokenPresence, rejectionText } from '../database/update-program.ts
 import { limits } from '../limits.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { planText } from '../schema/plan-text.ts';
-import { commitOffset } from '../store/commit-offset.ts';
+import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type {
   ConnectOutcome,
   DatabaseHandle,
@@ -326,10 +326,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const events: SeatEvents = {
       opened: guard((opening) => this.#opened(opening)),
       handOver: guard((turn) => this.#handOver(turn)),
-      durable: guard((write, offset) => {
-        this.#durableOffset = offset;
-        this.#outbox.durable(write);
-      }),
+      durable: guard((write, offset) => this.#durable(write, offset)),
       lines: this.#options.lines,
       warn: (message) => this.#options.report('warn', message),
       memory: guard((memory) => {
@@ -361,6 +358,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#failures = 0;
     this.#offset = turn.offset;
     this.#lastWrite = turn.write;
+    if (turn.isDurable) this.#durable(turn.write, turn.offset);
     for (const one of inOrder(turn)) {
       if ('ticket' in one) this.#settle(one, turn);
       else this.#feeds.commit(one, this.#callerOf(one));
@@ -368,6 +366,11 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#flushFeeds();
     this.#submitFeeds();
     this.#tellIdle();
+  }
+
+  #durable(write: number, offset: CommitOffset): void {
+    this.#durableOffset = offset;
+    this.#outbox.durable(write);
   }
 
   #settle({ ticket, reply }: TurnResult, turn: TurnReport): void {

@@ -41,9 +41,10 @@ let linesSentAt = 0;
 const lineCountMax = 256;
 const lineMillisMax = 50;
 
-/** Lets the actor's own numbers be told at most this often. */
+/** The actor's own numbers are told when they may have changed, at most this often. */
 const memoryMillis = 100;
 let memoryToldAt = 0;
+let isMemoryDue = false;
 
 let database: Promise<Database | undefined> | undefined;
 /** What holds bytes of the database in this thread, once it is there. */
@@ -147,7 +148,11 @@ function optionsOf({ identity, ownerIdentity, directory, statementMillisMax }: W
     progress: board,
     loader,
     hash: programHash,
-    nextTurn,
+    nextTurn: () => {
+      // A turn that only reads on hands nothing over, and is to be seen all the same.
+      tellMemorySoon();
+      return nextTurn();
+    },
     report: addLine,
     warn: (message) => send({ kind: 'warn', message }),
     owner,
@@ -160,6 +165,7 @@ const owner: DatabaseOwner = {
     sendLines();
     const batch = encodeTurn(turn);
     port.postMessage({ kind: 'turn', batch } satisfies FromWorker, buffersOf(batch));
+    tellMemorySoon();
     const over = heap.over();
     if (over === undefined) return;
     const bytesMax = over === 'heap' ? start.heapBytesMax : start.bufferBytesMax;
@@ -169,11 +175,7 @@ const owner: DatabaseOwner = {
   },
   durable(write, offset) {
     send({ kind: 'durable', write, offset });
-    void database?.then((open) => {
-      if (open !== undefined && clock.monotonicMillis() >= memoryToldAt + memoryMillis) {
-        tellMemory(open);
-      }
-    });
+    tellMemorySoon();
   },
   stopped: (reason) => end(endOfService(reason)),
 };
@@ -195,6 +197,23 @@ function heldBytes(): number {
   if (serving === undefined) return Number.POSITIVE_INFINITY;
   const { rowBytes, indexBytes } = serving.memory();
   return rowBytes + indexBytes + memoryDisk.allocatedBytes;
+}
+
+/** At once or a little later, so that the last change is told, too, when nothing follows it. */
+function tellMemorySoon(): void {
+  if (isMemoryDue || serving === undefined) return;
+  const wait = memoryToldAt + memoryMillis - clock.monotonicMillis();
+  if (wait <= 0) {
+    tellMemory(serving);
+    return;
+  }
+  isMemoryDue = true;
+  setTimeout(tellMemoryDue, wait, serving).unref();
+}
+
+function tellMemoryDue(open: Database): void {
+  isMemoryDue = false;
+  tellMemory(open);
 }
 
 function tellMemory(open: Database): void {

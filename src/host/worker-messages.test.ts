@@ -244,6 +244,7 @@ describe('the outcomes of a turn', () => {
       results: replies().map((reply, at) => ({ ticket: 2 ** 35 + at, reply })),
       commits: commits(),
       write: 17,
+      isDurable: true,
       offset: commitOffset(2 ** 41),
     });
     const batch = encodeTurn(turn());
@@ -259,7 +260,7 @@ describe('the outcomes of a turn', () => {
       return { ticket, reply: { kind: 'subscribed', outcome } as const };
     });
     const expected = structuredClone(results);
-    const batch = encodeTurn({ results, commits: [], write: 1, offset });
+    const batch = encodeTurn({ results, commits: [], write: 1, isDurable: false, offset });
     expect(batch.blobs).toHaveLength(1);
     const moved = structuredClone(batch, { transfer: buffersOf(batch) });
     expect(decodeTurn(moved).results).toEqual(expected);
@@ -269,7 +270,7 @@ describe('the outcomes of a turn', () => {
     const rows = new Uint8Array(10_000).subarray(0, 5_000);
     const reply = { kind: 'queried', outcome: { ...result, rows } } as const;
     const results = [{ ticket: 1, reply }];
-    const turn = { results, commits: [], write: 1, offset: commitOffset(1) };
+    const turn = { results, commits: [], write: 1, isDurable: true, offset: commitOffset(1) };
     const batch = encodeTurn(turn);
     structuredClone(batch, { transfer: buffersOf(batch) });
     expect(rows).toHaveLength(5_000);

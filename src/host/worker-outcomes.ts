@@ -67,16 +67,19 @@ function newTurnWriter(): BinaryWriter {
  * The outcomes of a turn on their way to the gateway, one buffer:
  *
  * ```
- * write f64 · offset f64 · count u32, then each: ticket f64 · kind u8 · the fields of the kind
+ * write f64 · is durable bool · offset f64
+ * count u32, then each: ticket f64 · kind u8 · the fields of the kind
  * count u32, then each: a commit, see `worker-rows.ts`
  * ```
  */
-export function encodeTurn({ results, commits, write, offset }: TurnReport): Batch {
+export function encodeTurn(turn: TurnReport): Batch {
+  const { results, commits, write, isDurable, offset } = turn;
   const beside: Beside = { blobs: [], structured: [] };
   const writer = turnWriter;
   writer.reset();
   const encoding = { ...beside, writer, rows: new RowsEncoder(writer, beside.blobs) };
   writer.f64(write);
+  writer.bool(isDurable);
   writer.f64(offset);
   writer.u32(results.length);
   for (const { ticket, reply } of results) {
@@ -95,6 +98,7 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
   const rows = new RowsDecoder(reader, () => take(beside.blobs));
   const decoding = { ...beside, reader, rows };
   const write = reader.f64();
+  const isDurable = reader.bool();
   const offset = commitOffset(reader.f64());
   const count = reader.u32();
   const results: TurnResult[] = [];
@@ -103,7 +107,7 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
     results.push({ ticket, reply: decodeReply(decoding) });
   }
   const commits = Array.from({ length: reader.u32() }, () => rows.commit());
-  return { results, commits, write, offset };
+  return { results, commits, write, isDurable, offset };
 }
 
 function encodeReply(encoding: Encoding, reply: DatabaseReply): void {

@@ -32,11 +32,13 @@ export interface DiskFile {
    * file is at least that long afterwards; new bytes read as zero.
    */
   allocate(size: number): void;
+  /** Resolves when all that was written before the call is durable. */
+  sync(): Promise<void>;
   /**
-   * Resolves when all that was written before the call is durable. `mayBlock`: this thread has
-   * nothing else to do, so it may wait in the call itself, where that is known to take less time.
+   * The same in the call itself, for a thread that has nothing else to do: where that is known to
+   * take less time. False: nothing was done.
    */
-  sync(mayBlock?: boolean): Promise<void>;
+  syncAtOnce(): boolean;
   close(): void;
 }
 

@@ -16,7 +16,7 @@ import {
   readBody,
   resultText,
 } from './json-rpc.ts';
-import { canListen, Listeners } from './listeners.ts';
+import { canListen, ListenStreams } from './listen-streams.ts';
 import { member } from './meta.ts';
 import { type Method, modernMembers } from './method.ts';
 import { methodsOf } from './methods.ts';
@@ -60,7 +60,7 @@ export class Engine<Session> {
   readonly #methods: Readonly<Record<Era, ReadonlyMap<string, Method<Session>>>>;
   readonly #rounds: InputRounds;
   readonly #clientRequests = new ClientRequests();
-  readonly #listeners: Listeners<Session>;
+  readonly #streams: ListenStreams<Session>;
   readonly #running = new RunningRequests(limits.mcpRequestsMax);
 
   constructor(options: EngineOptions<Session>) {
@@ -71,7 +71,7 @@ export class Engine<Session> {
       legacy: methodsOf(definition, 'legacy'),
     };
     this.#rounds = new InputRounds(definition.sealingKey);
-    this.#listeners = new Listeners(definition, stopping);
+    this.#streams = new ListenStreams(definition, stopping);
   }
 
   async handle(request: EngineRequest<Session>): Promise<EngineReply> {
@@ -163,7 +163,7 @@ export class Engine<Session> {
   ): Promise<EngineReply> {
     if (!canListen(this.#options.definition)) throw methodNotFound(message.method);
     if (!accepted.events) throw notAcceptable();
-    return this.#listeners.open(message, request);
+    return this.#streams.open(message, request);
   }
 
   /**

@@ -43,7 +43,8 @@ export interface Batch {
 /** A request's id as JSON text, echoed as it came. */
 export type RequestId = string;
 
-const noId: RequestId = 'null';
+/** Of an answer to what has none. */
+export const noId: RequestId = 'null';
 
 /** Reads a body. Numbers keep all their digits, because they may be arguments of a reducer. */
 export function readBody(text: string, mayBeBatch: boolean): Message | Batch {

@@ -1,5 +1,4 @@
-import type { Method } from './method.ts';
-import { result } from './method.ts';
+import { type Method, result } from './method.ts';
 import { discover, initialize } from './methods/handshake.ts';
 import { complete, getPrompt, listPrompts } from './methods/prompts.ts';
 import { listResources, listTemplates, readResource } from './methods/resources.ts';

@@ -14,6 +14,7 @@ import { invalidParams, RpcError, rpcCode } from './rpc-error.ts';
 import {
   type Era,
   legacyVersions,
+  modernMethods,
   modernVersions,
   type ProtocolVersion,
   protocolVersions,
@@ -29,8 +30,6 @@ export interface Terms {
   /** Log messages of this level and above are wanted. Modern only. */
   readonly logLevel: LogLevel | undefined;
 }
-
-const modernMethods = ['server/discover', 'subscriptions/listen'];
 
 export function eraOf({ method, params }: RequestMessage, header: HeaderOf): Era {
   const isModern =

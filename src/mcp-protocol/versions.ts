@@ -14,5 +14,8 @@ export type ModernVersion = (typeof modernVersions)[number];
 export type LegacyVersion = (typeof legacyVersions)[number];
 export type ProtocolVersion = ModernVersion | LegacyVersion;
 
+/** Methods that no legacy revision has. */
+export const modernMethods: readonly string[] = ['server/discover', 'subscriptions/listen'];
+
 /** Which set of rules a request is served by. */
 export type Era = 'modern' | 'legacy';

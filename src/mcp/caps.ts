@@ -12,7 +12,7 @@ export interface Caps {
 }
 
 /** Of a call that sets none. */
-export const defaultCaps: Caps = {
+const defaultCaps: Caps = {
   rowsMax: limits.agentRowsMax,
   textBytesMax: limits.agentTextBytesMax,
   millisMax: undefined,

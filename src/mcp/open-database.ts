@@ -28,6 +28,15 @@ export function findDatabase(given: string, session: McpSession): OpenDatabase |
   }
 }
 
+/**
+ * Whether a change of `database` may change what `given` stands for or shows: it is that one, or
+ * there is none, and it may be the one that has just gone.
+ */
+export function mayConcern(given: string, session: McpSession, database: bigint): boolean {
+  const found = findDatabase(given, session)?.database;
+  return found === undefined || found.identity === database;
+}
+
 /** As people call a database: its first name, where an identity is given and it has one. */
 export function shownName(given: string, { host }: McpSession): string {
   const identity = identityFromHex(given);

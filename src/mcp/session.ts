@@ -2,7 +2,7 @@ import type { RequestCaller } from '../auth/caller.ts';
 import type { Host } from '../host/host.ts';
 import { type AgentFeature, isAgentFeature } from '../protocol/agent-features.ts';
 
-/** Who asks, of what, with which abilities: all that a tool, resource or prompt works from. */
+/** Who asks, of what, with which features: all that a tool, resource or prompt works from. */
 export interface McpSession {
   readonly host: Host;
   readonly caller: RequestCaller;

@@ -20,17 +20,10 @@ import { type StatementResult, sqlTool } from './tools/sql.ts';
 import { tableStatistics } from './tools/table-statistics.ts';
 import { whoami } from './tools/whoami.ts';
 
-/** `host`: every data tool names its database; `database`: the path or the command fixed it. */
-type Mode = 'host' | 'database';
-
-function modeOf({ database }: SessionShape): Mode {
-  return database === undefined ? 'host' : 'database';
-}
-
 /** The tools of a session, in the order in which its client sees them. */
 export type ToolsOf = (session: SessionShape) => readonly Tool<McpSession>[];
 
-/** What decides which tools there are. */
+/** What decides which tools there are, and how they look. */
 export type SessionShape = Pick<McpSession, 'database' | 'features'>;
 
 /** Makes the tools, with what they keep from one request to the next. */
@@ -38,17 +31,21 @@ export function makeTools(): ToolsOf {
   const sources = makeSources();
   const lists = new Map<string, readonly Tool<McpSession>[]>();
   return (session) => {
-    const mode = modeOf(session);
-    const key = [mode, ...[...session.features].sort()].join(' ');
+    const scope = isHostWide(session) ? 'host' : 'database';
+    const key = [scope, ...[...session.features].sort()].join(' ');
     const known = lists.get(key);
     if (known !== undefined) return known;
-    const shape = { mode, features: session.features };
     const list = sources
-      .filter((offer) => isOffered(offer, shape))
-      .map(({ source }) => makeTool(source, shape));
+      .filter((offer) => isOffered(offer, session))
+      .map(({ source }) => makeTool(source, session));
     lists.set(key, list);
     return list;
   };
+}
+
+/** Then every data tool names its database; else the path or the command fixed it. */
+function isHostWide({ database }: SessionShape): boolean {
+  return database === undefined;
 }
 
 interface Offer {
@@ -61,41 +58,36 @@ interface Offer {
 function makeSources(): readonly Offer[] {
   const previews = new Previews();
   const sql = sqlTool(new Cursors<StatementResult>());
-  const group = (feature: AgentFeature, ...tools: readonly ToolSource[]): readonly Offer[] =>
+  const adds = (feature: AgentFeature, ...tools: readonly ToolSource[]): readonly Offer[] =>
     tools.map((source) => ({ source, feature }));
   return [
     ...[listDatabases, ping, getSchema, sql, call].map((source) => ({ source })),
-    ...group('preview', previewCallTool(previews), previewSqlTool(previews)),
-    ...group('preview', applyPreviewTool(previews)),
-    ...group('explain', explain, tableStatistics),
-    ...group('logs', logs),
-    ...group('whoami', whoami),
+    ...adds('preview', previewCallTool(previews), previewSqlTool(previews)),
+    ...adds('preview', applyPreviewTool(previews)),
+    ...adds('explain', explain, tableStatistics),
+    ...adds('logs', logs),
+    ...adds('whoami', whoami),
   ];
 }
 
-/** What decides how a tool looks. */
-export interface Shape {
-  readonly mode: Mode;
-  readonly features: ReadonlySet<AgentFeature>;
-}
-
-function isOffered({ source, feature }: Offer, { mode, features }: Shape): boolean {
-  if (source === listDatabases && mode === 'database') return false;
+function isOffered({ source, feature }: Offer, session: SessionShape): boolean {
+  const { features } = session;
+  if (source === listDatabases && !isHostWide(session)) return false;
   if (source.effect === 'writes' && features.has('read-only')) return false;
   return feature === undefined || features.has(feature);
 }
 
 /** What a client sees of a tool. */
-export function makeTool(source: ToolSource, shape: Shape): Tool<McpSession> {
+export function makeTool(source: ToolSource, session: SessionShape): Tool<McpSession> {
   const { name, title, effect, outputSchema } = source;
-  const isSessionReadOnly = shape.features.has('read-only');
+  const isSessionReadOnly = session.features.has('read-only');
   const isReadOnly = effect === 'reads' || isSessionReadOnly;
   const description = isSessionReadOnly ? source.readOnlyDescription : undefined;
   return {
     name,
     title,
     description: description ?? source.description,
-    inputSchema: source.inputSchema ?? inputSchemaOf(source, shape),
+    inputSchema: source.inputSchema ?? inputSchemaOf(source, session),
     outputSchema,
     annotations: {
       title,
@@ -111,16 +103,16 @@ const databaseProperty = {
   database: { type: 'string', description: 'Name or identity of the database.' },
 };
 
-function inputSchemaOf(source: ToolSource, { mode, features }: Shape) {
+function inputSchemaOf(source: ToolSource, session: SessionShape) {
   const { takesDatabase, properties, moreProperties, required } = source;
-  const isNamed = takesDatabase !== false && mode === 'host';
+  const isNamed = takesDatabase !== false && isHostWide(session);
   const names = isNamed && takesDatabase === true ? ['database', ...required] : required;
   return {
     type: 'object',
     properties: {
       ...(isNamed ? databaseProperty : {}),
       ...properties,
-      ...(features.size === 0 ? {} : moreProperties),
+      ...(session.features.size === 0 ? {} : moreProperties),
     },
     ...(names.length === 0 ? {} : { required: names }),
   };
@@ -138,12 +130,18 @@ async function run(
     return { content: answer.texts.map(text), structured: answer.structured, isError: false };
   } catch (error) {
     if (!(error instanceof ToolFailure || error instanceof Refusal)) throw error;
-    const advice = error instanceof ToolFailure ? error.advice : undefined;
+    const advice = adviceOf(error, context);
     const texts = [error.message.trim(), ...(advice === undefined ? [] : [advice])];
     return { content: texts.map(text), isError: true };
   } finally {
     stopTelling();
   }
+}
+
+/** The five tools fail with one text; advice is for those who asked for more than them. */
+function adviceOf(error: Error, { session }: ToolContext): string | undefined {
+  const isWanted = session.features.size > 0 && error instanceof ToolFailure;
+  return isWanted ? error.advice : undefined;
 }
 
 /** Clients wait for as long as they are told that the work goes on. Gives what ends the telling. */

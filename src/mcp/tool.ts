@@ -8,7 +8,7 @@ import type { McpSession } from './session.ts';
 /** What a tool call runs with. */
 export type ToolContext = RequestContext<McpSession>;
 
-/** One of our tools; `tool-list.ts` makes of it what a client sees in a mode. */
+/** One of our tools; `tool-list.ts` makes of it what the client of a session sees. */
 export interface ToolSource {
   readonly name: string;
   readonly title: string;
@@ -49,7 +49,7 @@ export interface ToolAnswer {
 /** A failed run; its text goes into the tool result, marked as an error. */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
-  /** A second text behind the first: what to try instead. */
+  /** A second text behind the first, in sessions with features: what to try instead. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {

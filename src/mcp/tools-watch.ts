@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { findDatabase } from './open-database.ts';
+import { mayConcern } from './open-database.ts';
 import { Notices } from './resources/notices.ts';
 import { SnapshotWatch } from './resources/snapshot-watch.ts';
 import type { McpSession } from './session.ts';
@@ -23,10 +23,7 @@ export function watchReducerTools(
   const watch = new SnapshotWatch({
     uri: 'tools',
     read: async () => JSON.stringify(await reducerTools(session)),
-    concerns: (database) => {
-      const found = findDatabase(session.database, session)?.database;
-      return found === undefined || found.identity === database;
-    },
+    concerns: (database) => mayConcern(session.database, session, database),
     changed: (what) => notices.note(what),
     failed,
   });

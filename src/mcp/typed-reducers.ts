@@ -1,6 +1,6 @@
 import { Refusal, type Rights } from '../database/outcome.ts';
 import type { DatabaseDescription } from '../host/database-handle.ts';
-import { moduleDocs } from '../host/program-docs.ts';
+import { moduleDocs } from '../host/module-docs.ts';
 import { usableDefinition } from '../host/shown-definition.ts';
 import { limits } from '../limits.ts';
 import type { Tool } from '../mcp-protocol/tool.ts';
@@ -28,16 +28,14 @@ export function makeReducerTools(toolsOf: ToolsOf): ReducerTools {
   const known = new WeakMap<DatabaseDescription, ReducerSources>();
   return async (session) => {
     if (!hasReducerTools(session)) return [];
-    const { database, features } = session;
-    const found = findDatabase(database, session);
+    const found = findDatabase(session.database, session);
     if (found === undefined) return [];
     try {
       const description = await found.handle.describe();
       const docs = await moduleDocs(found.handle);
       const sources = known.get(description) ?? new ReducerSources({ description, docs, taken });
       known.set(description, sources);
-      const shape = { mode: 'database', features } as const;
-      return sources.usableBy(found.caller.rights).map((source) => makeTool(source, shape));
+      return sources.usableBy(found.caller.rights).map((source) => makeTool(source, session));
     } catch (error) {
       // A database that does not serve has no reducers to show; the other tools say why.
       if (error instanceof Refusal) return [];

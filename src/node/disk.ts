@@ -123,16 +123,23 @@ class MachineFile implements DiskFile {
     });
   }
 
-  /** Going to another thread and back takes as long as a quick disk needs. */
-  async sync(mayBlock = false): Promise<void> {
+  async sync(): Promise<void> {
     const startedAt = performance.now();
     try {
-      if (mayBlock && this.#syncMillis < quickSyncMillis) fs.fdatasyncSync(this.#descriptor);
-      else await syncData(this.#descriptor);
+      await syncData(this.#descriptor);
     } catch (error) {
       throw new DiskError('sync', this.name, error);
     }
     this.#syncMillis = performance.now() - startedAt;
+  }
+
+  /** Going to another thread and back takes as long as a quick disk needs. */
+  syncAtOnce(): boolean {
+    if (this.#syncMillis >= quickSyncMillis) return false;
+    const startedAt = performance.now();
+    attempt('sync', this.name, () => fs.fdatasyncSync(this.#descriptor));
+    this.#syncMillis = performance.now() - startedAt;
+    return true;
   }
 
   close(): void {

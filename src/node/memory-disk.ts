@@ -93,5 +93,9 @@ class MemoryFile implements DiskFile {
     return Promise.resolve();
   }
 
+  syncAtOnce(): boolean {
+    return true;
+  }
+
   close(): void {}
 }

@@ -1,6 +1,6 @@
 /**
- * Groups of abilities that the MCP server offers to those who ask: in the address (`?features=`),
- * by the bridge's flag `--features`, or in a limited token. Without any it has its five tools.
+ * What the MCP server has beyond its five tools, for those who ask: in the address (`?features=`),
+ * by the bridge's flag `--features`, or in a limited token.
  */
 export const agentFeatures = [
   'preview',

@@ -9,6 +9,7 @@ import {
   serverFrameMessagesMax,
 } from '../shared-limits.ts';
 import { BinaryReader, DecodeError } from '../values/binary-reader.ts';
+import { joinBytes } from '../values/bytes.ts';
 import { compressionTags } from './compression.ts';
 import { type ClientMessage, readClientMessage } from './v2/client-message.ts';
 import { readServerMessage, type ServerMessage } from './v2/server-message.ts';
@@ -70,24 +71,13 @@ function packMessages(messages: readonly Uint8Array[], bounds: FrameBounds): Uin
   for (const message of messages) {
     const isFull = batch.length === bounds.messagesMax;
     if (isFull || (batch.length > 0 && byteCount + message.length > bounds.bytesTarget)) {
-      frames.push(joined([bounds.head, ...batch]));
+      frames.push(joinBytes([bounds.head, ...batch]));
       batch = [];
       byteCount = 0;
     }
     batch.push(message);
     byteCount += message.length;
   }
-  if (batch.length > 0) frames.push(joined([bounds.head, ...batch]));
+  if (batch.length > 0) frames.push(joinBytes([bounds.head, ...batch]));
   return frames;
-}
-
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const byteCount = parts.reduce((sum, part) => sum + part.length, 0);
-  const bytes = new Uint8Array(byteCount);
-  let at = 0;
-  for (const part of parts) {
-    bytes.set(part, at);
-    at += part.length;
-  }
-  return bytes;
 }

@@ -36,6 +36,8 @@ export class SimulatedDisk implements Disk {
   readonly counts = new Map<DiskOperation, number>();
   /** Awaited before a sync takes effect; a test can hold syncs back with it. */
   beforeSync: () => Promise<void> = () => Promise.resolve();
+  /** True: it syncs at once when asked to. */
+  isQuick = false;
   readonly #entries: Map<string, SimulatedInode>;
   readonly #durableEntries: Map<string, SimulatedInode>;
   #pendingEntries: EntryChange[] = [];
@@ -401,6 +403,14 @@ class SimulatedFile implements DiskFile {
     await this.#disk.beforeSync();
     this.#disk.checkOn();
     this.#inode.settle(covered);
+  }
+
+  syncAtOnce(): boolean {
+    this.#check();
+    if (!this.#disk.isQuick) return false;
+    this.#disk.operate('sync', this.name);
+    this.#inode.settle(this.#inode.pendingCount);
+    return true;
   }
 
   close(): void {

@@ -199,16 +199,14 @@ export class Connection implements LiveSink, SocketEvents {
 
   #tell(events: readonly LiveEvent[]): void {
     const { live, dialect, queue, owner } = this.#parts;
-    for (const event of events) {
-      const { messages, requests } = dialect.told(event);
-      for (const request of requests) live.send(request);
-      for (const message of messages) {
-        owner.traffic.messagesOut += 1;
-        owner.traffic.bytesOut += message.byteCount;
-        if (queue.push(message)) continue;
-        this.giveUp();
-        return;
-      }
+    const { messages, requests } = dialect.told(events);
+    for (const request of requests) live.send(request);
+    for (const message of messages) {
+      owner.traffic.messagesOut += message.messageCount;
+      owner.traffic.bytesOut += message.byteCount;
+      if (queue.push(message)) continue;
+      this.giveUp();
+      return;
     }
     if (owner.backlog.isOver) owner.relieve();
     this.#intake.settle(live.unanswered);

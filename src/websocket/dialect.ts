@@ -13,8 +13,8 @@ export interface Dialect {
   requests(bytes: Uint8Array, isBinary: boolean): Iterable<LiveRequest>;
   /** Messages that it keeps until the client is let in; they are requests that wait, too. */
   readonly keptCount: number;
-  /** The messages that an event makes, and the requests that follow from it. */
-  told(event: LiveEvent): Told;
+  /** The messages that events make, in their order, and the requests that follow from them. */
+  told(events: readonly LiveEvent[]): Told;
 }
 
 export interface Told {

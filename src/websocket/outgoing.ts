@@ -9,13 +9,14 @@ export interface Packing {
 }
 
 /**
- * An encoded message. Connections that get the same message share one object, so that its frame is
- * made once, and its body compressed once.
+ * An encoded message, or several that stand one after another. Connections that get the same share
+ * one object, so that its frame is made once, and its body compressed once.
  */
 export class Outgoing {
   /** The encoding, in pieces: what was large is not copied. */
   readonly #parts: readonly Uint8Array[];
   readonly byteCount: number;
+  #messageCount = 1;
   #frame: readonly Uint8Array[] | undefined;
   /** Made when it is needed: most messages are small and go as they are. */
   #compressed: Map<Compression, Promise<readonly Uint8Array[]>> | undefined;
@@ -27,9 +28,22 @@ export class Outgoing {
     this.byteCount = byteCount;
   }
 
-  /** One message after another, without anything between. */
+  /** Messages that stand in `bytes` one after another, without anything between. */
+  static several(bytes: Uint8Array, messageCount: number): Outgoing {
+    const outgoing = new Outgoing(bytes);
+    outgoing.#messageCount = messageCount;
+    return outgoing;
+  }
+
+  /** One after another, without anything between. */
   static joined(messages: readonly Outgoing[]): Outgoing {
-    return new Outgoing(Buffer.concat(messages.flatMap((message) => message.#parts)));
+    const bytes = Buffer.concat(messages.flatMap((message) => message.#parts));
+    const messageCount = messages.reduce((sum, message) => sum + message.#messageCount, 0);
+    return Outgoing.several(bytes, messageCount);
+  }
+
+  get messageCount(): number {
+    return this.#messageCount;
   }
 
   /** The frame of this message alone, not compressed. */

@@ -57,7 +57,7 @@ export class SendQueue {
   push(message: Outgoing): boolean {
     if (this.#isAbandoned) return true;
     this.#messages.push(message);
-    this.#messageCount += 1;
+    this.#messageCount += message.messageCount;
     this.#byteCount += message.byteCount;
     const { messagesMax, bytesMax, backlog } = this.#options;
     backlog.add(message.byteCount);
@@ -88,7 +88,8 @@ export class SendQueue {
     const message = joined(group);
     const { opcode, compression } = this.#options;
     const byteCount = message.byteCount;
-    const slot: Slot = { chunks: undefined, messageCount: group.length, byteCount };
+    const { messageCount } = message;
+    const slot: Slot = { chunks: undefined, messageCount, byteCount };
     if (compression === 'none' || byteCount < limits.socketCompressBytesMin) {
       slot.chunks = message.frame(opcode);
       return slot;
@@ -133,17 +134,20 @@ export class SendQueue {
 function grouped(messages: readonly Outgoing[]): Outgoing[][] {
   const groups: Outgoing[][] = [];
   let group: Outgoing[] = [];
+  let messageCount = 0;
   let byteCount = 0;
   for (const message of messages) {
     const isFull =
-      group.length === limits.serverFrameMessagesMax ||
+      messageCount + message.messageCount > limits.serverFrameMessagesMax ||
       byteCount + message.byteCount > limits.serverFrameBytesTarget;
     if (isFull && group.length > 0) {
       groups.push(group);
       group = [];
+      messageCount = 0;
       byteCount = 0;
     }
     group.push(message);
+    messageCount += message.messageCount;
     byteCount += message.byteCount;
   }
   groups.push(group);

@@ -79,7 +79,15 @@ class V1<Rows, Given> implements Dialect {
     return this.#early?.length ?? 0;
   }
 
-  told(event: LiveEvent): Told {
+  told(events: readonly LiveEvent[]): Told {
+    const told = events.map((event) => this.#told(event));
+    return {
+      messages: told.flatMap(({ messages }) => messages),
+      requests: told.flatMap(({ requests }) => requests),
+    };
+  }
+
+  #told(event: LiveEvent): Told {
     switch (event.kind) {
       case 'connected':
         return this.#connected();

@@ -7,8 +7,9 @@ import type {
   SetUpdate,
   UpdatedEvent,
 } from '../host/live-connection.ts';
+import { limits } from '../limits.ts';
 import type { LiveUpdate, QueryRows } from '../live/live-update.ts';
-import type { EncodedRows } from '../protocol/message-parts.ts';
+import { type EncodedRows, encodedBy } from '../protocol/message-parts.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v2/client-message.ts';
 import {
   encodeServerMessage,
@@ -16,12 +17,13 @@ import {
   type QuerySetUpdate,
   type ReducerOutcome,
   type TableUpdate,
+  writeServerMessage,
 } from '../protocol/v2/server-message.ts';
 import { clientMessagesIn } from '../protocol/v3.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { callErrorText } from './call-error-text.ts';
-import { type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
+import type { Dialect, Person, Told } from './dialect.ts';
 import { Outgoing } from './outgoing.ts';
 import { encodedMessage, type PlainMessage } from './v2-rows.ts';
 
@@ -47,15 +49,24 @@ export class V2 implements Dialect {
     for (const message of clientMessagesIn(bytes)) yield requestOf(message);
   }
 
-  told(event: LiveEvent): Told {
-    if (event.kind === 'updated') return { messages: [updateMessage(event)], requests: none };
-    if (event.kind === 'called') return { messages: [resultMessage(event)], requests: none };
-    const message = this.#messageOf(event);
-    if (message === undefined) return nothingTold;
-    return { messages: [encodedMessage(message)], requests: none };
+  told(events: readonly LiveEvent[]): Told {
+    const messages: Outgoing[] = [];
+    for (let at = 0; at < events.length; ) {
+      const end = this.#version === 'v3' ? endOfDone(events, at) : at;
+      if (end > at) messages.push(doneMessages(events, at, end));
+      else messages.push(this.#told(events[at] as LiveEvent));
+      at = Math.max(end, at + 1);
+    }
+    return { messages, requests: none };
   }
 
-  #messageOf(event: Exclude<LiveEvent, UpdatedEvent | CalledEvent>): PlainMessage | undefined {
+  #told(event: LiveEvent): Outgoing {
+    if (event.kind === 'updated') return updateMessage(event);
+    if (event.kind === 'called') return resultMessage(event);
+    return encodedMessage(this.#messageOf(event));
+  }
+
+  #messageOf(event: Exclude<LiveEvent, UpdatedEvent | CalledEvent>): PlainMessage {
     switch (event.kind) {
       case 'connected':
         return { kind: 'initialConnection', ...this.#person };
@@ -165,6 +176,35 @@ function tablesOf(queries: readonly QueryRows[]) {
   return queries.flatMap(({ table, fragments }) => fragments.map((rows) => ({ table, rows })));
 }
 
+/** The end of the calls from `start` on of which is said only that they are done. */
+function endOfDone(events: readonly LiveEvent[], start: number): number {
+  const last = Math.min(events.length, start + limits.serverFrameMessagesMax);
+  let end = start;
+  while (end < last && isDone(events[end] as LiveEvent)) end += 1;
+  return end;
+}
+
+function isDone(event: LiveEvent): boolean {
+  if (event.kind !== 'called' || event.sets.length > 0) return false;
+  return event.outcome.kind === 'committed' && event.outcome.value === undefined;
+}
+
+/** Most of what a busy connection is told: written at once, without an object for each. */
+function doneMessages(events: readonly LiveEvent[], start: number, end: number): Outgoing {
+  const bytes = encodedBy((writer) => {
+    for (let at = start; at < end; at += 1) {
+      const { request, timestampMicros } = events[at] as CalledEvent;
+      const { requestId } = request;
+      const timestamp = timestampMicros;
+      writeServerMessage(writer, { kind: 'reducerResult', requestId, timestamp, outcome: done });
+    }
+  });
+  return Outgoing.several(bytes, end - start);
+}
+
+const noBytes = new Uint8Array(0);
+const done = { kind: 'ok', returned: noBytes, querySets: [] } as const;
+
 function resultMessage({ request, timestampMicros, outcome, sets }: CalledEvent): Outgoing {
   const message: PlainMessage = {
     kind: 'reducerResult',
@@ -221,8 +261,6 @@ function encodedText(text: string): Uint8Array {
   writer.string(text);
   return writer.finish();
 }
-
-const noBytes = new Uint8Array(0);
 
 function nowMicros(): bigint {
   return BigInt(Date.now()) * 1000n;

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SchemaMismatchError } from '../../src/client/errors.ts';
 import { limits } from '../../src/limits.ts';
+import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { committed, hero, liveRig, makeRig, schemaText, settled, tableRows } from './rig.ts';
 
@@ -74,6 +75,57 @@ describe('calls', () => {
     const [first, second] = await both;
     expect(first).toMatchObject({ reason: { message: 'never mind' } });
     expect(second).toMatchObject({ reason: { code: 'timeout' } });
+    expect(client.pendingCalls.get()).toEqual([]);
+  });
+
+  it('[client-sdk 14] gives each call its own answer, whatever became of those around it', async () => {
+    const { client, socket, platform } = await liveRig();
+    const fates: ('said' | 'misfit' | 'aborted' | 'late')[] = ['said', 'misfit', 'aborted', 'late'];
+    const calls = Array.from({ length: 400 }, (_, at) => {
+      const fate = fates[(at * 7 + (at >> 3)) % fates.length] ?? 'said';
+      const text = fate === 'misfit' ? (at as unknown as string) : `${at}`;
+      const control = new AbortController();
+      const options = {
+        ...(fate === 'aborted' && { signal: control.signal }),
+        ...(fate === 'late' && { timeoutMillis: 100 }),
+      };
+      const result = client.reducers.say.result({ room: fate, text }, options);
+      if (fate === 'aborted') control.abort(new Error('never mind'));
+      return { fate, at, result };
+    });
+    await settled();
+    await platform.advance(100);
+    const isSaid = ({ fate }: { fate: string }) => fate === 'said';
+    expect(client.pendingCalls.get()).toHaveLength(calls.filter(isSaid).length);
+    // Every third answer comes first, then the others; late ones are answered as well.
+    const sent = socket.of('callReducer').map(({ requestId, args }) => {
+      const reader = new BinaryReader(args);
+      return { requestId, room: reader.string(), text: reader.string() };
+    });
+    expect(sent.map(({ room }) => room)).not.toContain('aborted');
+    const ordered = [
+      ...sent.filter((_, at) => at % 3 === 0),
+      ...sent.filter((_, at) => at % 3 !== 0).reverse(),
+    ];
+    for (const { requestId, text: said } of ordered) {
+      await socket.send({
+        kind: 'reducerResult',
+        requestId,
+        timestamp: 1n,
+        outcome: { kind: 'err', error: text(`answer to ${said}`) },
+      });
+    }
+    for (const { fate, at, result } of calls) {
+      const { ok, error } = (await result) as { ok: boolean; error?: Error };
+      expect(ok).toBe(false);
+      const words = {
+        said: `answer to ${at}`,
+        misfit: 'say.text: expected a string',
+        aborted: 'never mind',
+        late: 'no answer within 100 ms',
+      };
+      expect(error?.message).toContain(words[fate]);
+    }
     expect(client.pendingCalls.get()).toEqual([]);
   });
 

@@ -37,9 +37,7 @@ const slow = `SELECT COUNT(*) AS n FROM ${[...'abcdefgh']
   .map((name) => `st_column AS ${name}`)
   .join(' CROSS JOIN ')} WHERE a.col_name < h.col_name`;
 
-/** Figures of a database are told after it has written. */
 const pausedReads = async () => {
-  await running.call('inn', 'add_person', ['Uma'], owner);
   const { text } = await running.ask('GET', '/v1/metrics', { as: owner });
   return figureIn(text, 'paused_reads');
 };

@@ -141,7 +141,7 @@ describe('a client that listens', () => {
   it('[mcp B5] may leave, and then holds no place any more', async () => {
     const leaving = new AbortController();
     const streams = await Promise.all(
-      Array.from({ length: limits.mcpListenersMax }, () => listen({ signal: leaving.signal })),
+      Array.from({ length: limits.mcpListenStreamsMax }, () => listen({ signal: leaving.signal })),
     );
     expect(streams.map(({ status }) => status)).not.toContain(429);
     expect((await listen()).status).toBe(429);

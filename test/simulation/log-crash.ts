@@ -145,6 +145,8 @@ class LogRun {
     else if (kind < 12) {
       log.write();
       this.#writtenCount = this.#appended.length;
+      this.disk.isQuick = random.below(2) === 0;
+      if (log.syncAtOnce()) this.#durableCount = this.#writtenCount;
     } else if (kind < 16) this.#beginSync(log);
     else if (kind < 18) await ticks(random.below(20));
     else if (kind < 19) await Promise.all(this.#syncs.splice(0));

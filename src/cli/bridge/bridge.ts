@@ -1,6 +1,6 @@
 import { limits } from '../../limits.ts';
 import { sessionHeader } from '../../mcp-protocol/client-capabilities.ts';
-import { errorText } from '../../mcp-protocol/json-rpc.ts';
+import { errorText, noId } from '../../mcp-protocol/json-rpc.ts';
 import { member } from '../../mcp-protocol/meta.ts';
 import { versionHeader } from '../../mcp-protocol/request-headers.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
@@ -79,7 +79,7 @@ export class Bridge {
     const message = readClientMessage(line);
     switch (message.kind) {
       case 'bad':
-        return this.#options.write(errorText('null', message.error));
+        return this.#options.write(errorText(noId, message.error));
       case 'answer':
         // Nobody has asked a client that is not in a session.
         if (sessionHeader in this.#settled) void this.#travel(asErrand(message));

@@ -1,7 +1,9 @@
+import { idText, noId, type RequestId } from '../../mcp-protocol/json-rpc.ts';
 import { member, readMeta } from '../../mcp-protocol/meta.ts';
 import { expectedHeaders } from '../../mcp-protocol/request-headers.ts';
 import { rpcCode } from '../../mcp-protocol/rpc-error.ts';
-import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
+import { modernMethods } from '../../mcp-protocol/versions.ts';
+import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 import { type BadLine, bad, type InputLine } from './input-lines.ts';
 
 /** What a line of the client asks of the bridge. */
@@ -18,7 +20,7 @@ export interface Cancel {
   readonly kind: 'cancel';
   readonly text: string;
   /** `undefined`: of none. */
-  readonly id: IdText | undefined;
+  readonly id: RequestId | undefined;
 }
 
 /** Something to be carried to the service, as it stands on its line. */
@@ -26,15 +28,12 @@ export interface Errand {
   readonly kind: 'errand';
   readonly text: string;
   /** Of the requests in it, which all want an answer: none for a notification. */
-  readonly ids: readonly IdText[];
+  readonly ids: readonly RequestId[];
   /** `undefined`: no single message. */
   readonly method: string | undefined;
   /** What a modern message has to repeat in its headers; `undefined`: a legacy one. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
-
-/** An id as JSON text: numbers keep their digits. */
-export type IdText = string;
 
 export function readClientMessage(line: InputLine): ClientMessage {
   if (line.kind === 'bad') return line;
@@ -47,7 +46,7 @@ export function readClientMessage(line: InputLine): ClientMessage {
   }
   if (parsed instanceof JsonObject) return single(text, parsed);
   // Revision 2025-03-26 has batches; of all else the service says what is wrong with it.
-  const ids = Array.isArray(parsed) && parsed.length > 0 ? parsed.flatMap(idOf) : ['null'];
+  const ids = Array.isArray(parsed) && parsed.length > 0 ? parsed.flatMap(idOf) : [noId];
   return { kind: 'errand', text, ids, method: undefined, headers: undefined };
 }
 
@@ -74,19 +73,10 @@ function single(text: string, message: JsonObject): ClientMessage {
   return { kind: 'errand', text, ids, method, headers };
 }
 
-/** Methods that no legacy revision has. */
-const modernMethods = ['server/discover', 'subscriptions/listen'];
-
 /** The id of a message that wants an answer; none of a notification. */
-function idOf(message: JsonValue): readonly IdText[] {
-  if (!(message instanceof JsonObject)) return ['null'];
-  const id = idText(message.get('id'));
-  return id === undefined ? [] : [id];
-}
-
-/** `undefined`: there is none. An id of a kind that is not allowed is answered as `null`. */
-function idText(id: JsonValue | undefined): IdText | undefined {
-  if (id === undefined) return undefined;
-  if (id instanceof JsonNumber) return id.text;
-  return typeof id === 'string' ? JSON.stringify(id) : 'null';
+function idOf(message: JsonValue): readonly RequestId[] {
+  if (!(message instanceof JsonObject)) return [noId];
+  const id = message.get('id');
+  // An id of a kind that is not allowed is answered as null.
+  return id === undefined ? [] : [idText(id) ?? noId];
 }

@@ -19,8 +19,9 @@ export async function* messagesOf(answer: ServiceAnswer, bytesMax: number): Asyn
   }
   const events = new EventStreamReader(bytesMax);
   const decoder = new TextDecoder();
-  for await (const chunk of chunksOf(answer))
+  for await (const chunk of chunksOf(answer)) {
     yield* events.push(decoder.decode(chunk, { stream: true }));
+  }
 }
 
 async function bodyOf(answer: ServiceAnswer, bytesMax: number): Promise<string> {

@@ -1,5 +1,5 @@
 import { Refusal } from '../../database/outcome.ts';
-import { moduleDocs } from '../../host/program-docs.ts';
+import { moduleDocs } from '../../host/module-docs.ts';
 import { shownDefinition } from '../../host/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';

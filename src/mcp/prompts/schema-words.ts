@@ -1,4 +1,4 @@
-import type { EntityDocs, ModuleDocs } from '../../host/program-docs.ts';
+import type { EntityDocs, ModuleDocs } from '../../host/module-docs.ts';
 import type {
   ModuleDefinition,
   ReducerDefinition,

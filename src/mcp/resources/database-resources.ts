@@ -1,5 +1,4 @@
 import { Refusal } from '../../database/outcome.ts';
-import { shownDefinition } from '../../host/shown-definition.ts';
 import type { RequestContext } from '../../mcp-protocol/request-context.ts';
 import type {
   Resource,
@@ -10,10 +9,10 @@ import type {
 } from '../../mcp-protocol/resource.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import type { ResourceText } from '../../mcp-protocol/tool.ts';
-import { schemaJson } from '../../schema/schema-json.ts';
 import { databasesJson } from '../listed-databases.ts';
 import { findDatabase } from '../open-database.ts';
 import { type McpSession, readingOnly } from '../session.ts';
+import { shownSchema } from '../shown-schema.ts';
 import { type Address, addressOf } from './address.ts';
 import type { GuidePages } from './guide-pages.ts';
 import { mayReadLog, readLog } from './log-lines.ts';
@@ -96,10 +95,8 @@ async function readInDatabase(
   const found = findDatabase(address.database, session);
   if (found === undefined) return undefined;
   switch (address.kind) {
-    case 'schema': {
-      const { definition } = await found.handle.describe();
-      return schemaJson(shownDefinition(definition, session.caller, found.caller.rights), 9);
-    }
+    case 'schema':
+      return shownSchema(found, session);
     case 'logs':
       return mayReadLog(session, found.database) ? readLog(session, found.database) : undefined;
     case 'table':

@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import type { WatchRequest } from '../../mcp-protocol/resource.ts';
 import { listedDatabases } from '../listed-databases.ts';
-import { findDatabase } from '../open-database.ts';
+import { findDatabase, mayConcern } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
 import { type Address, addressOf, type TableAddress } from './address.ts';
 import { LogWatch } from './log-watch.ts';
@@ -58,10 +58,7 @@ export function makeParts({ request, session, list, read }: WatchOptions, told: 
 function concernsOf(address: Address, session: McpSession): (database: bigint) => boolean {
   if (address.kind === 'page') return () => false;
   if (address.kind === 'databases') return ofListed(session);
-  return (database) => {
-    const found = findDatabase(address.database, session)?.database;
-    return found === undefined || found.identity === database;
-  };
+  return (database) => mayConcern(address.database, session, database);
 }
 
 /** Whether a database is, or was until just now, one that the session is told of. */

@@ -1,7 +1,6 @@
-import { shownDefinition } from '../../host/shown-definition.ts';
-import { schemaJson } from '../../schema/schema-json.ts';
 import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
+import { shownSchema } from '../shown-schema.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import { databaseArgument, objectSchema, type ToolSource } from '../tool.ts';
 
@@ -21,10 +20,9 @@ export const getSchema: ToolSource = {
   takesDatabase: true,
   effect: 'reads',
   run: async (args, context) => {
-    const { handle, caller } = openDatabase(databaseArgument(args, context), context);
-    const { definition } = await handle.describe();
     const { session } = context;
-    const schema = schemaJson(shownDefinition(definition, session.caller, caller.rights), 9);
+    const open = openDatabase(databaseArgument(args, context), context);
+    const schema = await shownSchema(open, session);
     return { texts: [asData(session, schema)], structured: quoteWideIntegers(schema) };
   },
 };

@@ -120,15 +120,16 @@ async function statementRows(
     confirmed: args.get('confirmed') !== false,
   };
   const outcome = await runStatement(handle, request, context.signal);
-  if (outcome.kind === 'failed')
+  if (outcome.kind === 'failed') {
     throw sqlFailure(outcome.error, (data) => asData(context.session, data));
+  }
   return { owner, rows: { result: outcome, from: firstRow }, caps, cursor };
 }
 
 function unknownCursor(): ToolFailure {
   return new ToolFailure(
-    'unknown cursor: it is too old, or of another statement, database or caller',
-    'Run the statement again without `cursor`.',
+    'unknown cursor: it is too old, or of another statement, database or caller; ' +
+      'run the statement again without `cursor`',
   );
 }
 

@@ -181,7 +181,7 @@ describe('listening', () => {
       expect((await answerOf(reply)).error.code).toBe(-32602);
     }
     const streams = [];
-    for (let at = 0; at < limits.mcpListenersMax; at++) streams.push(await listen());
+    for (let at = 0; at < limits.mcpListenStreamsMax; at++) streams.push(await listen());
     const params = { notifications: {} };
     const refused = engine.modern('subscriptions/listen', params, { headers: bothKinds });
     expect((await answerOf(refused)).status).toBe(429);

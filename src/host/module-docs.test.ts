@@ -1,40 +1,19 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { buildText } from '../../test/support/build-text.ts';
-import { MachineClock } from '../node/clock.ts';
-import { MachineEntropy } from '../node/entropy.ts';
-import { Host } from './host.ts';
-import type { HostCaller } from './host-types.ts';
-import { moduleDocs } from './program-docs.ts';
+import { AgentHost } from '../../test/support/agent-host.ts';
+import { moduleDocs } from './module-docs.ts';
 
-const ada: HostCaller = { identity: 0xadan, payload: '{"sub":"ada"}', isAnonymous: false };
-
-let directory: string;
-let host: Host;
-
+let agents: AgentHost;
 beforeAll(async () => {
-  directory = mkdtempSync(path.join(tmpdir(), 'reducerdb-docs-'));
-  host = await Host.open({
-    directory,
-    placement: 'worker',
-    creators: 'anyone',
-    operators: [],
-    issuer: 'test',
-    clock: new MachineClock(),
-    entropy: new MachineEntropy(),
-    budget: {},
-    report: () => undefined,
-  });
+  agents = await AgentHost.open({ placement: 'worker' });
 });
-afterAll(async () => {
-  await host.close();
-  rmSync(directory, { recursive: true, force: true });
-});
+afterAll(() => agents.close());
+
+const docs = () => moduleDocs(agents.host.database('lines').handle);
 
 const publish = async (said: string) => {
-  const program = await buildText(`
+  await agents.publish(
+    'lines',
+    `
     import { schema, t, table } from 'reducerdb/server';
     const db = schema({
       /** ${said} */
@@ -53,10 +32,9 @@ const publish = async (said: string) => {
     export const allLines = db.view(
       { public: true }, t.array(db.schemaType.sentLine.rowType), (ctx) => [...ctx.db.sentLine],
     );
-  `);
-  const request = { caller: ada, target: 'lines', program, clear: false, token: undefined };
-  await host.publish({ ...request, policy: 'compatible', confirmMillis: 5_000 });
-  return moduleDocs(host.database('lines').handle);
+  `,
+  );
+  return docs();
 };
 
 it('[mcp typed-reducers] docs of a module go by the names that clients know', async () => {
@@ -77,7 +55,7 @@ it('[mcp typed-reducers] docs of a module go by the names that clients know', as
 
 it('[mcp typed-reducers] docs are those of the program that serves, read once', async () => {
   const first = await publish('Once.');
-  expect(await moduleDocs(host.database('lines').handle)).toBe(first);
+  expect(await docs()).toBe(first);
   const second = await publish('Twice.');
   expect(second.tables.get('sent_line')?.text).toBe('Twice.');
 });

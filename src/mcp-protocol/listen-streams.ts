@@ -22,10 +22,10 @@ export function canListen<Session>(definition: ServerDefinition<Session>): boole
   return [watchTools, watchPrompts, resources?.watch].some((watch) => watch !== undefined);
 }
 
-export class Listeners<Session> {
+export class ListenStreams<Session> {
   readonly #definition: ServerDefinition<Session>;
   readonly #stopping: AbortSignal;
-  readonly #running = new RunningRequests(limits.mcpListenersMax);
+  readonly #running = new RunningRequests(limits.mcpListenStreamsMax);
 
   /** `stopping`: every stream ends when it is aborted. */
   constructor(definition: ServerDefinition<Session>, stopping: AbortSignal) {

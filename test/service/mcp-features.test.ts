@@ -20,7 +20,7 @@ const textsOf = async (...[options, name, args]: [AskOptions, string, object?]) 
   return { texts: content.map(({ text }) => text), isError };
 };
 
-describe.each(modes)('groups of tools $name', (mode) => {
+describe.each(modes)('features $name', (mode) => {
   const five = [...(mode === hostWide ? ['list_databases'] : []), 'ping', 'get_schema', 'sql'];
 
   it('[adr 0029] are not there unless they are asked for', async () => {
