@@ -74,6 +74,19 @@ describe('what a server can do', () => {
     });
   });
 
+  it('[mcp B5] says nothing of changes of lists that are constant', async () => {
+    const lists = { ...everything, watchPrompts: () => () => undefined };
+    const constant = new EngineUnderTest({ ...lists, isConstant: () => true });
+    const changing = new EngineUnderTest({ ...lists, isConstant: () => false });
+    const listChanged = true;
+    const listsOf = async (engine: EngineUnderTest) => {
+      const { tools, prompts } = (await engine.result('server/discover')).capabilities;
+      return { tools, prompts };
+    };
+    expect(await listsOf(constant)).toEqual({ tools: {}, prompts: {} });
+    expect(await listsOf(changing)).toEqual({ tools: { listChanged }, prompts: { listChanged } });
+  });
+
   it('[mcp B8] what it does not offer is no method, in either era', async () => {
     const names = ['resources/list', 'resources/templates/list', 'resources/read'];
     for (const method of [...names, 'prompts/list', 'prompts/get', 'completion/complete']) {

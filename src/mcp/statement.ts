@@ -9,6 +9,7 @@ import {
   sqlParametersFromJson,
 } from '../protocol/sql-parameters.ts';
 import type { JsonObject } from '../values/json.ts';
+import { refusedConnectionText } from './refused-connection.ts';
 import { stringArgument, ToolFailure } from './tool.ts';
 
 /**
@@ -59,7 +60,9 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
 export function sqlFailure(error: SqlError, show: (data: string) => string): ToolFailure {
   if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);
   const { message, place, hint } = error;
-  if (error.code === 'connection.refused') return new ToolFailure(show(message));
+  if (error.code === 'connection.refused') {
+    return new ToolFailure(refusedConnectionText(message, show));
+  }
   const where = place === undefined ? [] : [`At line ${place.line}, column ${place.column}.`];
   const advice = [...where, ...(hint === undefined ? [] : [hint])].join(' ');
   return new ToolFailure(message, advice === '' ? undefined : advice);

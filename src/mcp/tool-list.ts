@@ -130,12 +130,18 @@ async function run(
     return { content: answer.texts.map(text), structured: answer.structured, isError: false };
   } catch (error) {
     if (!(error instanceof ToolFailure || error instanceof Refusal)) throw error;
-    const advice = error instanceof ToolFailure ? error.advice : undefined;
+    const advice = adviceOf(error, context);
     const texts = [error.message.trim(), ...(advice === undefined ? [] : [advice])];
     return { content: texts.map(text), isError: true };
   } finally {
     stopTelling();
   }
+}
+
+/** The five tools fail with one text; advice is for those who asked for more than them. */
+function adviceOf(error: Error, { session }: ToolContext): string | undefined {
+  const isWanted = session.features.size > 0 && error instanceof ToolFailure;
+  return isWanted ? error.advice : undefined;
 }
 
 /** Clients wait for as long as they are told that the work goes on. Gives what ends the telling. */

@@ -49,7 +49,7 @@ export interface ToolAnswer {
 /** A failed run; its text goes into the tool result, marked as an error. */
 export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
-  /** A second text behind the first: what to try instead. */
+  /** A second text behind the first, in sessions with features: what to try instead. */
   readonly advice: string | undefined;
 
   constructor(message: string, advice?: string) {

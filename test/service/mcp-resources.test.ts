@@ -49,6 +49,7 @@ describe.each(modes)('resources, $name', (mode) => {
     expect(result.capabilities).toMatchObject({ resources: {}, prompts: {}, completions: {} });
     const { result: discovered } = await modern(mode, 'server/discover');
     expect(discovered.capabilities.resources).toEqual({ subscribe: true, listChanged: true });
+    expect(discovered.capabilities.tools).toEqual({});
   });
 
   it('[mcp B7] are listed and read over HTTP, in both eras', async () => {

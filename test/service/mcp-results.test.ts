@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Inn, openInn } from './inn.ts';
 import { ask, type Mode, modes, type ToolResult } from './mcp-support.ts';
-import type { Person } from './running.ts';
+import { type Person, Running } from './running.ts';
+import { written } from './written-module.ts';
 
 let inn: Inn;
 beforeAll(async () => {
@@ -31,6 +32,16 @@ describe.each(modes)('structured results $name', (mode) => {
     });
     const { content, structuredContent } = await result('get_schema', {});
     expect(structuredContent).toEqual(JSON.parse(content[0]?.text ?? ''));
+  });
+
+  it('[mcp A5] are not there for a failure, whose one text is that of the HTTP door', async () => {
+    const sql = 'SELECT nam FROM person';
+    const text = (await inn.running.sql('inn', sql)).text;
+    const failure = { content: [{ type: 'text', text }], isError: true };
+    expect(await result('sql', { sql })).toEqual(failure);
+    const asked = await ask(inn.running, { mode, features: 'whoami' }, 'sql', { sql });
+    const advice = { type: 'text', text: 'At line 1, column 8. Did you mean `name`?' };
+    expect(asked).toEqual({ ...failure, content: [...failure.content, advice] });
   });
 
   it('[mcp B6] of call name the reducer and the offset of its commit', async () => {
@@ -141,9 +152,10 @@ describe.each(modes)('many rows $name', (mode) => {
       content: [
         {
           type: 'text',
-          text: 'unknown cursor: it is too old, or of another statement, database or caller',
+          text:
+            'unknown cursor: it is too old, or of another statement, database or caller; ' +
+            'run the statement again without `cursor`',
         },
-        { type: 'text', text: 'Run the statement again without `cursor`.' },
       ],
       isError: true,
     };
@@ -198,5 +210,48 @@ describe.each(modes)('many rows $name', (mode) => {
     const { content, isError } = await result('sql', { sql: slow, timeout_ms: 20 });
     expect(isError).toBe(true);
     expect(content[0]?.text).toMatch(/^The statement ran longer than 20 ms and was stopped/);
+  });
+});
+
+describe('a module that does not say why it lets nobody in', () => {
+  it('[mcp A5] is told of by the status of the HTTP door', async () => {
+    const shut = `export const arrive = db.clientConnected(() => { throw new SenderError(''); });`;
+    const module = await written({ tables: {}, exports: shut });
+    expect((await inn.running.upload('shut', module, inn.owner)).status).toBe(200);
+    expect((await inn.running.sql('shut', 'SELECT 1')).status).toBe(403);
+    const mode: Mode = { name: '', path: '/v1/database/shut/mcp', database: {} };
+    const text = 'request failed with HTTP 403 Forbidden';
+    for (const [name, args] of [
+      ['sql', { sql: 'SELECT 1' }],
+      ['call', { reducer: 'which' }],
+    ] as const) {
+      const failure = { content: [{ type: 'text', text }], isError: true };
+      expect(await ask(inn.running, { mode }, name, args)).toEqual(failure);
+    }
+  });
+});
+
+describe('a call over its budget', () => {
+  let slow: Running;
+  beforeAll(async () => {
+    slow = await Running.start({ budget: { callMillisMax: 300 } });
+    const spin = 'export const spin = db.reducer(() => { for (;;); });';
+    const module = await written({ tables: {}, exports: spin });
+    expect((await slow.upload('slow', module, await slow.person())).status).toBe(200);
+  });
+  afterAll(() => slow.stop());
+
+  it('[mcp A5] says that it exceeded the budget, and with features how', async () => {
+    const mode: Mode = { name: '', path: '/v1/database/slow/mcp', database: {} };
+    const content = [{ type: 'text', text: "reducer 'spin' exceeded the energy budget" }];
+    expect(await ask(slow, { mode }, 'call', { reducer: 'spin' })).toEqual({
+      content,
+      isError: true,
+    });
+    const how = { type: 'text', text: expect.stringContaining('300 ms') };
+    expect(await ask(slow, { mode, features: 'whoami' }, 'call', { reducer: 'spin' })).toEqual({
+      content: [...content, how],
+      isError: true,
+    });
   });
 });

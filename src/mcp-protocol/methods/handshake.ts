@@ -10,7 +10,7 @@ export function initialize<Session>(definition: ServerDefinition<Session>): Meth
     const asked = member(params, 'protocolVersion');
     return result({
       protocolVersion: legacyVersions.find((version) => version === asked) ?? legacyVersions[0],
-      capabilities: capabilitiesOf(definition, 'legacy'),
+      capabilities: capabilitiesOf(definition, session, 'legacy'),
       serverInfo: definition.info,
       instructions: definition.instructions(session),
     });
@@ -21,18 +21,26 @@ export function discover<Session>(definition: ServerDefinition<Session>): Method
   return async ({ context: { session } }) => {
     const members = {
       supportedVersions: protocolVersions,
-      capabilities: capabilitiesOf(definition, 'modern'),
+      capabilities: capabilitiesOf(definition, session, 'modern'),
       instructions: definition.instructions(session),
     };
     return result(members, cachingOf(definition, session));
   };
 }
 
-/** Only the modern era has a way to tell of changes without being asked. */
-function capabilitiesOf<Session>(definition: ServerDefinition<Session>, era: Era): object {
+/**
+ * Only the modern era has a way to tell of changes without being asked, and there is nothing to
+ * tell of lists that are constant.
+ */
+function capabilitiesOf<Session>(
+  definition: ServerDefinition<Session>,
+  session: Session,
+  era: Era,
+): object {
   const { resources, prompts, complete, logs, watchTools, watchPrompts } = definition;
   const isModern = era === 'modern';
-  const listChanged = (isTold: boolean) => (isModern && isTold ? { listChanged: true } : {});
+  const mayChange = isModern && definition.isConstant?.(session) !== true;
+  const listChanged = (isTold: boolean) => (mayChange && isTold ? { listChanged: true } : {});
   const isWatched = resources?.watch !== undefined;
   const watched = isModern && isWatched ? { subscribe: true, listChanged: true } : {};
   return {

@@ -7,6 +7,7 @@ import type { JsonSchema } from '../../mcp-protocol/tool.ts';
 import type { JsonObject, JsonValue } from '../../values/json.ts';
 import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
+import { refusedConnectionText } from '../refused-connection.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
@@ -82,7 +83,9 @@ export async function callReducer(
   const { outcome, json } = await callWithJson(handle, request);
   const { reducer } = given;
   if (outcome.kind === 'aborted') {
-    throw new ToolFailure(callFailureText(outcome.error, reducer, { value: json, show }));
+    const { error } = outcome;
+    const advice = error.code === 'reducer.overBudget' ? error.message : undefined;
+    throw new ToolFailure(callFailureText(error, reducer, { value: json, show }), advice);
   }
   const done = `reducer '${reducer}' committed`;
   return {
@@ -123,10 +126,11 @@ export function callFailureText(
     case 'reducer.refusedWithoutValue':
       return `reducer '${reducer}' failed: ${show(error.message)}`;
     case 'reducer.overBudget':
-      return `reducer '${reducer}' failed: ${error.message}`;
+      return `reducer '${reducer}' exceeded the energy budget`;
     case 'call.readOnly':
-    case 'connection.refused':
       return show(error.message);
+    case 'connection.refused':
+      return refusedConnectionText(error.message, show);
     case 'schema.changed':
       return `reducer '${reducer}' was published anew while it was called; read the schema again`;
     default:

@@ -128,8 +128,8 @@ async function statementRows(
 
 function unknownCursor(): ToolFailure {
   return new ToolFailure(
-    'unknown cursor: it is too old, or of another statement, database or caller',
-    'Run the statement again without `cursor`.',
+    'unknown cursor: it is too old, or of another statement, database or caller; ' +
+      'run the statement again without `cursor`',
   );
 }
 
