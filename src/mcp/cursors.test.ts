@@ -61,6 +61,16 @@ describe('a cursor', () => {
     expect(cursors.keep(ada, { result: large, from: at(1_000) })).toBeTypeOf('string');
   });
 
+  it('is not there for rows whose types are too large to be kept', () => {
+    const cursors = new Cursors<SqlResult>();
+    const name = 'n'.repeat(limits.cursorBytesMax / 2);
+    const wide = { ...result, columns: [{ name, type: { kind: 'u8' } as const }] };
+    expect(cursors.keep(ada, { result: wide, from: at(1) })).toBeUndefined();
+    const element = { kind: 'product', elements: wide.columns } as const;
+    const recursive = { ...result, types: { types: [element] } };
+    expect(cursors.keep(ada, { result: recursive, from: at(1) })).toBeUndefined();
+  });
+
   it('leads through all rows, each once, whatever the caps of each answer', () => {
     const capsOfPages = fc.array(
       fc.record({

@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import type { RowPlace, SqlResult } from '../protocol/sql-result.ts';
+import { namedTypesToJson, typespaceToJson } from '../values/type-codec.ts';
 import { Kept } from './kept.ts';
 
 /** Rows of one commit that were found for a caller and did not fit an answer. */
@@ -32,10 +33,12 @@ export class Cursors<Result extends SqlResult> {
   keep({ caller, statement }: CursorOwner, { result, from }: RowsLeft<Result>): string | undefined {
     const byteCount = result.rows.length - from.byte;
     if (byteCount > limits.cursorBytesMax) return undefined;
+    // Whoever wrote the module chose the names inside of its types, and their length.
+    const typesJson = namedTypesToJson(result.columns) + typespaceToJson(result.types);
     const place = { row: from.row, byte: 0 };
     const rest = { ...result, rows: result.rows.slice(from.byte) };
     const kept = { statement, result: rest, places: [place] };
-    const id = this.#kept.put(caller, kept, byteCount + 2 * statement.length);
+    const id = this.#kept.put(caller, kept, byteCount + 2 * (statement.length + typesJson.length));
     return id === undefined ? undefined : cursorOf(id, place);
   }
 
