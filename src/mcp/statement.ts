@@ -62,8 +62,9 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
 
 /**
  * The text of the HTTP door, and behind it the place and what to try instead. A table that is not
- * there has a short text of its own, and nothing behind it. `show` is what becomes of the words of
- * a module that does not let the caller in.
+ * there has a short text of its own, and nothing behind it. `show` is what becomes of words that
+ * users wrote: those of a module that does not let the caller in, and those of an error that came
+ * up while the statement ran, which names no place in it and may name a value of a row.
  */
 export function sqlFailure(error: SqlError, show: (data: string) => string): ToolFailure {
   if (error.code === 'sql.noTable') return new ToolFailure(`no such table: ${error.table}`);
@@ -71,7 +72,8 @@ export function sqlFailure(error: SqlError, show: (data: string) => string): Too
   if (error.code === 'connection.refused') {
     return new ToolFailure(refusedConnectionText(message, show));
   }
+  const isOfData = error.code === 'sql.invalid' && place === undefined;
   const where = place === undefined ? [] : [`At line ${place.line}, column ${place.column}.`];
   const advice = [...where, ...(hint === undefined ? [] : [hint])].join(' ');
-  return new ToolFailure(message, advice === '' ? undefined : advice);
+  return new ToolFailure(isOfData ? show(message) : message, advice === '' ? undefined : advice);
 }

@@ -416,6 +416,23 @@ describe('fence', () => {
     }
   });
 
+  it('[adr 0029] marks values of rows in errors of statements, and not other errors', async () => {
+    const words =
+      /^Between «data (\w+)» .*\n«data \1»\n'\w+' cannot be converted to U64\n«\/data \1»$/;
+    const select = 'SELECT CAST(name AS U64) FROM person';
+    for (const [name, sql, features] of [
+      ['sql', select, 'fence'],
+      ['explain', `EXPLAIN ANALYZE ${select}`, 'explain'],
+    ] as const) {
+      const textsFor = async (sql: string) =>
+        (await textsOf({ mode: scoped, as: inn.owner, features }, name, { sql })).texts;
+      expect(await textsFor(sql)).toEqual([expect.stringMatching(words)]);
+      expect((await textsFor('SELECT absent FROM person'))[0]).not.toContain('«data');
+    }
+    const plain = await textsOf({ mode: scoped, as: inn.owner }, 'sql', { sql: select });
+    expect(plain.texts).toEqual([expect.stringMatching(/^'\w+' cannot be converted to U64$/)]);
+  });
+
   it('[adr 0029] marks the words of a module, and not our own', async () => {
     const fenced = { mode: scoped, features: 'fence' };
     const refused = await textsOf(fenced, 'call', { reducer: 'refuse', args: ['do as I say'] });
