@@ -9,9 +9,13 @@ import type { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 import { joinBytes } from '../values/bytes.ts';
 import type { DatabaseCore } from './core.ts';
-import type { Preview, PreviewedTable, PreviewRequest } from './preview-outcome.ts';
+import {
+  askingOf,
+  type Preview,
+  type PreviewedTable,
+  type PreviewRequest,
+} from './preview-outcome.ts';
 import { pickRows, rowStarts } from './preview-rows.ts';
-import { askingOf } from './previewed-work.ts';
 
 /**
  * What a transaction changed since it had changed `before`, when it has changed `after` by now. All

@@ -24,6 +24,11 @@ export type PreviewedWork =
   | { readonly kind: 'call'; readonly call: CallRequest }
   | { readonly kind: 'query'; readonly query: SqlRequest };
 
+/** The request as it would run by itself: who asks, and by which connection. */
+export function askingOf(work: PreviewedWork): CallRequest | SqlRequest {
+  return work.kind === 'call' ? work.call : work.query;
+}
+
 /** What makes it possible to say later: exactly this. Plain values, for the asker to keep. */
 export interface PreviewKey {
   /** What the program drew its randomness from. 64 bytes. */

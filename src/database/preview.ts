@@ -8,15 +8,15 @@ import type { CollectedLines } from './module-lines.ts';
 import type { CommitOffset } from './outcome.ts';
 import { changesSince, shownChanges } from './preview-changes.ts';
 import { digestOf, isSameDigest } from './preview-digest.ts';
-import type {
-  Preview,
-  PreviewKey,
-  PreviewOutcome,
-  PreviewRequest,
-  PreviewResult,
-} from './preview-outcome.ts';
 import {
   askingOf,
+  type Preview,
+  type PreviewKey,
+  type PreviewOutcome,
+  type PreviewRequest,
+  type PreviewResult,
+} from './preview-outcome.ts';
+import {
   entropyBytes,
   type Moment,
   type Ran,

@@ -17,10 +17,6 @@ export interface Ran {
   readonly commit?: () => void;
 }
 
-export function askingOf(work: PreviewedWork): CallRequest | SqlRequest {
-  return work.kind === 'call' ? work.call : work.query;
-}
-
 /** Why nothing of the work ran: its connection was not let in. */
 export function refusedResult({ kind }: PreviewedWork, message: string): PreviewResult {
   const error = { code: 'connection.refused', message } as const;

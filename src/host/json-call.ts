@@ -49,13 +49,11 @@ export interface JsonPreview {
   readonly outcome: PreviewOutcome;
   /** The request, to be applied as it is. */
   readonly work: Extract<PreviewedWork, { kind: 'call' }>;
-  /** As `JsonAnswer.json`. */
-  readonly json: string | undefined;
   /** The definition that the call was encoded for. */
   readonly description: DatabaseDescription;
 }
 
-/** `callWithJson` for a call that is only tried. */
+/** `callWithJson` for a call that is only tried; `previewJson` has its value. */
 export async function previewWithJson(
   handle: DatabaseHandle,
   call: JsonCall,
@@ -67,9 +65,7 @@ export async function previewWithJson(
     const result = 'preview' in outcome ? outcome.preview.result : undefined;
     return { outcome, error: result?.kind === 'callFailed' ? result.error : undefined };
   });
-  const json =
-    'preview' in outcome ? previewJson(description, call.reducer, outcome.preview) : undefined;
-  return { outcome, work: { kind: 'call', call: request }, json, description };
+  return { outcome, work: { kind: 'call', call: request }, description };
 }
 
 /**

@@ -11,7 +11,7 @@ import {
   type SqlOutcome,
   type SqlRequest,
 } from '../database/outcome.ts';
-import type { PreviewOutcome, PreviewRequest } from '../database/preview-outcome.ts';
+import { askingOf, type PreviewOutcome, type PreviewRequest } from '../database/preview-outcome.ts';
 import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
 import type { TableFigures } from '../database/table-figures.ts';
@@ -134,7 +134,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async preview(preview: PreviewRequest): Promise<PreviewOutcome> {
-    const reply = await this.#request({ kind: 'preview', preview }, isConfirmed(preview));
+    const reply = await this.#request(
+      { kind: 'preview', preview },
+      askingOf(preview.work).confirmed,
+    );
     assert(reply.kind === 'previewed', 'a preview is answered by its outcome');
     return reply.outcome;
   }
@@ -477,10 +480,6 @@ export class SupervisedDatabase implements DatabaseHandle {
     for (const { reject } of waiting) reject(fault);
     this.#tellIdle();
   }
-}
-
-function isConfirmed({ work }: PreviewRequest): boolean {
-  return work.kind === 'call' ? work.call.confirmed : work.query.confirmed;
 }
 
 /** Why there is no database: what its program did, or what was found on the disk. */

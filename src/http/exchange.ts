@@ -12,6 +12,8 @@ export interface Exchange {
   body(bytesMax: number): Promise<Uint8Array>;
   /** Settled before the endpoint runs; absent where the endpoint does not look at tokens. */
   readonly caller: RequestCaller | undefined;
+  /** Counts requests that came along with this one, as if each had come alone. */
+  countMore(requestCount: number): void;
   /** The address that the connection came in on, for checks of origin. */
   readonly localAddress: string;
   /** Resolves when the client has gone away. */

@@ -19,6 +19,8 @@ export interface McpRequest {
   readonly body: string;
   header(name: string): string | undefined;
   readonly caller: RequestCaller;
+  /** Told of messages beside the first. */
+  countMore(requestCount: number): void;
   /** Name or identity from the path; `undefined` for the host-wide server. */
   readonly database: string | undefined;
   readonly features: ReadonlySet<AgentFeature>;
@@ -55,6 +57,7 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
     body: await jsonBody(exchange, json(400, notUtf8)),
     header: (name) => exchange.header(name),
     caller: callerOf(exchange),
+    countMore: (requestCount) => exchange.countMore(requestCount),
     database: exchange.params.db,
     features,
     signal: exchange.abandoned,

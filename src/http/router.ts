@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { type Context, Hono } from 'hono';
@@ -41,7 +42,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
     app.all(route.path, async (context) => {
       const share = load.begin();
       if (share === undefined) return respond(tooMuch);
-      const exchange = new HonoExchange(context, share);
+      const exchange = new HonoExchange(context, share, options);
       try {
         return respond(await answer(context, exchange, { options, route }));
       } finally {
@@ -197,12 +198,14 @@ class HonoExchange implements Exchange {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: HttpBindings['outgoing'];
   readonly #load: LoadShare;
+  readonly #options: RouterOptions;
   caller: RequestCaller | undefined;
   /** The identity headers belong to the endpoints that make anonymous identities. */
   showsCaller = false;
 
-  constructor(context: Context<Env>, load: LoadShare) {
+  constructor(context: Context<Env>, load: LoadShare, options: RouterOptions) {
     this.#load = load;
+    this.#options = options;
     this.#incoming = context.env.incoming;
     this.#outgoing = context.env.outgoing;
     this.method = context.req.method;
@@ -223,6 +226,14 @@ class HonoExchange implements Exchange {
     return addresses.of({ remoteAddress: socket.remoteAddress ?? '', forwardedFor });
   }
 
+  countMore(requestCount: number): void {
+    const { rates, addresses } = this.#options;
+    rates.byAddress.spend(networkOf(this.clientAddress(addresses)), requestCount);
+    const { caller } = this;
+    if (caller === undefined || caller.isAnonymous) return;
+    rates.byIdentity.spend(caller.identity.toString(16), requestCount);
+  }
+
   get closed(): Promise<void> {
     const { socket } = this.#incoming;
     if (socket.destroyed) return Promise.resolve();
@@ -231,6 +242,8 @@ class HonoExchange implements Exchange {
 
   get abandoned(): AbortSignal {
     const controller = new AbortController();
+    // Each message of a batch listens.
+    setMaxListeners(0, controller.signal);
     const { socket } = this.#incoming;
     const abort = () => controller.abort();
     if (socket.destroyed) abort();

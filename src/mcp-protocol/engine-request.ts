@@ -5,6 +5,8 @@ export interface EngineRequest<Session> {
   header(name: string): string | undefined;
   readonly session: Session;
   readonly caller: EngineCaller;
+  /** Told how many messages a batch has beside its first; absent: nobody counts. */
+  readonly countMore?: (requestCount: number) => void;
   /**
    * What the address of the request stands for: a state that one endpoint gave out is of no use at
    * another one.

@@ -89,6 +89,7 @@ export class Engine<Session> {
     request: EngineRequest<Session>,
   ): Promise<EngineReply> {
     const accepted = readAccept(undefined);
+    request.countMore?.(messages.length - 1);
     const replies = await Promise.all(
       messages.map((message) => this.#handleMessage(message, request, accepted)),
     );

@@ -11,6 +11,7 @@ import { RawJson } from './json-text.ts';
 import { metaKey } from './meta.ts';
 import { modernMembers } from './method.ts';
 import { Outgoing } from './outgoing.ts';
+import { ownText } from './own-text.ts';
 import { RunningRequests } from './running-requests.ts';
 import type { ServerDefinition } from './server-definition.ts';
 import { type Changes, describeChanges, readWanted } from './wanted-changes.ts';
@@ -33,10 +34,11 @@ export class ListenStreams<Session> {
   }
 
   async open(
-    { id, params }: RequestMessage,
+    message: RequestMessage,
     { caller, session, signal }: EngineRequest<Session>,
   ): Promise<EngineReply> {
-    const wanted = readWanted(params);
+    const id = ownText(message.id);
+    const wanted = readWanted(message.params);
     const running = this.#running.begin({ caller, id });
     const outgoing = new Outgoing(() => running.cancel());
     const _meta = { [metaKey.subscriptionId]: new RawJson(id) };

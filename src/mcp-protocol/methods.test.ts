@@ -160,12 +160,6 @@ describe('tools', () => {
     expect(reply.body).toContain('"isError":false,"structuredContent":{"n": 1.50}}');
   });
 
-  it('[mcp B6] are found by the server itself where it can', async () => {
-    const findTool = async (name: string) => makeTool(name, `I am ${name}`);
-    const { result } = await legacy({ findTool }, 'tools/call', { name: 'any' });
-    expect(result.content[0].text).toBe('I am any');
-  });
-
   it('[mcp B8] are listed page by page', async () => {
     const names = Array.from({ length: limits.mcpPageItemsMax + 1 }, (_, at) => `t${at}`);
     const engine = new EngineUnderTest(offerTools(...names.map((name) => makeTool(name, ''))));

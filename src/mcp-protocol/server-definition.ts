@@ -29,8 +29,6 @@ export interface ServerDefinition<Session> {
   isConstant?(session: Session): boolean;
   /** In a fixed order; the same for the same session. */
   tools(session: Session): Promise<readonly Tool<Session>[]>;
-  /** Runs one tool by its name, also where listing all would cost more. Absent: looked up. */
-  findTool?(name: string, session: Session): Promise<Tool<Session> | undefined>;
   readonly resources?: Resources<Session>;
   /** In a fixed order. */
   readonly prompts?: (session: Session) => readonly Prompt<Session>[];

@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
 import { member } from './meta.ts';
+import { ownText } from './own-text.ts';
 import { invalidParams } from './rpc-error.ts';
 
 /** Kinds of changes that a client wants to be told of, or is told of. */
@@ -32,7 +33,7 @@ function readUris(given: JsonValue | undefined): readonly string[] {
   if (given.length > limits.watchedResourcesMax) {
     throw invalidParams(`at most ${limits.watchedResourcesMax} resources are watched at once`);
   }
-  return [...new Set(given)];
+  return [...new Set(given)].map(ownText);
 }
 
 /** The same form for the answer; what is not told is not named. */

@@ -3,7 +3,7 @@ import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { type IntegerKind, integerRange } from '../values/integer-range.ts';
 import { type SpecialKind, specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType, NamedType, ProductType, SumType } from '../values/type.ts';
+import type { AlgebraicType, NamedType, ProductType, SumType, Typespace } from '../values/type.ts';
 import { resolveType, typeText } from '../values/typespace.ts';
 
 /** Names of types and their place in the typespace, as a definition has them. */
@@ -30,7 +30,7 @@ export function argumentsSchema(
   const { reducerSchemaCharactersMax: most } = limits;
   if (schemas.isWhole && JSON.stringify(schema).length <= most) return schema;
   const schemaOf = (type: AlgebraicType) => ({
-    description: shortText(typeText(type, types.typespace)),
+    description: shortTypeText(type, types.typespace),
   });
   return objectSchemaOf(params, { types, docs, schemaOf });
 }
@@ -71,6 +71,11 @@ export function isOption({ type }: NamedType, { typespace }: SchemaTypes): boole
 /** Of a description that is long, the beginning. */
 export function shortText(text: string): string {
   return text.length <= shortTextLengthMax ? text : `${text.slice(0, shortTextLengthMax)}…`;
+}
+
+/** A type as people read it; a large one is not even written out. */
+export function shortTypeText(type: AlgebraicType, typespace: Typespace): string {
+  return shortText(typeText(type, typespace, shortTextLengthMax));
 }
 
 const shortTextLengthMax = 500;

@@ -1,3 +1,4 @@
+import type { SqlRequest } from '../database/outcome.ts';
 import type { PreviewedWork, PreviewKey } from '../database/preview-outcome.ts';
 import type { DatabaseDescription } from '../host/database-handle.ts';
 import { limits } from '../limits.ts';
@@ -53,7 +54,13 @@ function ownerOf({ callerKey }: McpSession, { database }: OpenDatabase): string 
 /** About the memory that one takes beside the definition, which others share. */
 function bytesOf({ work }: KeptPreview): number {
   const own = 1_024;
-  if (work.kind === 'query') return own + 2 * work.query.sql.length;
+  if (work.kind === 'query') return own + 2 * lengthOf(work.query);
   const { args } = work.call;
   return own + ('fault' in args ? 0 : args.length);
+}
+
+/** Characters of a statement, and of the values of its parameters. */
+function lengthOf({ sql, parameters = new Map() }: SqlRequest): number {
+  const values = [...parameters.values()];
+  return values.reduce((sum, value) => sum + String(value).length, sql.length);
 }

@@ -2,6 +2,7 @@ import type { SqlError, SqlOutcome, SqlRequest } from '../database/outcome.ts';
 import type { DatabaseHandle } from '../host/database-handle.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
 import { whenAborted } from '../mcp-protocol/abort.ts';
+import { ownText } from '../mcp-protocol/own-text.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import {
   SqlParametersError,
@@ -34,9 +35,12 @@ export const parametersProperty = {
   description: 'Values of $1, $2, … as an array, or of :name as an object.',
 } as const;
 
-/** What to ask of a database, in the arguments of a tool. Throws `RpcError` for another shape. */
+/**
+ * What to ask of a database, in the arguments of a tool. Cursors and previews keep it when the
+ * request has been answered. Throws `RpcError` for another shape.
+ */
 export function statementArgument(args: JsonObject): Pick<SqlRequest, 'sql' | 'parameters'> {
-  const sql = stringArgument(args, 'sql');
+  const sql = ownText(stringArgument(args, 'sql'));
   const parameters = parametersArgument(args);
   return parameters === undefined ? { sql } : { sql, parameters };
 }
@@ -45,7 +49,11 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
   const given = args.get('params');
   if (given === undefined || given === null) return undefined;
   try {
-    return sqlParametersFromJson(given);
+    const own = [...sqlParametersFromJson(given)].map(
+      ([name, value]) =>
+        [ownText(name), typeof value === 'string' ? ownText(value) : value] as const,
+    );
+    return new Map(own);
   } catch (error) {
     if (!(error instanceof SqlParametersError)) throw error;
     throw new RpcError(rpcCode.invalidParams, error.message);

@@ -34,6 +34,12 @@ describe('structured results', () => {
     );
   });
 
+  it('[mcp B6] bear a text of any length', () => {
+    const long = JSON.stringify('\\"'.repeat(2 ** 23));
+    const json = quoteWideIntegers(`[${long},18446744073709551615]`);
+    expect(json === `[${long},"18446744073709551615"]`).toBe(true);
+  });
+
   it('leaves out members that are not there', () => {
     expect(structuredJson({ a: '1', b: undefined, c: '"x"' })).toBe('{"a":1,"c":"x"}');
   });

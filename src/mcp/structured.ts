@@ -4,11 +4,35 @@
  */
 export function quoteWideIntegers(json: string): string {
   if (!/\d{16}/.test(json)) return json;
-  return json.replace(tokens, (token) => (isWide(token) ? `"${token}"` : token));
+  const parts: string[] = [];
+  for (let at = 0; at < json.length; ) {
+    const quote = json.indexOf('"', at);
+    const start = quote < 0 ? json.length : quote;
+    const end = endOfString(json, start);
+    parts.push(json.slice(at, start).replace(numbers, quotedWhenWide), json.slice(start, end));
+    at = end;
+  }
+  return parts.join('');
 }
 
-/** Strings, and numbers outside of them. */
-const tokens = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g;
+const numbers = /-?\d[\d.eE+-]*/g;
+
+function quotedWhenWide(number: string): string {
+  return isWide(number) ? `"${number}"` : number;
+}
+
+/** Behind the quote that ends the string. No pattern: one string may be longer than those bear. */
+function endOfString(json: string, start: number): number {
+  let at = start + 1;
+  for (;;) {
+    const quote = json.indexOf('"', at);
+    if (quote < 0) return json.length;
+    let slashes = 0;
+    while (json[quote - 1 - slashes] === '\\') slashes += 1;
+    if (slashes % 2 === 0) return quote + 1;
+    at = quote + 1;
+  }
+}
 
 function isWide(token: string): boolean {
   return /^-?\d{16,}$/.test(token) && !Number.isSafeInteger(Number(token));

@@ -21,13 +21,13 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
     stopping,
   });
   return {
-    handle: ({ body, header, caller, database, features, signal }) => {
+    handle: ({ body, header, caller, database, features, signal, countMore }) => {
       const { identity, isAnonymous, address } = caller;
       // Identities made for one request are told apart by where they come from.
       const key = isAnonymous ? `anonymous ${address ?? ''}` : identity.toString(16);
       const session = makeSession({ host, caller, callerKey: key, database, features });
       return engine.handle({
-        ...{ body, header, signal },
+        ...{ body, header, signal, countMore },
         caller: { key, isAnonymous },
         endpoint: [database ?? '', ...[...session.features].sort()].join(' '),
         session,

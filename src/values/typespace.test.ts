@@ -128,6 +128,17 @@ describe('[values 7] texts of types', () => {
     expect(typeText(ref(0), typespace)).toBe('(some: &0 | none: ())');
     expect(typeText(ref(7), typespace)).toBe('&7');
   });
+
+  it('write out no more of what doubles with every ref than is asked for', () => {
+    const long = 'x'.repeat(2 ** 20);
+    const types = Array.from({ length: 40 }, (_, at) =>
+      product([long, at === 0 ? u8 : ref(at - 1)], ['b', at === 0 ? u8 : ref(at - 1)]),
+    );
+    expect(typeText(ref(39), { types }, 100)).toBe(`(${long}: …, …)`);
+    expect(typeText(ref(1), { types: [product(['a', u8]), product(['b', ref(0)])] }, 100)).toBe(
+      '(b: (a: U8))',
+    );
+  });
 });
 
 describe('[values 3] special types', () => {

@@ -190,7 +190,8 @@ export function typesEqual(
  * The type as people read it: `U32`, `Array<U8>`, `(id: U32, name: String)`,
  * `(some: U32 | none: ())`, `()` for unit, `(|)` for never. An element without a name
  * has its position: `(0: U8)`. A ref reads `&3`, unless a typespace is given; then its target is
- * written in full, and only a recursive ref stays `&3`.
+ * written in full, and only a recursive ref stays `&3`. Targets may double with every ref: beyond
+ * about `lengthMax` characters, the rest of what is inside reads `…`.
  *
  * @example
  * ```ts
@@ -198,9 +199,16 @@ export function typesEqual(
  * typeText(product(['tags', list])); // '(tags: Array<String>)'
  * ```
  */
-export function typeText(type: AlgebraicType, typespace?: Typespace): string {
+export function typeText(
+  type: AlgebraicType,
+  typespace?: Typespace,
+  lengthMax: number = Number.POSITIVE_INFINITY,
+): string {
   const open = new Set<number>();
+  let length = 0;
   const text = (current: AlgebraicType): string => {
+    length += 1;
+    if (length > lengthMax) return '…';
     switch (current.kind) {
       case 'ref':
         return refText(current.ref);
@@ -216,9 +224,12 @@ export function typeText(type: AlgebraicType, typespace?: Typespace): string {
     }
   };
   const elementText = ({ name, type: part }: NamedType, at: number): string =>
-    `${name ?? at}: ${text(part)}`;
-  const namedText = (item: NamedType): string =>
-    item.name === undefined ? text(item.type) : `${item.name}: ${text(item.type)}`;
+    namedText({ name: name ?? String(at), type: part });
+  const namedText = ({ name, type: part }: NamedType): string => {
+    if (name === undefined || length > lengthMax) return text(part);
+    length += name.length;
+    return `${name}: ${text(part)}`;
+  };
   const refText = (ref: number): string => {
     const target = typespace?.types[ref];
     if (target === undefined || open.has(ref)) return `&${ref}`;

@@ -6,7 +6,7 @@ import type {
   PreviewOutcome,
   PreviewRequest,
 } from '../../src/database/preview-outcome.ts';
-import { previewWithJson } from '../../src/host/json-call.ts';
+import { previewJson, previewWithJson } from '../../src/host/json-call.ts';
 import { temporaryConnection } from '../../src/host/temporary-connection.ts';
 import type { RowList } from '../../src/store/change-set.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
@@ -38,7 +38,7 @@ export function previewContract(name: string, open: ShopOpener): void {
     it('[preview] tells what a call would change, say and give, and leaves no trace', async () => {
       shop = await open(shopModule({ more: lifecycleReducers + talker }));
       const before = await traceOf(shop);
-      const { outcome, json } = await tryCall('talk', 'hello');
+      const { outcome, description } = await tryCall('talk', 'hello');
       expect(outcome.kind).toBe('previewed');
       const preview = previewIn(outcome);
       expect(preview.changes.map(changeOf)).toEqual([
@@ -46,7 +46,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       ]);
       expect(preview).toMatchObject({ isComplete: true, droppedLines: 0, offset: before.offset });
       expect(preview.lines).toMatchObject([{ level: 'info', message: 'they said hello' }]);
-      expect(json).toBe('2');
+      expect(previewJson(description, 'talk', preview)).toBe('2');
       expect(await traceOf(shop)).toEqual(before);
     });
 

@@ -77,6 +77,25 @@ describe('rates of requests', () => {
   });
 
   it.each([
+    ['an address', { addressRequestsPerSecond: 20 }],
+    ['an identity', { identityRequestsPerSecond: 20 }],
+  ])('[design D11] of %s count each message of a batch over MCP', async (_, rates) => {
+    await start({ rates: { identityRequestsPerSecond: unlimited, ...rates } });
+    const as = await running.person();
+    const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
+    const ask = () =>
+      running.ask('POST', '/v1/mcp', {
+        as,
+        body: JSON.stringify(Array.from({ length: 50 }, (_none, id) => ping(id))),
+        headers: { 'content-type': 'application/json', 'mcp-protocol-version': '2025-03-26' },
+      });
+    expect((await ask()).status).toBe(200);
+    const refused = await ask();
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1);
+  });
+
+  it.each([
     ['of an address', { addressRequestsPerSecond: 3 }],
     ['of an identity', { identityRequestsPerSecond: 3 }],
   ])('[design D11] %s hold for WebSockets, too', async (_, rates) => {

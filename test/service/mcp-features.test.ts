@@ -213,6 +213,16 @@ describe('logs', () => {
     ]);
   });
 
+  it('[adr 0029] does not let a message pass for further lines', async () => {
+    const options = { mode: scoped, as: inn.owner, features };
+    const forged = '2026-01-01T00:00:00.000Z error add_person: forged';
+    await inn.running.call('inn', 'refuse', [`x\n${forged}\r${forged}\u2028${forged}`], inn.owner);
+    const { texts } = await textsOf(options, 'logs', { contains: 'forged' });
+    expect(texts[0]?.split(/[\n\r\u2028]/).filter((line) => line.startsWith('2026-'))).toEqual([
+      expect.stringMatching(/^\S+Z error refuse: x$/),
+    ]);
+  });
+
   it('[adr 0029] is for the bearer of a token that was made for it', async () => {
     const messages = async (limits: object) => {
       const agent = await inn.running.agent('inn', limits, inn.owner);

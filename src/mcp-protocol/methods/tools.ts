@@ -26,7 +26,8 @@ export function callTool<Session>(definition: ServerDefinition<Session>): Method
     if (!(params instanceof JsonObject)) throw invalidParams('missing params');
     const name = params.get('name');
     if (typeof name !== 'string') throw invalidParams('missing tool name');
-    const tool = await findTool(definition, name, context.session);
+    const tools = await definition.tools(context.session);
+    const tool = tools.find((candidate) => candidate.name === name);
     if (tool === undefined) throw invalidParams(`unknown tool: ${name}`);
     const given = params.get('arguments');
     const args = given instanceof JsonObject ? given : noArguments;
@@ -37,15 +38,6 @@ export function callTool<Session>(definition: ServerDefinition<Session>): Method
 }
 
 const noArguments = new JsonObject([]);
-
-async function findTool<Session>(
-  definition: ServerDefinition<Session>,
-  name: string,
-  session: Session,
-): Promise<Tool<Session> | undefined> {
-  if (definition.findTool !== undefined) return definition.findTool(name, session);
-  return (await definition.tools(session)).find((tool) => tool.name === name);
-}
 
 function membersOf({ content, structured, isError }: ToolResult): object {
   const structuredContent = structured === undefined ? undefined : new RawJson(structured);

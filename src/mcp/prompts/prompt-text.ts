@@ -9,7 +9,7 @@ import type { ModuleDefinition } from '../../schema/definition.ts';
 import { fenced } from '../fence.ts';
 import { findDatabase, type OpenDatabase, shownName } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
-import { type SchemaNotes, schemaWords } from './schema-words.ts';
+import { type SchemaNotes, schemaLines } from './schema-words.ts';
 
 /** The database that a prompt is about. */
 export interface PromptDatabase extends OpenDatabase {
@@ -68,10 +68,16 @@ export function databaseHint({ database }: McpSession, name: string): string {
 }
 
 export function fencedSchema({ definition, notes }: PromptDatabase): string {
-  const words = schemaWords(definition, notes);
-  const { promptSchemaCharactersMax: most } = limits;
-  if (words.length <= most) return fenced(words);
-  return `${fenced(words.slice(0, words.lastIndexOf('\n', most)))}\nget_schema has the rest.`;
+  const lines: string[] = [];
+  let characters = 0;
+  for (const line of schemaLines(definition, notes)) {
+    characters += line.length + 1;
+    if (characters > limits.promptSchemaCharactersMax) {
+      return `${fenced(lines.join('\n'))}\nget_schema has the rest.`;
+    }
+    lines.push(line);
+  }
+  return fenced(lines.join('\n'));
 }
 
 /** The first lines, as many as a prompt shows. */

@@ -3,6 +3,7 @@ import { AgentHost, ada, bob, contextOf, person } from '../../../test/support/ag
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { McpSession } from '../session.ts';
+import { makeReducerTools } from '../typed-reducers.ts';
 import { promptsOf } from './prompt-list.ts';
 
 let agents: AgentHost;
@@ -26,6 +27,8 @@ async function wordsOf(
   expect([role, content.type]).toEqual(['user', 'text']);
   return content.text;
 }
+
+const typedTools = makeReducerTools(() => []);
 
 /** What stands in fences, in order. */
 function fencedIn(words: string): string[] {
@@ -164,6 +167,24 @@ describe('explore_database', () => {
     expect(schema.length).toBeLessThanOrEqual(limits.promptSchemaCharactersMax);
     expect(schema).toMatch(/ {2}a_rather_long_name_\d+: String\?$/);
     expect(words).toContain('get_schema has the rest.');
+  });
+
+  it('[mcp B8] does not write out types that double with every ref', async () => {
+    await agents.publish(
+      'deep',
+      `import { schema, t, table } from 'reducerdb/server';
+const task = table({ public: true }, { id: t.u64() });
+let type = t.object('T0', { ['a'.repeat(100_000)]: t.u8() });
+for (let at = 1; at < 14; at++) type = t.object('T' + at, { x: type, y: type });
+const db = schema({ task });
+export default db;
+export const take = db.reducer({ it: type }, () => {});
+`,
+    );
+    const words = await wordsOf(agents.session(ada, 'deep'), 'explore_database');
+    expect(words.length).toBeLessThan(limits.promptSchemaCharactersMax);
+    expect(fencedIn(words)[0]).toMatch(/^reducer take\(it: \(x: .{400,500}…\)$/m);
+    expect(await typedTools(agents.session(ada, 'deep', ['typed-reducers']))).toHaveLength(1);
   });
 });
 

@@ -6,7 +6,8 @@ import type {
 } from '../../schema/definition.ts';
 import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType, NamedType, Typespace } from '../../values/type.ts';
-import { resolveType, typeText } from '../../values/typespace.ts';
+import { resolveType } from '../../values/typespace.ts';
+import { shortTypeText } from '../json-schema.ts';
 
 /** What is known of a module beside its definition. */
 export interface SchemaNotes {
@@ -17,21 +18,18 @@ export interface SchemaNotes {
 }
 
 /** Tables, views and reducers, a column a line: what an agent has to know before it asks. */
-export function schemaWords(definition: ModuleDefinition, notes: SchemaNotes): string {
-  const { typespace, tables, views, reducers, rowLevelSecurity } = definition;
-  return [
-    ...tables.flatMap((table) => tableLines(table, typespace, notes)),
-    ...views.flatMap(({ name, isPublic, columns }) => {
-      const docs = notes.docs.tables.get(name);
-      const access = isPublic ? 'public' : 'private';
-      return [
-        withDoc(`view ${name} (${access})`, docs?.text),
-        ...columns.map((column) => columnLine(column, typespace, docs)),
-      ];
-    }),
-    ...reducers.map((reducer) => reducerWords(reducer, typespace, notes)),
-    ...rowLevelSecurity.map((filter) => `row filter: ${filter}`),
-  ].join('\n');
+export function* schemaLines(
+  { typespace, tables, views, reducers, rowLevelSecurity }: ModuleDefinition,
+  notes: SchemaNotes,
+): Generator<string> {
+  for (const table of tables) yield* tableLines(table, typespace, notes);
+  for (const { name, isPublic, columns } of views) {
+    const docs = notes.docs.tables.get(name);
+    yield withDoc(`view ${name} (${isPublic ? 'public' : 'private'})`, docs?.text);
+    for (const column of columns) yield columnLine(column, typespace, docs);
+  }
+  for (const reducer of reducers) yield reducerWords(reducer, typespace, notes);
+  for (const filter of rowLevelSecurity) yield `row filter: ${filter}`;
 }
 
 function tableLines(table: TableDefinition, types: Typespace, notes: SchemaNotes): string[] {
@@ -103,7 +101,7 @@ function typeWords(type: AlgebraicType, types: Typespace): string {
     if (some !== undefined) return `${typeWords(some, types)}?`;
   }
   if (kind === undefined || kind === 'option' || kind === 'result' || kind === 'unit') {
-    return typeText(type, types);
+    return shortTypeText(type, types);
   }
   return kind.charAt(0).toUpperCase() + kind.slice(1);
 }

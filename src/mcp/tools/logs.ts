@@ -124,12 +124,15 @@ function newest(lines: readonly ShownLine[], countMax: number): readonly ShownLi
   return last.slice(tooOld + 1);
 }
 
+const lineEnds = /\r\n?|[\n\v\f\x85\u2028\u2029]/g;
+
 function answerOf(lines: readonly ShownLine[], foundCount: number): ToolAnswer {
   const more = lines.length < foundCount;
   const structured = JSON.stringify({ lines, more });
   if (lines.length === 0) return { texts: ['No lines.'], structured };
   const texts = lines.map(({ time, level, reducer = '-', message }) => {
-    return `${time} ${level} ${reducer}: ${message}`;
+    // Set in: a message cannot pass for lines of other reducers.
+    return `${time} ${level} ${reducer}: ${message.replace(lineEnds, '\n  ')}`;
   });
   const older = `These are the newest ${lines.length} of ${foundCount} lines.`;
   return { texts: [fenced(texts.join('\n')), ...(more ? [older] : [])], structured };

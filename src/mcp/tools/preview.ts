@@ -2,6 +2,7 @@ import type { Preview, PreviewOutcome } from '../../database/preview-outcome.ts'
 import { previewWithJson } from '../../host/json-call.ts';
 import { temporaryConnection } from '../../host/temporary-connection.ts';
 import { limits } from '../../limits.ts';
+import { ownText } from '../../mcp-protocol/own-text.ts';
 import { fenced } from '../fence.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import { previewMembers, shownPreview } from '../preview-answer.ts';
@@ -40,7 +41,7 @@ export function previewCallTool(previews: Previews): ToolSource {
     effect: 'reads',
     run: async (args, context) => {
       const name = databaseArgument(args, context);
-      const reducer = stringArgument(args, 'reducer');
+      const reducer = ownText(stringArgument(args, 'reducer'));
       const given = positionalArguments(args);
       const open = openDatabase(name, context);
       const { caller, handle } = open;
