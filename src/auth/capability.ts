@@ -15,7 +15,7 @@ export interface Capability {
   readonly tables?: readonly string[];
   /** Canonical names of the reducers; absent: those that everybody may call. */
   readonly reducers?: readonly string[];
-  /** Nothing may be changed. */
+  /** No reducer may be called, and nothing be written by SQL. */
   readonly readOnly: boolean;
   /** INSERT, UPDATE and DELETE, as far as the maker may. */
   readonly sqlWrites: boolean;

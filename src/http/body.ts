@@ -1,16 +1,23 @@
 import { limits } from '../limits.ts';
 import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
-import { type Exchange, HttpError, jsonType, text } from './exchange.ts';
+import { type Exchange, HttpError, jsonType, type Reply, text } from './exchange.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** The body as text; `what` follows the fixed words when it is not UTF-8. */
 export async function textBody(exchange: Exchange, detail = ''): Promise<string> {
+  return utf8Body(exchange, notUtf8(detail));
+}
+
+const notUtf8 = (detail = '') => text(400, `Request body didn't contain valid UTF-8${detail}`);
+
+/** `refusal` is the answer to a body that is not UTF-8. */
+async function utf8Body(exchange: Exchange, refusal: Reply): Promise<string> {
   const bytes = await exchange.body(limits.bodyBytesMax);
   try {
     return decoder.decode(bytes);
   } catch {
-    throw new HttpError(text(400, `Request body didn't contain valid UTF-8${detail}`));
+    throw new HttpError(refusal);
   }
 }
 
@@ -26,10 +33,13 @@ export async function argumentsBody(exchange: Exchange): Promise<string> {
   return textBody(exchange);
 }
 
-/** The body of an endpoint that takes `application/json` or `application/…+json`. */
-export async function jsonBody(exchange: Exchange): Promise<string> {
+/**
+ * The body of an endpoint that takes `application/json` or `application/…+json`. `refusal` is the
+ * answer to one that is not UTF-8, and so no JSON.
+ */
+export async function jsonBody(exchange: Exchange, refusal = notUtf8()): Promise<string> {
   requireJsonType(exchange);
-  return textBody(exchange);
+  return utf8Body(exchange, refusal);
 }
 
 function requireJsonType(exchange: Exchange): void {

@@ -54,7 +54,7 @@ export function mcpRoutes(door: McpDoor, { origins, login }: McpRules): Route[] 
 async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
   const features = featuresOf(exchange);
   const reply = await door.handle({
-    body: await jsonBody(exchange),
+    body: await jsonBody(exchange, json(400, notUtf8)),
     header: (name) => exchange.header(name),
     caller: callerOf(exchange),
     countMore: (requestCount) => exchange.countMore(requestCount),
@@ -71,6 +71,13 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
       return eventStreamReply(reply.messages, reply.headers);
   }
 }
+
+/** As the engine answers what is no JSON; it reads text. */
+const notUtf8 = JSON.stringify({
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32700, message: 'Failed to parse the request body as JSON: it is not UTF-8' },
+});
 
 /** What the address asks for beside the five tools. */
 function featuresOf({ query }: Exchange): ReadonlySet<AgentFeature> {

@@ -132,7 +132,7 @@ export class Engine<Session> {
   ): Promise<EngineReply> {
     const era = eraOf(message, request.header);
     try {
-      const terms = askable(readTerms(message, request.header, era), accepted);
+      const terms = askableTerms(readTerms(message, request.header, era), accepted);
       if (!accepted.json && !accepted.events) throw notAcceptable();
       if (era === 'modern' && message.method === 'subscriptions/listen') {
         return await this.#listen(message, request, accepted);
@@ -236,7 +236,7 @@ export class Engine<Session> {
 }
 
 /** In the legacy era a client is asked on a stream: one that reads none cannot be. */
-function askable(terms: Terms, { namesEvents }: Accepted): Terms {
+function askableTerms(terms: Terms, { namesEvents }: Accepted): Terms {
   const isDeaf = terms.era === 'legacy' && !namesEvents;
   return isDeaf ? { ...terms, clientCapabilities: undefined } : terms;
 }

@@ -272,6 +272,22 @@ describe('streams that stay open', () => {
     expect(await live.end()).toBe(0);
   });
 
+  it('[mcp §B5] end with a result and a cancellation when the service ends them', async () => {
+    const result = { resultType: 'complete' };
+    service.answer = (seen) => {
+      openStream(seen)(event({ jsonrpc: '2.0', id: 'sub', result }));
+      seen.outgoing.end();
+    };
+    const live = start();
+    live.say(listen('sub'));
+    await live.until(2);
+    expect(live.messages).toEqual([
+      { jsonrpc: '2.0', id: 'sub', result },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 'sub' } },
+    ]);
+    expect(await live.end()).toBe(0);
+  });
+
   it('[mcp §B11] are refused beyond the sixty-fourth', async () => {
     service.answer = (seen) => void openStream(seen);
     const live = start();

@@ -63,6 +63,13 @@ describe.each(modes)('the endpoint $name', ({ path }) => {
     expect(answer.text).toBe('{"jsonrpc":"2.0","id":1,"result":{}}');
   });
 
+  it('[mcp A2] takes JSON in UTF-8 only, and says so as the protocol does', async () => {
+    const body = Buffer.from('{"jsonrpc":"2.0","id":"\xff","method":"ping"}', 'latin1');
+    const { status, text } = await inn.running.ask('POST', path, { body, headers: ofJson });
+    const { error, ...others } = JSON.parse(text);
+    expect([status, others, error.code]).toEqual([400, { jsonrpc: '2.0', id: null }, -32700]);
+  });
+
   it('[mcp B3] gives a stream that no proxy keeps to a client that takes nothing else', async () => {
     const answer = await fetch(inn.running.service.url + path, {
       ...{ method: 'POST', body: ping, headers: events },

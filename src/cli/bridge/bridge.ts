@@ -1,6 +1,7 @@
 import { limits } from '../../limits.ts';
 import { sessionHeader } from '../../mcp-protocol/client-capabilities.ts';
-import { errorText, noId } from '../../mcp-protocol/json-rpc.ts';
+import { errorText, noId, notificationText } from '../../mcp-protocol/json-rpc.ts';
+import { RawJson } from '../../mcp-protocol/json-text.ts';
 import { member } from '../../mcp-protocol/meta.ts';
 import { versionHeader } from '../../mcp-protocol/request-headers.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
@@ -178,6 +179,16 @@ export class Bridge {
       this.#settle(versionHeader, member(answers[0]?.get('result'), 'protocolVersion'));
     }
     await this.#options.write(addressed(message, trip.errand));
+    const isEnded = answers.some((answer) => answer.get('result') !== undefined);
+    if (isEnded && isStream(trip.errand)) await this.#tellEnd(trip.errand);
+  }
+
+  /** Of the two ways to end a stream that the protocol knows, some clients heed only this one. */
+  async #tellEnd({ ids }: Errand): Promise<void> {
+    for (const id of ids) {
+      const params = { requestId: new RawJson(id) };
+      await this.#options.write(notificationText('notifications/cancelled', params));
+    }
   }
 
   /** Answers each request that is still open with an error. */
