@@ -225,6 +225,8 @@ class ModuleClient implements Face {
 
   start(): void {
     this.#core.start();
+    // While it connects, so that what the first prediction needs is there when it comes.
+    this.#core.predictions.load().catch(this.#platform.report);
   }
 
   get schema(): ClientSchema | undefined {
@@ -324,10 +326,8 @@ class ModuleClient implements Face {
     tellRows(difference, this.#handles, this.#context(event), this.#platform.report);
   }
 
-  /** What the first prediction needs is there when it comes. */
   welcomed(identity: Identity): void {
     this.#watches.welcomed(identity);
-    this.#core.predictions.load().catch(this.#platform.report);
   }
 
   lost(): void {}
