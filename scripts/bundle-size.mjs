@@ -38,7 +38,7 @@ export const budgets = [
     imports: { 'client/core': ['Core'], 'client/query-roots': ['rootsOf', 'sqlOf'] },
     bytesMax: 18_000,
   },
-  { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 24_500 },
+  { name: 'connect', imports: { 'client/index': ['connect'] }, bytesMax: 24_400 },
   {
     name: 'predictions of calls',
     imports: { 'client/index': ['connect'], 'client/optimistic': ['Optimistic'] },

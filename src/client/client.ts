@@ -255,9 +255,10 @@ class ModuleClient implements Face {
   }
 
   subscribe(queries: unknown, listener: SubscriptionListener = {}): Subscription {
-    let settle = { resolve: () => {}, reject: (_error: Error) => {} };
-    const applied = new Promise<void>((resolve, reject) => {
-      settle = { resolve, reject };
+    let resolve = () => {};
+    let reject = (_error: Error) => {};
+    const applied = new Promise<void>((...settle) => {
+      [resolve, reject] = settle;
     });
     // Whoever does not wait for it has the callback, or nothing to say.
     applied.catch(() => {});
@@ -269,15 +270,15 @@ class ModuleClient implements Face {
         }),
       {
         applied: () => {
-          settle.resolve();
+          resolve();
           listener.onApplied?.();
         },
         failed: (error) => {
-          settle.reject(error);
+          reject(error);
           listener.onError?.(error);
         },
-        left: () => settle.reject(new Error('the subscription was ended before it was applied')),
-        closed: (error) => settle.reject(error),
+        left: () => reject(new Error('the subscription was ended before it was applied')),
+        closed: (error) => reject(error),
       },
     );
     return {
@@ -340,11 +341,8 @@ class ModuleClient implements Face {
   }
 
   #live(path: string): LiveHandle {
-    let live = this.#handles.get(path);
-    if (live === undefined) {
-      live = liveHandle(() => this.#rows(path));
-      this.#handles.set(path, live);
-    }
+    const live = this.#handles.get(path) ?? liveHandle(() => this.#rows(path));
+    this.#handles.set(path, live);
     return live;
   }
 

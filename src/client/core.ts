@@ -88,8 +88,8 @@ interface Return {
   readonly awaited: Set<QuerySet>;
   /** Calls that were answered meanwhile. */
   readonly over: Set<Tracked>;
-  /** To be told just before the difference: what became of sets. */
-  readonly before: { readonly set: QuerySet; tell(): void }[];
+  /** What became of sets: told just before the difference. */
+  readonly before: (() => void)[];
   /** To be told just after it. */
   readonly after: (() => void)[];
 }
@@ -181,8 +181,7 @@ export class Core {
   subscribe(queries: QuerySet['queries'], listener: QuerySetListener): QuerySet {
     const id = this.#querySetId;
     this.#querySetId += 1;
-    const state = { status: 'waiting', wasApplied: false, requestId: -1 } as const;
-    const set: QuerySet = { id, queries, listener, ...state };
+    const set: QuerySet = { id, queries, listener, status: 'waiting', wasApplied: false };
     if (this.isClosed) this.#close([set], undefined);
     else this.#put({ kind: 'subscribe', set });
     return set;
@@ -190,11 +189,9 @@ export class Core {
 
   unsubscribe(set: QuerySet): void {
     if (set.status === 'ended' || set.status === 'leaving') return;
-    const isUnsent = set.status === 'waiting';
-    if (isUnsent)
+    if (set.status === 'waiting' || !this.#canSend) {
       this.#outbox = this.#outbox.filter((each) => !('set' in each && each.set === set));
-    if (isUnsent || !this.#canSend) {
-      this.#end(set, (listener) => listener.left());
+      this.#end(set);
       return;
     }
     set.status = 'leaving';
@@ -216,12 +213,8 @@ export class Core {
     if (!this.#canSend) return;
     const outbox = this.#outbox;
     this.#outbox = [];
-    this.#send(outbox);
-  }
-
-  #send(outgoing: readonly Outgoing[]): void {
     const messages: Uint8Array[] = [];
-    for (const each of outgoing) {
+    for (const each of outbox) {
       const message = this.#messageOf(each);
       if (message !== undefined) messages.push(encodeClientMessage(message));
     }
@@ -238,7 +231,7 @@ export class Core {
         const { set } = outgoing;
         try {
           const queries = set.queries(schema);
-          Object.assign(set, { status: 'asked', requestId });
+          set.status = 'asked';
           this.#sets.set(set.id, set);
           this.#return?.awaited.add(set);
           return { kind: 'subscribe', requestId, querySetId: set.id, queries };
@@ -274,13 +267,10 @@ export class Core {
       this.#begin(schema);
       return;
     }
+    const isStale = () => run !== this.#run || !this.link.isOpen;
     schema.then(
-      (loaded) => {
-        if (run === this.#run && this.link.isOpen) this.#begin(loaded);
-      },
-      (error: unknown) => {
-        if (run === this.#run && this.link.isOpen) this.link.fail(error as Error);
-      },
+      (loaded) => isStale() || this.#begin(loaded),
+      (error: Error) => isStale() || this.link.fail(error),
     );
   }
 
@@ -336,7 +326,7 @@ export class Core {
         break;
       case 'unsubscribeApplied': {
         const set = this.#sets.get(message.querySetId);
-        if (set !== undefined) this.#end(set, (listener) => listener.left());
+        if (set !== undefined) this.#end(set);
         break;
       }
       case 'subscriptionError': {
@@ -396,25 +386,25 @@ export class Core {
     const set = this.#sets.get(querySetId);
     if (set === undefined || set.status === 'applied') return;
     if (set.status === 'asked') set.status = 'applied';
-    const wasApplied = set.wasApplied;
     const change = { querySetId, tables: tables.map(insertsOf) };
     this.#changeSet(
       set,
       'SubscribeApplied',
       (contents) => contents.apply([change]),
       () => {
-        if (!wasApplied && set.status === 'applied') set.listener.applied();
+        if (set.status !== 'applied' || set.wasApplied) return;
         set.wasApplied = true;
+        set.listener.applied();
       },
     );
   }
 
   /** Takes the set's rows away and says so. */
-  #end(set: QuerySet, tell: (listener: QuerySetListener) => void): void {
+  #end(set: QuerySet, tell = () => set.listener.left()): void {
     set.status = 'ended';
     this.#sets.delete(set.id);
     const drop = (contents: Contents) => contents.drop(set.id);
-    this.#changeSet(set, 'UnsubscribeApplied', drop, () => tell(set.listener));
+    this.#changeSet(set, 'UnsubscribeApplied', drop, tell);
   }
 
   /** Changes which rows a set has, tells its listener, then the rows; on a return later. */
@@ -427,21 +417,20 @@ export class Core {
     const returning = this.#return;
     if (returning !== undefined) {
       change(returning.contents);
-      returning.before.push({ set, tell });
+      returning.before.push(tell);
       returning.awaited.delete(set);
       this.#showIfComplete();
       return;
     }
     const difference = this.predictions.beneath(change);
     this.#guard(tell);
-    if (difference !== undefined) this.#tell(difference, { tag });
+    this.#tell(difference, { tag });
   }
 
   #fail(set: QuerySet, error: Error): void {
-    const { wasApplied, status } = set;
+    const { wasApplied, status, listener } = set;
     // The answer to an Unsubscribe: the set is gone, as was asked for.
-    if (status === 'leaving') this.#end(set, (listener) => listener.left());
-    else this.#end(set, (listener) => listener.failed(error, wasApplied));
+    this.#end(set, status === 'leaving' ? undefined : () => listener.failed(error, wasApplied));
   }
 
   #change(changes: readonly SetChange[], event: EventParts, answered?: Tracked): void {
@@ -455,7 +444,7 @@ export class Core {
     if (known.length === 0 && !this.predictions.has(answered)) return;
     const over = answered && new Set([answered]);
     const difference = this.predictions.beneath((shown) => shown.apply(known), over);
-    if (difference !== undefined) this.#tell(difference, event);
+    this.#tell(difference, event);
   }
 
   #reducerResult({ requestId, timestamp, outcome }: ReducerResult): void {
@@ -499,12 +488,13 @@ export class Core {
       this.#shown = returning.contents;
       return old === undefined ? noDifference : returning.contents.differenceFrom(old);
     }, returning.over);
-    for (const { tell } of returning.before) this.#guard(tell);
-    if (difference !== undefined) this.#tell(difference, { tag: 'Reconnected' });
+    for (const tell of returning.before) this.#guard(tell);
+    this.#tell(difference, { tag: 'Reconnected' });
     for (const settle of returning.after) settle();
   }
 
-  #tell(difference: Difference, parts: EventParts): void {
+  #tell(difference: Difference | undefined, parts: EventParts): void {
+    if (difference === undefined) return;
     const event = { id: String(this.#eventId), ...parts } as Event;
     this.#eventId += 1;
     this.#guard(() => this.#face.changed(difference, event));
@@ -517,17 +507,15 @@ export class Core {
     const returning = this.#return;
     this.#return = undefined;
     for (const settle of returning?.after ?? []) settle();
-    // Sets that ended on the way back are asked for no more: nothing else would tell of them.
-    for (const { set, tell } of returning?.before ?? []) {
-      if (set.status === 'ended') this.#guard(tell);
-    }
     const repeats = this.requests.lost();
     const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
     this.#outbox = [...repeats, ...waiting];
     for (const set of [...this.#sets.values()]) {
-      if (set.status === 'leaving') this.#end(set, (listener) => listener.left());
+      if (set.status === 'leaving') this.#end(set);
       else set.status = 'asked';
     }
+    // Sets that ended on the way back are asked for no more: nothing else would tell of them.
+    for (const tell of returning?.before ?? []) this.#guard(tell);
     this.#guard(() => this.#face.lost(wasOpen, error));
     this.watcher?.lost();
   }

@@ -17,15 +17,7 @@ export interface LateTables {
 
 /** `client.db`, `client.db.hero`, `client.db.hero.nick`, … by path. */
 export function lateTables(tables: LateTables, path = ''): object {
-  const nodes = new Map<string, unknown>();
-  const node = (key: string) => {
-    let known = nodes.get(key);
-    if (known === undefined) {
-      known = lateTables(tables, path === '' ? key : `${path}.${key}`);
-      nodes.set(key, known);
-    }
-    return known;
-  };
+  const node = nodesBelow(path, (inner) => lateTables(tables, inner));
   const handle: Record<PropertyKey, any> = path === '' ? {} : { ...tables.live(path).handle };
   return new Proxy(handle, {
     get: (target, key) => {
@@ -40,11 +32,25 @@ export function lateTables(tables: LateTables, path = ''): object {
       }
       const index = indexAt(schema, tables, path);
       if (index !== undefined) return index[key];
-      const inner = path === '' ? key : `${path}.${key}`;
+      const inner = pathBelow(path, key);
       if (!hasPath(schema.tables, inner)) throw new SchemaMismatchError(inner, 'has no table');
       return node(key);
     },
   });
+}
+
+/** What stands at a name below `path`: made when it is first asked for, the same ever after. */
+function nodesBelow(path: string, make: (path: string) => object): (key: string) => object {
+  const nodes = new Map<string, object>();
+  return (key) => {
+    const node = nodes.get(key) ?? make(pathBelow(path, key));
+    nodes.set(key, node);
+    return node;
+  };
+}
+
+function pathBelow(path: string, key: string): string {
+  return path === '' ? key : `${path}.${key}`;
 }
 
 /** What JavaScript itself looks for on any object: no name of a table. */
@@ -77,7 +83,7 @@ export type CallByPath = (path: string, args: unknown, options: unknown) => Prom
 
 /** `client.reducers`, `client.reducers.say`, … by path; each may be called. */
 export function lateCalls(call: CallByPath, path = ''): object {
-  const nodes = new Map<string, unknown>();
+  const node = nodesBelow(path, (inner) => lateCalls(call, inner));
   const run = (args: unknown, options: unknown) => call(path, args, options);
   return new Proxy(run, {
     get: (target, key) => {
@@ -86,12 +92,7 @@ export function lateCalls(call: CallByPath, path = ''): object {
       // A function is a function still; only at the root are these names of reducers.
       if (path !== '' && ofFunctions.has(key)) return Reflect.get(target, key);
       if (key === 'result' && path !== '') return resultOf(run);
-      let known = nodes.get(key);
-      if (known === undefined) {
-        known = lateCalls(call, path === '' ? key : `${path}.${key}`);
-        nodes.set(key, known);
-      }
-      return known;
+      return node(key);
     },
   });
 }

@@ -8,11 +8,11 @@ import type { Tracked } from './requests.ts';
  */
 export class Predictions {
   readonly #host: OptimisticHost;
-  readonly #tell: (difference: Difference) => void;
+  readonly #tell: (difference: Difference | undefined) => void;
   #optimistic: Optimistic | undefined;
 
   /** `tell` is told what predictions change by themselves. */
-  constructor(host: OptimisticHost, tell: (difference: Difference) => void) {
+  constructor(host: OptimisticHost, tell: (difference: Difference | undefined) => void) {
     this.#host = host;
     this.#tell = tell;
   }
@@ -57,8 +57,6 @@ export class Predictions {
 
   /** A prediction ends with its call, unless the rows of the answer have replaced it. */
   withdraw(call: Tracked): void {
-    if (!this.has(call)) return;
-    const difference = this.beneath(() => noDifference, new Set([call]));
-    if (difference !== undefined) this.#tell(difference);
+    if (this.has(call)) this.#tell(this.beneath(() => noDifference, new Set([call])));
   }
 }

@@ -30,6 +30,4 @@ export interface QuerySet {
   status: 'waiting' | 'asked' | 'applied' | 'leaving' | 'ended';
   /** Its rows have been told at least once. */
   wasApplied: boolean;
-  /** Of the latest Subscribe. */
-  requestId: number;
 }
