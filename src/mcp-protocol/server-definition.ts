@@ -1,4 +1,3 @@
-import type { JsonObject } from '../values/json.ts';
 import type { Completion, CompletionRequest, Prompt } from './prompt.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Resources } from './resource.ts';
@@ -55,6 +54,3 @@ export type WatchList<Session> = (
   session: Session,
   changed: () => void,
 ) => (() => void) | undefined;
-
-/** Arguments by name; numbers keep all their digits. */
-export type Arguments = JsonObject;
