@@ -9,8 +9,8 @@ export interface ModuleLog {
    */
   append(line: string, micros: number, kind?: 'notice'): boolean;
   /**
-   * The last `count` lines of the newest day, or fewer, each with its line end; of these, as many as
-   * fit `bytesMax`.
+   * The last `count` lines of the newest day, or fewer, each with its line end; of these, as many
+   * as fit `bytesMax`.
    */
   tail(count: number, bytesMax?: number): string;
   /** Forgets all lines. */
