@@ -100,7 +100,7 @@ describe('buildModule', () => {
     );
   });
 
-  it('names the sources of a package that is a link, such as a clone, as those of any other', async () => {
+  it('names the sources of a package that is a link as those of any other', async () => {
     write({
       'app/src/index.ts': "import { x } from 'reducerdb/server';\nexport default { x };\n",
       'clone/package.json':
