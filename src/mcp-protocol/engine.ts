@@ -33,7 +33,10 @@ export interface EngineOptions<Session> {
   readonly definition: ServerDefinition<Session>;
   /** Told of what no handler expected; the client gets -32603 without its text. */
   readonly onError: (error: unknown, method: string) => void;
-  /** Aborted when the service stops: streams without an end of their own end then. */
+  /**
+   * Aborted when the service stops: streams without an end of their own end then, and nobody waits
+   * for what a client was asked.
+   */
   readonly stopping: AbortSignal;
 }
 
@@ -59,7 +62,7 @@ export class Engine<Session> {
   readonly #options: EngineOptions<Session>;
   readonly #methods: Readonly<Record<Era, ReadonlyMap<string, Method<Session>>>>;
   readonly #rounds: InputRounds;
-  readonly #clientRequests = new ClientRequests();
+  readonly #clientRequests: ClientRequests;
   readonly #streams: ListenStreams<Session>;
   readonly #running = new RunningRequests(limits.mcpRequestsMax);
 
@@ -71,6 +74,7 @@ export class Engine<Session> {
       legacy: methodsOf(definition, 'legacy'),
     };
     this.#rounds = new InputRounds(definition.sealingKey);
+    this.#clientRequests = new ClientRequests(stopping);
     this.#streams = new ListenStreams(definition, stopping);
   }
 
@@ -171,8 +175,8 @@ export class Engine<Session> {
    * only that the work goes on; else one message.
    */
   async #run(served: Served<Session>, accepted: Accepted): Promise<EngineReply> {
-    const { message, request, terms } = served;
-    const running = this.#running.begin(nameOf(request, message.id));
+    const { request, terms } = served;
+    const running = this.#running.begin(runningNameOf(served));
     const left = new AbortController();
     const leave = () => {
       left.abort();
@@ -239,6 +243,15 @@ export class Engine<Session> {
 function askableTerms(terms: Terms, { namesEvents }: Accepted): Terms {
   const isDeaf = terms.era === 'legacy' && !namesEvents;
   return isDeaf ? { ...terms, clientCapabilities: undefined } : terms;
+}
+
+/**
+ * By which a notification cancels it: none in the modern era, where another client of the caller
+ * may be meant, and none for the handshake.
+ */
+function runningNameOf<Session>({ message, request, terms }: Served<Session>): RequestName {
+  const canBeCancelled = terms.era === 'legacy' && message.method !== 'initialize';
+  return canBeCancelled ? nameOf(request, message.id) : { caller: request.caller };
 }
 
 function nameOf<Session>({ caller, header }: EngineRequest<Session>, id: RequestId): RequestName {
