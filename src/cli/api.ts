@@ -94,7 +94,7 @@ export function statusText(status: number, text: string): string {
   return text.trim() === '' ? `the server answered with status ${status}` : text;
 }
 
-/** No service answers. */
+/** No service answers, or it cannot do so yet. */
 export class Unreachable extends CliError {}
 
 function noAnswer(server: ServerAddress, cause: unknown): Unreachable {

@@ -167,6 +167,16 @@ describe('the bridge writes', () => {
     }
   });
 
+  it('[mcp §A6] what a service says that cannot tell yet which database is meant', async () => {
+    service.answer = (seen) => reply(seen, 'starting', { status: 503, type: 'text/plain' });
+    const live = new LiveBridge(sandbox.spawn(['mcp', 'inn', '--server', service.url]));
+    const busy = { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'starting' } };
+    expect(await live.ask(request(1, 'ping'))).toEqual(busy);
+    service.answer = (seen) => (seen.body === '' ? reply(seen, 'c200') : replyResult(seen, {}));
+    expect(await live.ask(request(2, 'ping'))).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+    expect(await live.end()).toBe(0);
+  });
+
   it('[mcp §A6] that a request may have been done when its connection is lost', async () => {
     service.answer = ({ outgoing }) => outgoing.destroy();
     const [{ error }] = await bridge([request(1, 'tools/call', { name: 'call' })]);
