@@ -52,11 +52,13 @@ interface Sent {
 
 class Client {
   readonly errors: unknown[] = [];
+  /** The service stops. */
+  readonly stopping = new AbortController();
   readonly #engine: Engine<object>;
 
   constructor(served = definition) {
     const onError = (error: unknown) => this.errors.push(error);
-    const stopping = new AbortController().signal;
+    const stopping = this.stopping.signal;
     this.#engine = new Engine({ definition: served, onError, stopping });
   }
 
@@ -202,6 +204,19 @@ describe('[mcp B6] a legacy client is asked in the middle of a call', () => {
       else await client.send({ body: giveUp, headers: session });
       expect(await client.answer(id, accept)).toMatch(/^400 /);
     }
+    expect(client.errors).toEqual([]);
+  });
+
+  it('and a service that stops waits for no answer', async () => {
+    const client = new Client();
+    const messages = await client.call('both');
+    const { id } = await messages.next();
+    await messages.next();
+    client.stopping.abort();
+    const words = 'the client did not answer what it was asked';
+    expect((await messages.next()).error).toEqual({ code: -32600, message: words });
+    expect(await messages.next()).toBeUndefined();
+    expect(await client.answer(id, accept)).toMatch(/^400 /);
     expect(client.errors).toEqual([]);
   });
 
