@@ -1,5 +1,6 @@
 import os from 'node:os';
 import path from 'node:path';
+import { folderOr, settingsFolder } from './places.ts';
 
 /** How an agent starts the bridge. */
 export interface BridgeCommand {
@@ -22,14 +23,21 @@ export interface AgentClient {
 
 export function agentClients(environment: NodeJS.ProcessEnv): readonly AgentClient[] {
   const inHome = (...parts: string[]) => path.join(os.homedir(), ...parts);
+  const ofItsHome = (variable: string, folder: string, file: string) =>
+    path.join(folderOr(environment[variable], folder), file);
   const { application, settings } = userFolders(environment);
   const cline = 'Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json';
   const rows: readonly [string, string, string, AgentClient['entry']][] = [
     ['claude-code', 'Claude Code', '.mcp.json', typed('mcpServers')],
     ['claude-desktop', 'Claude Desktop', application('Claude/claude_desktop_config.json'), plain],
     ['cline', 'Cline', application(cline), plain],
-    ['codex', 'Codex', path.join(environment.CODEX_HOME ?? inHome('.codex'), 'config.toml'), codex],
-    ['copilot-cli', 'Copilot CLI', inHome('.copilot', 'mcp-config.json'), copilot],
+    ['codex', 'Codex', ofItsHome('CODEX_HOME', '.codex', 'config.toml'), codex],
+    [
+      'copilot-cli',
+      'Copilot CLI',
+      ofItsHome('COPILOT_HOME', '.copilot', 'mcp-config.json'),
+      copilot,
+    ],
     ['cursor', 'Cursor', path.join('.cursor', 'mcp.json'), plain],
     ['gemini-cli', 'Gemini CLI', inHome('.gemini', 'settings.json'), plain],
     ['goose', 'goose', settings('goose/config.yaml', 'Block/goose/config/config.yaml'), goose],
@@ -47,21 +55,18 @@ export function agentClients(environment: NodeJS.ProcessEnv): readonly AgentClie
 
 /** Where programs of this user keep their files, by the customs of the operating system. */
 function userFolders(environment: NodeJS.ProcessEnv) {
-  const home = os.homedir();
-  const roaming = environment.APPDATA ?? path.join(home, 'AppData', 'Roaming');
-  const settingsFolder = environment.XDG_CONFIG_HOME ?? path.join(home, '.config');
+  const roaming = folderOr(environment.APPDATA, 'AppData', 'Roaming');
+  const ofLinux = settingsFolder(environment);
   const applications = {
     win32: roaming,
-    darwin: path.join(home, 'Library', 'Application Support'),
+    darwin: path.join(os.homedir(), 'Library', 'Application Support'),
   }[process.platform as string];
   return {
     /** Of desktop applications. */
-    application: (file: string) => path.join(applications ?? settingsFolder, file),
+    application: (file: string) => path.join(applications ?? ofLinux, file),
     /** Of what keeps to the customs of Linux on macOS, too. */
     settings: (file: string, onWindows: string) =>
-      process.platform === 'win32'
-        ? path.join(roaming, onWindows)
-        : path.join(settingsFolder, file),
+      process.platform === 'win32' ? path.join(roaming, onWindows) : path.join(ofLinux, file),
   };
 }
 
@@ -83,10 +88,10 @@ const zed: Entry = ({ name, command, args }) =>
 const opencode: Entry = ({ name, command, args }) =>
   json({ mcp: { [name]: { type: 'local', command: [command, ...args], enabled: true } } });
 
-/** Strings of JSON are strings of TOML and YAML, too. */
+/** Strings of JSON are strings of TOML and YAML, too, and quoted every name is a key. */
 const codex: Entry = ({ name, command, args }) =>
   [
-    `[mcp_servers.${name}]`,
+    `[mcp_servers.${/^[\w-]+$/.test(name) ? name : JSON.stringify(name)}]`,
     `command = ${JSON.stringify(command)}`,
     `args = ${listText(args)}`,
   ].join('\n');
@@ -94,8 +99,9 @@ const codex: Entry = ({ name, command, args }) =>
 const goose: Entry = ({ name, command, args }) =>
   [
     'extensions:',
-    `  ${name}:`,
+    `  ${JSON.stringify(name)}:`,
     `    name: ${JSON.stringify(name)}`,
+    '    description: Tables and reducers of a reducerdb service',
     '    type: stdio',
     '    enabled: true',
     '    timeout: 300',

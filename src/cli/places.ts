@@ -28,16 +28,28 @@ export function findPlaces({ rootDir, configPath, environment }: PlaceOptions): 
 
 function userConfigDirectory(environment: NodeJS.ProcessEnv): string {
   if (process.platform === 'win32') return path.join(localApplicationData(environment), 'config');
-  const base = environment.XDG_CONFIG_HOME ?? path.join(os.homedir(), '.config');
-  return path.join(base, 'reducerdb');
+  return path.join(settingsFolder(environment), 'reducerdb');
 }
 
 function userDataDirectory(environment: NodeJS.ProcessEnv): string {
   if (process.platform === 'win32') return path.join(localApplicationData(environment), 'data');
-  const base = environment.XDG_DATA_HOME ?? path.join(os.homedir(), '.local', 'share');
+  const base = folderOr(environment.XDG_DATA_HOME, '.local', 'share');
   return path.join(base, 'reducerdb', 'data');
 }
 
 function localApplicationData(environment: NodeJS.ProcessEnv): string {
   return path.join(environment.LOCALAPPDATA ?? os.homedir(), 'reducerdb');
+}
+
+/** Where programs keep the settings of this user, by the customs of Linux. */
+export function settingsFolder(environment: NodeJS.ProcessEnv): string {
+  return folderOr(environment.XDG_CONFIG_HOME, '.config');
+}
+
+/**
+ * The folder that a variable names, else this one at home. The XDG base directory specification
+ * wants a variable that is empty, or whose path is relative, passed over.
+ */
+export function folderOr(named: string | undefined, ...atHome: readonly string[]): string {
+  return named !== undefined && path.isAbsolute(named) ? named : path.join(os.homedir(), ...atHome);
 }

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { agentClients, type BridgeCommand } from './agent-clients.ts';
+import { isInstalled } from './installation.ts';
 import { CliError, type Io } from './io.ts';
 
 /** What the bridge of an agent is started with. */
@@ -60,8 +61,7 @@ function bridgeCommand(given: BridgeArguments, isShared: boolean): BridgeCommand
  */
 function commandLine(isShared: boolean): readonly [string, ...string[]] {
   const program = fileURLToPath(new URL('main.js', import.meta.url));
-  const folders = program.split(path.sep);
-  const isInstalled = folders.includes('node_modules');
-  if (folders.includes('_npx') || (isShared && isInstalled)) return ['npx', '-y', 'reducerdb'];
+  const isKeptByNpx = program.split(path.sep).includes('_npx');
+  if (isKeptByNpx || (isShared && isInstalled)) return ['npx', '-y', 'reducerdb'];
   return [process.execPath, program];
 }

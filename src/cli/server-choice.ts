@@ -23,7 +23,10 @@ export function chooseServer(config: UserConfig, named: string | undefined): Ser
   }
   if (wanted.includes('://')) return { url: checkedUrl(wanted), name: wanted };
   const server = findServer(config, wanted);
-  if (server === undefined) throw unknownServer(wanted);
+  if (server === undefined) {
+    const { message } = unknownServer(wanted);
+    throw new CliError(`${message}\nAn address begins with http:// or https://`);
+  }
   return { url: `${server.protocol}://${server.host}`, name: server.nickname ?? server.host };
 }
 

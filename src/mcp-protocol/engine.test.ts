@@ -264,6 +264,23 @@ describe('a client that gives up', () => {
     held.release();
   });
 
+  it('[mcp B6] by a notification cancels no modern request', async () => {
+    const held = new Held();
+    const reply = held.engine.modern('tools/call', call);
+    const signal = await held.started;
+    await held.engine.send(cancelled(1));
+    expect(signal.aborted).toBe(false);
+    held.release();
+    expect((await answerOf(reply)).status).toBe(200);
+  });
+
+  it('[mcp B6] cannot give up the handshake', async () => {
+    const engine = working(() => undefined);
+    const reply = engine.legacy('initialize', { protocolVersion: '2025-11-25' });
+    await engine.send(cancelled(1));
+    expect((await answerOf(reply)).result.protocolVersion).toBe('2025-11-25');
+  });
+
   it('[mcp B6] is told apart by its session, where it has one', async () => {
     const held = new Held();
     const [first, second] = ['a', 'b'].map((id) => ({ headers: { 'mcp-session-id': id } }));

@@ -171,8 +171,8 @@ export class Engine<Session> {
    * only that the work goes on; else one message.
    */
   async #run(served: Served<Session>, accepted: Accepted): Promise<EngineReply> {
-    const { message, request, terms } = served;
-    const running = this.#running.begin(nameOf(request, message.id));
+    const { request, terms } = served;
+    const running = this.#running.begin(runningNameOf(served));
     const left = new AbortController();
     const leave = () => {
       left.abort();
@@ -239,6 +239,15 @@ export class Engine<Session> {
 function askableTerms(terms: Terms, { namesEvents }: Accepted): Terms {
   const isDeaf = terms.era === 'legacy' && !namesEvents;
   return isDeaf ? { ...terms, clientCapabilities: undefined } : terms;
+}
+
+/**
+ * By which a notification cancels it: none in the modern era, where another client of the caller
+ * may be meant, and none for the handshake.
+ */
+function runningNameOf<Session>({ message, request, terms }: Served<Session>): RequestName {
+  const canBeCancelled = terms.era === 'legacy' && message.method !== 'initialize';
+  return canBeCancelled ? nameOf(request, message.id) : { caller: request.caller };
 }
 
 function nameOf<Session>({ caller, header }: EngineRequest<Session>, id: RequestId): RequestName {

@@ -39,7 +39,7 @@ export class ListenStreams<Session> {
   ): Promise<EngineReply> {
     const id = ownText(message.id);
     const wanted = readWanted(message.params);
-    const running = this.#running.begin({ caller, id });
+    const running = this.#running.begin({ caller });
     const outgoing = new Outgoing(() => running.cancel());
     const _meta = { [metaKey.subscriptionId]: new RawJson(id) };
     const end = () => {

@@ -5,7 +5,8 @@ import { RpcError, rpcCode } from './rpc-error.ts';
 /** What a client says to name one of its requests. */
 export interface RequestName {
   readonly caller: EngineCaller;
-  readonly id: RequestId;
+  /** `undefined`: it cannot be named, and its client gives it up by leaving. */
+  readonly id?: RequestId;
   /** What tells clients of one caller apart, where they got it. */
   readonly session?: string | undefined;
 }

@@ -188,6 +188,13 @@ describe('the bridge writes', () => {
     ]);
   });
 
+  it('[mcp §A6] an answer however deep it is nested', async () => {
+    const result = `${'{"a":['.repeat(200)}1${']}'.repeat(200)}`;
+    service.answer = (seen) => reply(seen, `{"jsonrpc":"2.0","id":1,"result":${result}}`);
+    const [{ result: carried }] = await bridge([request(1, 'x')]);
+    expect(JSON.stringify(carried)).toBe(result);
+  });
+
   it('[mcp §A6] the quick before the slow, and the last one before it ends', async () => {
     service.answer = (seen) => {
       const isSlow = seen.body.includes('"slow"');

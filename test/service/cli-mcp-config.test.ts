@@ -118,6 +118,34 @@ describe('mcp --print-config', () => {
     ]);
   });
 
+  it('[mcp print-config] names the files where the environment has them', async () => {
+    const env = { CODEX_HOME: '/c', COPILOT_HOME: '/d', XDG_CONFIG_HOME: '/e' };
+    const { stdout } = await sandbox.run(['mcp', '--print-config', 'list'], { env });
+    for (const file of ['/c/config.toml', '/d/mcp-config.json', '/e/zed/settings.json']) {
+      expect(stdout).toContain(` ${file}\n`);
+    }
+  });
+
+  it('[mcp print-config] passes over variables that name no folder', async () => {
+    const env = { CODEX_HOME: '', COPILOT_HOME: 'here', XDG_CONFIG_HOME: '', HOME: '/h' };
+    const { stdout } = await sandbox.run(['mcp', '--print-config', 'list'], { env });
+    for (const file of [
+      '.codex/config.toml',
+      '.copilot/mcp-config.json',
+      '.config/zed/settings.json',
+    ]) {
+      expect(stdout).toContain(` /h/${file}\n`);
+    }
+  });
+
+  it('[mcp print-config] quotes names that TOML and YAML would read as something else', async () => {
+    const { stdout } = await print('codex', 'a.b c');
+    expect(parseToml(stdout)).toMatchObject({
+      mcp_servers: { 'a.b c': { args: expect.anything() } },
+    });
+    expect((await print('goose', '007')).stdout).toContain('\n  "007":\n    name: "007"\n');
+  });
+
   it.each([
     ['claude-desktop', 'the files themselves', process.execPath],
     ['cursor', "the project's package", 'npx'],

@@ -299,6 +299,17 @@ describe('explain', () => {
     });
   });
 
+  it('[adr 0029] names the place of an error in the statement that was given', async () => {
+    for (const sql of ['SELECT nam FROM person', 'SELECT id FROM person WHERE', 'SELECT 1\nFROM']) {
+      const unexplained = await textsOf(options(), 'sql', { sql });
+      expect(await textsOf(options(), 'explain', { sql })).toEqual(unexplained);
+    }
+    const { texts } = await textsOf(options(), 'explain', {
+      sql: 'EXPLAIN SELECT nam FROM person',
+    });
+    expect(texts[1]).toBe('At line 1, column 16. Did you mean `name`?');
+  });
+
   it('[adr 0029] shows columns, indexes and sizes of the tables that the caller reads', async () => {
     const { structuredContent } = await ask(inn.running, options(), 'table_statistics', {
       table: 'person',

@@ -2,7 +2,6 @@ import { limits } from '../../limits.ts';
 import { sessionHeader } from '../../mcp-protocol/client-capabilities.ts';
 import { errorText, noId, notificationText } from '../../mcp-protocol/json-rpc.ts';
 import { RawJson } from '../../mcp-protocol/json-text.ts';
-import { member } from '../../mcp-protocol/meta.ts';
 import { versionHeader } from '../../mcp-protocol/request-headers.ts';
 import { RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { asErrand, type Cancel, type Errand, readClientMessage } from './client-message.ts';
@@ -173,13 +172,13 @@ export class Bridge {
   async #pass(text: string, trip: Trip): Promise<void> {
     const message = readServiceMessage(text);
     if (message === undefined) throw new Error(text.slice(0, limits.bridgeErrorCharactersMax));
-    const answers = message.messages.filter((each) => each.get('method') === undefined);
+    const answers = message.messages.filter(({ method }) => method === undefined);
     trip.openCount -= answers.length;
     if (trip.errand.method === 'initialize') {
-      this.#settle(versionHeader, member(answers[0]?.get('result'), 'protocolVersion'));
+      this.#settle(versionHeader, answers[0]?.result?.protocolVersion);
     }
     await this.#options.write(addressed(message, trip.errand));
-    const isEnded = answers.some((answer) => answer.get('result') !== undefined);
+    const isEnded = answers.some(({ result }) => result !== undefined);
     if (isEnded && isStream(trip.errand)) await this.#tellEnd(trip.errand);
   }
 
@@ -208,7 +207,7 @@ function isStream({ method }: Errand): boolean {
 function addressed({ line, messages }: ServiceMessage, { ids }: Errand): string {
   const [id, ...others] = ids;
   const [message] = messages;
-  const hasError = message?.get('error') !== undefined && (message.get('id') ?? null) === null;
+  const hasError = message?.error !== undefined && (message.id ?? null) === null;
   if (!hasError || id === undefined || others.length > 0 || messages.length > 1) return line;
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(JSON.parse(line).error)}}`;
 }

@@ -1,5 +1,4 @@
 import { EventStreamReader, eventStreamType } from '../../mcp-protocol/event-stream.ts';
-import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
 
 /** An answer of the service as it arrives. */
 export interface ServiceAnswer extends AsyncIterable<Uint8Array> {
@@ -49,23 +48,34 @@ async function* chunksOf(answer: ServiceAnswer): AsyncGenerator<Uint8Array> {
 export interface ServiceMessage {
   /** JSON text on one line. */
   readonly line: string;
-  readonly messages: readonly JsonObject[];
+  readonly messages: readonly JsonRpcMessage[];
 }
 
-/** `undefined`: something on the way, such as a proxy, answered with what is no message. */
+/** What the bridge looks at of a message; its text is handed on as it came. */
+export interface JsonRpcMessage {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly result?: { readonly protocolVersion?: unknown } | null;
+  readonly error?: unknown;
+}
+
+/**
+ * `undefined`: something on the way, such as a proxy, answered with what is no message. Messages
+ * nest as deep as they like: a row may be as deep as a value can be, and more stands around it.
+ */
 export function readServiceMessage(text: string): ServiceMessage | undefined {
-  let parsed: JsonValue;
+  let parsed: unknown;
   try {
-    parsed = parseJson(text);
+    parsed = JSON.parse(text);
   } catch {
     return undefined;
   }
-  const messages = (Array.isArray(parsed) ? parsed : [parsed]).filter(isMessage);
-  if (messages.length !== (Array.isArray(parsed) ? parsed.length : 1)) return undefined;
+  const messages: readonly unknown[] = Array.isArray(parsed) ? parsed : [parsed];
+  if (!messages.every(isMessage)) return undefined;
   // A line break in JSON stands between values: inside of strings it is escaped.
   return { line: text.replace(/[\r\n]+\s*/g, ' '), messages };
 }
 
-function isMessage(value: JsonValue): value is JsonObject {
-  return value instanceof JsonObject && value.get('jsonrpc') === '2.0';
+function isMessage(value: unknown): value is JsonRpcMessage {
+  return typeof value === 'object' && value !== null && Reflect.get(value, 'jsonrpc') === '2.0';
 }

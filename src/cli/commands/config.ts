@@ -32,7 +32,7 @@ export function addConfig(program: Command, io: Io): void {
   config
     .command('init')
     .description('write a config.toml that explains every setting and sets none')
-    .option('--data-dir <dir>', 'folder of the data')
+    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .action((flags: { dataDir?: string }, command: Command) => {
       writeFile(io, dataFolder(new Session(io, command), flags.dataDir));
     });

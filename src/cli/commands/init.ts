@@ -9,14 +9,14 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { productVersion } from '../../service/version.ts';
+import { isInstalled, packageFolder } from '../installation.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { withYes } from '../program.ts';
 import { Session } from '../session.ts';
 
-const templates = fileURLToPath(new URL('../../../templates/', import.meta.url));
+const templates = path.join(packageFolder, 'templates');
 
 interface InitFlags {
   readonly projectPath?: string;
@@ -91,8 +91,14 @@ function fillIn(folder: string, name: string): void {
   const manifest = path.join(folder, 'package.json');
   const text = readFileSync(manifest, 'utf8')
     .replaceAll('{{name}}', name)
-    .replaceAll('{{version}}', productVersion);
+    .replaceAll('"{{reducerdb}}"', JSON.stringify(ownPackage(folder)));
   writeFileSync(manifest, text);
+}
+
+/** What a project in `folder` has to depend on, so that `npm install` finds this package. */
+function ownPackage(folder: string): string {
+  if (isInstalled) return `^${productVersion}`;
+  return `file:${path.relative(folder, packageFolder).split(path.sep).join('/')}`;
 }
 
 /** What is shared with others, and the database of this copy, which is not. */

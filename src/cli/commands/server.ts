@@ -1,9 +1,9 @@
-import path from 'node:path';
 import type { Command } from 'commander';
 import { Api } from '../api.ts';
 import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
 import { withYes } from '../program.ts';
 import { chooseServer, findServer, unknownServer } from '../server-choice.ts';
+import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 import type { SavedServer } from '../user-config.ts';
@@ -27,11 +27,11 @@ export function addServer(program: Command, io: Io): void {
     });
   withYes(server.command('clear'))
     .description('delete all data of the service that you run on this machine')
-    .option('--data-dir <dir>', 'folder of the data')
+    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const session = new Session(io, command);
       const { clearData, hasData } = await import('../../service/data-folder.ts');
-      const folder = path.resolve(io.cwd, flags.dataDir ?? session.places.dataDirectory);
+      const folder = dataFolder(session, flags.dataDir);
       if (!hasData(folder)) {
         io.out('Local database not found. Nothing has been deleted.');
         return;

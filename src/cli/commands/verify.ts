@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CliError, type Io } from '../io.ts';
+import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 
@@ -8,10 +9,10 @@ export function addVerify(program: Command, io: Io): void {
   program
     .command('verify')
     .description('check the logs of a stopped service, without changing anything')
-    .option('--data-dir <dir>', 'folder of the data')
+    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
-      const folder = flags.dataDir ?? new Session(io, command).places.dataDirectory;
+      const folder = dataFolder(new Session(io, command), flags.dataDir);
       if (!existsSync(folder)) throw new CliError(`There is no data in ${folder}.`);
       const findings = checkDataFolder(folder);
       io.out(

@@ -1,3 +1,4 @@
+import type { SqlError } from '../../database/outcome.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
@@ -37,9 +38,10 @@ export const explain: ToolSource = {
     // EXPLAIN ANALYZE runs what it explains, so a write must not be able to write.
     const session = readingOnly(context.session);
     const { handle, caller } = openDatabase(name, { ...context, session });
-    const request = { ...statement, sql: explained(statement.sql), caller, confirmed: false };
+    const prefix = prefixOf(statement.sql);
+    const request = { ...statement, sql: prefix + statement.sql, caller, confirmed: false };
     const outcome = await runStatement(handle, request, context.signal);
-    if (outcome.kind === 'failed') throw sqlFailure(outcome.error, fenced);
+    if (outcome.kind === 'failed') throw sqlFailure(behind(prefix, outcome.error), fenced);
     const { rows } = sqlRows(outcome, firstRow, () => true);
     const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);
     return {
@@ -49,6 +51,20 @@ export const explain: ToolSource = {
   },
 };
 
-function explained(statement: string): string {
-  return /^\s*explain\b/i.test(statement) ? statement : `EXPLAIN ${statement}`;
+/** What has a statement explained; nothing where its own words do. */
+function prefixOf(statement: string): string {
+  return /^\s*explain\b/i.test(statement) ? '' : 'EXPLAIN ';
+}
+
+/** The error with its place in what stands behind the prefix: the caller has not written that. */
+function behind(prefix: string, error: SqlError): SqlError {
+  const { place, message } = error;
+  if (place?.line !== 1) return error;
+  const column = Math.max(1, place.column - prefix.length);
+  const said = (at: number) => `at Line: 1, Column ${at}`;
+  return {
+    ...error,
+    message: message.replace(said(place.column), said(column)),
+    place: { line: 1, column },
+  };
 }
