@@ -236,6 +236,8 @@ export const limits = {
   mcpListenStreamsMax: 32,
   /** Messages of one batch. */
   mcpBatchMax: 50,
+  /** The id of a request, as JSON, and the token that its progress is told with. */
+  mcpIdCharactersMax: 1_024,
   /** Entries of a page of tools, resources, templates or prompts. */
   mcpPageItemsMax: 200,
   /** Values of one completion. */
@@ -286,6 +288,7 @@ export const limits = {
   /** Lines of a module log that one answer of the MCP tool has, and that it looks through. */
   agentLogLinesMax: 1_000,
   agentLogScanLinesMax: 10_000,
+  agentLogScanBytesMax: 8 * mebibyte,
   /** Previews that an agent may still apply: of all callers, and of one. */
   previewsMax: 256,
   callerPreviewsMax: 32,
@@ -372,6 +375,10 @@ assert(
 assert(
   limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
   'every watched resource and list must find room',
+);
+assert(
+  limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,
+  'a line of the log, with each of its bytes escaped, must be readable',
 );
 assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
 assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');

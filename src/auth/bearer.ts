@@ -20,7 +20,8 @@ export function presentedToken(
   if (authorization === undefined) {
     return queryToken === undefined ? { kind: 'none' } : { kind: 'token', token: queryToken };
   }
-  const match = /^bearer +(\S.*?) *$/i.exec(authorization);
-  const token = match?.[1];
+  const match = /^bearer +(\S.*)$/i.exec(authorization);
+  // Not by the pattern: for each blank it would try all blanks behind it.
+  const token = match?.[1]?.trimEnd();
   return token === undefined ? { kind: 'malformed' } : { kind: 'token', token };
 }

@@ -34,10 +34,11 @@ export const actions = {
   grant: { text: 'grant roles', allowed: admins },
   grantAdmin: { text: 'grant the role admin', allowed: owners },
   createToken: { text: 'create tokens', allowed: admins },
+  viewTokens: { text: 'create tokens', allowed: admins },
 } as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
 
 /** Those that change nothing. */
-const readingActions: readonly DatabaseAction[] = ['viewLogs', 'viewGrants'];
+const readingActions: readonly DatabaseAction[] = ['viewLogs', 'viewGrants', 'viewTokens'];
 
 export type DatabaseAction = keyof typeof actions;
 

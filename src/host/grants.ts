@@ -97,7 +97,7 @@ export class Grants {
 
   /** Limited tokens that still count, in the order of issuing. */
   tokens(caller: HostCaller, database: DatabaseRecord): readonly IssuedToken[] {
-    this.#options.access.require(caller, database, 'createToken');
+    this.#options.access.require(caller, database, 'viewTokens');
     return this.#tokensOf(database);
   }
 

@@ -55,6 +55,8 @@ export interface PublishOutcome {
 export interface LogRequest {
   /** Lines from the end of today's log; `undefined` = all of it, or none when following. */
   readonly lines: number | undefined;
+  /** Most bytes of them; absent: any number. */
+  readonly bytesMax?: number;
   /** True: lines written from now on follow, without a gap or a repetition, until `return()`. */
   readonly follow: boolean;
 }

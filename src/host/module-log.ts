@@ -57,10 +57,10 @@ export class FollowedLog {
   }
 
   /** Throws `Refusal` when the log cannot be read. */
-  read({ lines, follow }: LogRequest): LogStream {
+  read({ lines, bytesMax, follow }: LogRequest): LogStream {
     this.#tellDropped();
-    if (!follow) return textStream(this.#tail(lines ?? Number.MAX_SAFE_INTEGER));
-    const text = this.#tail(Math.min(lines ?? 0, limits.logTailLinesMax));
+    if (!follow) return textStream(this.#tail(lines ?? Number.MAX_SAFE_INTEGER, bytesMax));
+    const text = this.#tail(Math.min(lines ?? 0, limits.logTailLinesMax), bytesMax);
     const follower = new Follower(text, () => this.#followers.delete(follower));
     this.#followers.add(follower);
     return follower;
@@ -84,9 +84,9 @@ export class FollowedLog {
     this.#log.close();
   }
 
-  #tail(count: number): string {
+  #tail(count: number, bytesMax: number | undefined): string {
     try {
-      return this.#log.tail(count);
+      return this.#log.tail(count, bytesMax);
     } catch (cause) {
       const message = 'Logs are temporarily not available';
       throw new Refusal({ code: 'database.stopped', message }, { cause });

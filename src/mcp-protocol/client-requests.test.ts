@@ -51,6 +51,10 @@ class Client {
     return this.#engine.faults;
   }
 
+  stopService(): void {
+    this.#engine.stopping.abort();
+  }
+
   send({ body, headers, caller: session = 'ada' }: Said) {
     const sent = { session, headers: { ...bothKinds, ...headers } };
     return this.#engine.send(JSON.stringify({ jsonrpc: '2.0', ...body }), sent);
@@ -164,6 +168,19 @@ describe('[mcp B6] a legacy client is asked in the middle of a call', () => {
       else await client.send({ body: giveUp, headers: session });
       expect(await client.answer(id, accept)).toMatch(/^400 /);
     }
+    expect(client.errors).toEqual([]);
+  });
+
+  it('and a service that stops waits for no answer', async () => {
+    const client = new Client();
+    const messages = await client.call('both');
+    const { id } = await messages.next();
+    await messages.next();
+    client.stopService();
+    const words = 'the client did not answer what it was asked';
+    expect((await messages.next()).error).toEqual({ code: -32600, message: words });
+    expect(await messages.next()).toBeUndefined();
+    expect(await client.answer(id, accept)).toMatch(/^400 /);
     expect(client.errors).toEqual([]);
   });
 

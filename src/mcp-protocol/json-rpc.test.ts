@@ -70,6 +70,21 @@ describe('an id that something refers to', () => {
     expect(idText(true)).toBeUndefined();
     expect(idText(undefined)).toBeUndefined();
   });
+
+  it('[mcp B5] has a bound: each message that waits for a slow client repeats it', () => {
+    const longest = limits.mcpIdCharactersMax;
+    for (const write of [
+      (length: number) => 'x'.repeat(length - 2),
+      (length: number) => {
+        return parseJson('7'.repeat(length));
+      },
+    ]) {
+      expect(idText(write(longest))).toHaveLength(longest);
+      expect(idText(write(longest + 1))).toBeUndefined();
+    }
+    const tooLong = { jsonrpc: '2.0', id: 'x'.repeat(longest), method: 'ping' };
+    expect(faultOf(tooLong)).toEqual({ id: 'null', code: -32600, status: 400 });
+  });
 });
 
 describe('JSON text', () => {

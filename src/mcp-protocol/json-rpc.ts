@@ -76,7 +76,7 @@ function readMessage(message: JsonValue): Message {
   const params = message.get('params');
   if (given === undefined) return { kind: 'notification', method, params };
   const id = idText(given);
-  if (id === undefined) return invalid('id must be a string or a number');
+  if (id === undefined) return invalid(badId);
   if (message.get('jsonrpc') !== '2.0') return invalid('jsonrpc must be "2.0"', id);
   if (typeof method === 'string') return { kind: 'request', id, method, params };
   const result = message.get('result');
@@ -85,8 +85,18 @@ function readMessage(message: JsonValue): Message {
   return isResponse ? { kind: 'response', id, result, error } : invalid('missing method', id, 200);
 }
 
-/** The text by which a request is known, from its `id` or what refers to it. */
+const badId = `id must be a string or a number, of at most ${limits.mcpIdCharactersMax} characters`;
+
+/**
+ * The text by which a request is known, from its `id` or what refers to it. `undefined` for what is
+ * no id, or too long: every message about the request repeats it, and many may wait for a client.
+ */
 export function idText(id: JsonValue | undefined): RequestId | undefined {
+  const text = writtenId(id);
+  return text === undefined || text.length > limits.mcpIdCharactersMax ? undefined : text;
+}
+
+function writtenId(id: JsonValue | undefined): string | undefined {
   if (id === null) return noId;
   if (id instanceof JsonNumber) return id.text;
   return typeof id === 'string' ? JSON.stringify(id) : undefined;

@@ -48,6 +48,24 @@ describe.each([
     }
     log.close();
   });
+
+  it('gives whole lines, as many as fit, where bytes are bounded', () => {
+    const log = make();
+    const lines = Array.from({ length: 40 }, (_, index) => `${index}${'ü'.repeat(index * 97)}`);
+    for (const line of lines) log.append(line, noon);
+    for (const count of [1, 7, 40, 1_000]) {
+      let text = '';
+      for (const line of lines.slice(-count).reverse()) {
+        const longer = `${line}\n${text}`;
+        const bytes = Buffer.byteLength(longer);
+        expect(log.tail(count, bytes)).toBe(longer);
+        expect(log.tail(count, bytes - 1)).toBe(text);
+        text = longer;
+      }
+      expect(log.tail(count, 2 * Buffer.byteLength(text))).toBe(text);
+    }
+    log.close();
+  });
 });
 
 describe('a module log in files', () => {

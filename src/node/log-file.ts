@@ -8,8 +8,11 @@ export interface ModuleLog {
    * that day is full, unless the line is a `notice` of that.
    */
   append(line: string, micros: number, kind?: 'notice'): boolean;
-  /** The last `count` lines of the newest day, or fewer, each with its line end. */
-  tail(count: number): string;
+  /**
+   * The last `count` lines of the newest day, or fewer, each with its line end; of these, as many
+   * as fit `bytesMax`.
+   */
+  tail(count: number, bytesMax?: number): string;
   /** Forgets all lines. */
   reset(): void;
   close(): void;
@@ -55,12 +58,12 @@ export class LogFile implements ModuleLog {
     return true;
   }
 
-  tail(count: number): string {
+  tail(count: number, bytesMax = Number.POSITIVE_INFINITY): string {
     const newest = this.#files().at(-1);
     if (newest === undefined || count <= 0) return '';
     const descriptor = fs.openSync(path.join(this.#directory, newest), 'r');
     try {
-      return readTail(descriptor, count);
+      return readTail(descriptor, count, bytesMax);
     } finally {
       fs.closeSync(descriptor);
     }
@@ -131,10 +134,16 @@ export class MemoryModuleLog implements ModuleLog {
     }
   }
 
-  tail(count: number): string {
+  tail(count: number, bytesMax = Number.POSITIVE_INFINITY): string {
     if (count <= 0) return '';
-    return this.#lines
-      .slice(-count)
+    let bytes = 0;
+    const last = this.#lines.slice(-count);
+    const beyond = last.findLastIndex((line) => {
+      bytes += Buffer.byteLength(line) + 1;
+      return bytes > bytesMax;
+    });
+    return last
+      .slice(beyond + 1)
       .map((line) => `${line}\n`)
       .join('');
   }
@@ -147,13 +156,17 @@ export class MemoryModuleLog implements ModuleLog {
   close(): void {}
 }
 
-/** Reads blocks from the end until they hold `count` line ends before the last one. */
-function readTail(descriptor: number, count: number): string {
+/**
+ * Reads blocks from the end until they hold `count` line ends before the last one, or what fits
+ * `bytesMax`: then what stands before their first line end is the rest of a line that does not.
+ */
+function readTail(descriptor: number, count: number, bytesMax: number): string {
   const size = fs.fstatSync(descriptor).size;
+  const first = Math.max(0, size - bytesMax - 1);
   const blocks: Buffer[] = [];
   let missing = count + 1;
-  for (let end = size; end > 0 && missing > 0; ) {
-    const start = Math.max(0, end - blockBytes);
+  for (let end = size; end > first && missing > 0; ) {
+    const start = Math.max(first, end - blockBytes);
     const block = Buffer.alloc(end - start);
     fs.readSync(descriptor, block, 0, block.length, start);
     let from = 0;
@@ -167,7 +180,9 @@ function readTail(descriptor: number, count: number): string {
     blocks.unshift(block.subarray(from));
     end = start;
   }
-  const text = Buffer.concat(blocks).toString('utf8');
+  const bytes = Buffer.concat(blocks);
+  const from = size > bytesMax && missing > 0 ? bytes.indexOf(10) + 1 : 0;
+  const text = bytes.toString('utf8', from);
   return text === '' || text.endsWith('\n') ? text : `${text}\n`;
 }
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { AgentHost, ada, bob, contextOf, person } from '../../../test/support/agent-host.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
-import type { McpSession } from '../session.ts';
+import { type McpSession, readingOnly } from '../session.ts';
 import { makeReducerTools } from '../typed-reducers.ts';
 import { promptsOf } from './prompt-list.ts';
 
@@ -246,6 +246,9 @@ describe('review_access_rules', () => {
     expect(roles).toBe(`developer: ${identityToHex(bob.identity)}`);
     expect(tokens).toMatch(/^token-1: \{.*"tables":\["book"\].*\}, expires 2096-10-02T07:06:40/);
     expect(words).toContain('I come as: owner.');
+
+    const looking = readingOnly(agents.session(ada, 'library'));
+    expect(fencedIn(await wordsOf(looking, 'review_access_rules'))[2]).toBe(tokens);
 
     const ofBob = await wordsOf(agents.session(bob, 'library'), 'review_access_rules');
     expect(fencedIn(ofBob)).toHaveLength(1);

@@ -1,4 +1,4 @@
-import type { DatabaseRecord, LogStream } from '../../host/host-types.ts';
+import type { DatabaseRecord, LogRequest, LogStream } from '../../host/host-types.ts';
 import { limits } from '../../limits.ts';
 import { identityToHex } from '../../values/identity.ts';
 import type { McpSession } from '../session.ts';
@@ -35,21 +35,25 @@ export async function linesOfReducer(
     .slice(-limits.promptLogLinesMax);
 }
 
-/** The last lines of the module's log, each a JSON object. Throws `Refusal` without the right. */
+/**
+ * The last lines of the module's log, each a JSON object, as many as may be read at once. Throws
+ * `Refusal` without the right.
+ */
 export async function lastLines(
   session: McpSession,
   database: DatabaseRecord,
   lines: number,
 ): Promise<string> {
   let text = '';
-  for await (const chunk of openLog(session, database, { lines, follow: false })) text += chunk;
+  const request = { lines, bytesMax: limits.agentLogScanBytesMax, follow: false };
+  for await (const chunk of openLog(session, database, request)) text += chunk;
   return text;
 }
 
 function openLog(
   { host, caller }: McpSession,
   { identity }: DatabaseRecord,
-  request: { readonly lines: number; readonly follow: boolean },
+  request: LogRequest,
 ): LogStream {
   return host.logs(caller, identityToHex(identity), request);
 }
