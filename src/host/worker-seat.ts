@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import type { ProgramSource } from '../database/program.ts';
-import type { TicketedRequest } from '../database/turn.ts';
+import type { TicketedRequest, TurnResult } from '../database/turn.ts';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { Board } from './board.ts';
 import { heapLimits, statementMillis } from './budget.ts';
@@ -144,7 +144,7 @@ export class WorkerSeat implements Seat {
         return;
       case 'turn': {
         const turn = decodeTurn(message.batch);
-        this.#outstanding -= turn.results.length;
+        this.#outstanding -= turn.results.filter(isAnswer).length;
         events.handOver(turn);
         return;
       }
@@ -206,6 +206,11 @@ export class WorkerSeat implements Seat {
     this.#messagesSent += 1;
     this.#worker?.postMessage(message, transfer);
   }
+}
+
+/** Rows that are promised will come with a second reply, and somebody waits for them until then. */
+function isAnswer({ reply }: TurnResult): boolean {
+  return reply.kind !== 'reading';
 }
 
 /** Examines one program on a thread that is thrown away. Resolves with how it went. */

@@ -45,6 +45,8 @@ export class Upgrader {
   ): UpgradedSocket | undefined {
     let socket: UpgradedSocket | undefined;
     this.#chosen.set(request, handshake);
+    // The library ends the handshake over offers that it finds odd, such as one made twice.
+    request.headers['sec-websocket-protocol'] = handshake.protocol;
     this.#server.handleUpgrade(request, stream, head, (client) => {
       socket = new UpgradedSocket(client, stream);
     });

@@ -13,6 +13,10 @@ export class V1Sets {
     return [...this.#sets.keys()];
   }
 
+  has(setId: number): boolean {
+    return this.#sets.has(setId);
+  }
+
   /** Adds a set. Returns those of its queries that no other set held. */
   add(setId: number, queries: readonly QueryRows[]): QueryRows[] {
     this.#sets.set(

@@ -114,7 +114,7 @@ class V1<Rows, Given> implements Dialect {
       case 'refused':
         return this.#refused(event.request, event.body.message);
       case 'setFailed':
-        return this.#failAll(event.error);
+        return this.#failAll(event);
       default:
         return unreachable(event);
     }
@@ -306,8 +306,12 @@ class V1<Rows, Given> implements Dialect {
     });
   }
 
-  /** Without ids: the client takes all its subscriptions for gone, so they go. */
-  #failAll(error: string): Told {
+  /**
+   * Without ids: the client takes all its subscriptions for gone, so they go, and others of them
+   * that failed with the same commit are not told.
+   */
+  #failAll({ setId, error }: Extract<LiveEvent, { kind: 'setFailed' }>): Told {
+    if (!this.#sets.has(setId)) return nothingTold;
     const requests = this.#sets.ids.map((setId) => this.#forget(setId));
     this.#sets.clear();
     this.#unnamedSet = undefined;

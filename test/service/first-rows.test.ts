@@ -6,6 +6,7 @@ import { rowsOf } from '../../src/protocol/row-list.ts';
 import type { TransactionUpdate } from '../../src/protocol/v2/server-message.ts';
 import { Running } from './running.ts';
 import { Guest } from './socket-guest.ts';
+import { written } from './written-module.ts';
 
 const module = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../bench/modules/board');
 const count = 400_000;
@@ -82,5 +83,37 @@ describe('many first rows', () => {
     writer.call(2, 'join', 2 * count + 1, 1);
     expect((await writer.expect('reducerResult')).outcome.kind).toBe('ok');
     await writer.client.close();
+  });
+});
+
+describe('many first rows of a database with a bound on calls', () => {
+  const tables = { item: '{ public: true }, { id: t.u32().primaryKey(), text: t.string() }' };
+  const exports = `
+    export const fill = db.reducer({ from: t.u32() }, (ctx, { from }) => {
+      for (let id = from; id < from + 20_000; id++) ctx.db.item.insert({ id, text: 'item ' + id });
+    });
+    export const spin = db.reducer(() => { for (;;) {} });
+  `;
+
+  it('[websocket 7] once they are told, a call without an end is still ended', async () => {
+    const other = await Running.start({ budget: { callMillisMax: 2_000 } });
+    try {
+      const owner = await other.person();
+      await other.upload('spinning', await written({ tables, exports }), owner);
+      const guest = await Guest.arrive(other.service.url, 'spinning', {});
+      for (let from = 0; from < 200_000; from += 20_000) {
+        guest.call(from, 'fill', from);
+        await guest.expect('reducerResult');
+      }
+      for (let set = 0; set < 4; set += 1) {
+        guest.subscribe(set, set, `SELECT * FROM item WHERE id > ${set}`);
+        await guest.expect('subscribeApplied');
+      }
+      guest.call(1, 'spin');
+      const { outcome } = await guest.expect('reducerResult');
+      expect(outcome).toMatchObject({ kind: 'internalError' });
+    } finally {
+      await other.stop();
+    }
   });
 });

@@ -69,6 +69,8 @@ describe('an upgrade', () => {
     ['v2.bsatn.spacetimedb,v3.bsatn.spacetimedb', 'v3.bsatn.spacetimedb'],
     ['chat, v1.json.spacetimedb', 'v1.json.spacetimedb'],
     ['v2.bsatn.spacetimedb', 'v2.bsatn.spacetimedb'],
+    ['v2.bsatn.spacetimedb, v2.bsatn.spacetimedb', 'v2.bsatn.spacetimedb'],
+    [', a/b,v1.bsatn.spacetimedb,', 'v1.bsatn.spacetimedb'],
   ])('[websocket 2] offers %s: takes %s', async (offers, chosen) => {
     const answer = await knock('tavern/subscribe', { 'sec-websocket-protocol': offers });
     expect(answer).toEqual({ status: 101, text: '', protocol: chosen });

@@ -149,10 +149,13 @@ describe('subscribing', () => {
 });
 
 describe('SELECT * FROM *', () => {
-  it('[subscriptions 9] is everything that the caller may read, event tables aside', async () => {
+  beforeEach(async () => {
     const guarded = (await buildModule(fixture('guarded'))).program;
     database = await CoreUnderTest.of({ kind: 'js', bytes: guarded });
     clients = new CoreClients(database);
+  });
+
+  it('[subscriptions 9] is everything that the caller may read, event tables aside', () => {
     const owner = clients.connect();
     const all = owner.subscribe(1, ' select  *  from * ');
     expect(all).toHaveLength(database.core.live.queries.count);
@@ -160,12 +163,18 @@ describe('SELECT * FROM *', () => {
     expect(texts).toContain('SELECT * FROM "secret"');
     expect(texts).toContain('SELECT * FROM "my_secrets"');
     expect(texts?.some((text) => text.includes('st_'))).toBe(false);
+    expect(owner.once('SELECT * FROM *')).not.toBeInstanceOf(Array);
+  });
+
+  it('[subscriptions 8] is refused without a text that the client has not written', () => {
     // One of the tables has a filter that only the owner can ask.
     const stranger = clients.connect(ada);
-    expect(stranger.subscribe(1, 'SELECT * FROM *')).toBe(
-      `${noTable('secret')}, executing: \`SELECT * FROM "vault"\``,
+    const vault = 'SELECT * FROM "vault"';
+    expect(stranger.subscribe(1, 'SELECT * FROM *')).toBe(noTable('secret'));
+    expect(stranger.subscribe(1, 'select * from *', vault)).toBe(
+      `${noTable('secret')}, executing: \`${vault}\``,
     );
-    expect(owner.once('SELECT * FROM *')).not.toBeInstanceOf(Array);
+    expect(stranger.unsubscribe(1)).toMatch(/^Client not found: /);
   });
 });
 

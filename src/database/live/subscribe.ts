@@ -156,19 +156,22 @@ class NewSet {
         `The queries of a subscription have at most ${limits.querySetCharactersMax} characters`,
       );
     }
-    const texts = new Set<string>();
+    /** True: the client has written it. */
+    const texts = new Map<string, boolean>();
     for (const text of queries) {
       const sql = text.trim();
-      if (!isOfAll(sql)) texts.add(sql);
-      else for (const one of expandAll(this.#core.program.sql, caller.rights)) texts.add(one);
+      const isWritten = !isOfAll(sql);
+      const all = isWritten ? [sql] : expandAll(this.#core.program.sql, caller.rights);
+      for (const one of all) texts.set(one, isWritten || texts.get(one) === true);
       if (texts.size > limits.querySetQueriesMax) {
         throw invalid(`A subscription has at most ${limits.querySetQueriesMax} queries`);
       }
     }
-    return [...texts].map((sql) => this.#prepareOne(sql));
+    return Array.from(texts, ([sql, isWritten]) => this.#prepareOne(sql, isWritten));
   }
 
-  #prepareOne(sql: string): PreparedQuery {
+  /** A refusal names the text, if the client has written it. */
+  #prepareOne(sql: string, isWritten: boolean): PreparedQuery {
     const { caller, knowsEvents, dialect } = this.#request;
     try {
       if (sql === '') throw invalid('SubscriptionError: Empty string');
@@ -176,7 +179,7 @@ class NewSet {
       if (query.table.isEvent && !knowsEvents) throw invalid(eventsRefused);
       return query;
     } catch (error) {
-      if (!(error instanceof SqlFailure)) throw error;
+      if (!(error instanceof SqlFailure) || !isWritten) throw error;
       throw invalid(executingText(error.message, sql));
     }
   }
