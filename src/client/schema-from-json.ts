@@ -146,7 +146,7 @@ export function canonicalNames(json: RawSchema): ReadonlyMap<string, string> {
   );
 }
 
-/** A part of the schema, of whatever shape its kind has; those that would be empty are not there. */
+/** A part of the schema, of the shape of its kind; those that would be empty are not there. */
 export function sectionOf({ sections }: RawSchema, kind: string): any {
   return sections.find((each) => kind in each)?.[kind];
 }
