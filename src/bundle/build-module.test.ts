@@ -100,6 +100,20 @@ describe('buildModule', () => {
     );
   });
 
+  it('names the sources of a package that is a link as those of any other', async () => {
+    write({
+      'app/src/index.ts': "import { x } from 'reducerdb/server';\nexport default { x };\n",
+      'clone/package.json':
+        '{ "type": "module", "exports": { "./server": "./dist/server/index.js" } }',
+      'clone/dist/server/index.js': 'export const x = "linked";\n',
+    });
+    mkdirSync(path.join(root, 'app/node_modules'));
+    symlinkSync(path.join(root, 'clone'), path.join(root, 'app/node_modules/reducerdb'));
+    const { program } = await buildModule(path.join(root, 'app'));
+    const map = Buffer.from(text(program).split('base64,')[1] ?? '', 'base64').toString();
+    expect(JSON.parse(map).sources).toEqual(['reducerdb/server/index.js', 'src/index.ts']);
+  });
+
   it('gives the same bytes wherever the project is', async () => {
     write({ 'src/index.ts': sdkModule });
     const first = await buildModule(root);

@@ -1,3 +1,4 @@
+import { realpathSync } from 'node:fs';
 import { builtinModules } from 'node:module';
 import path from 'node:path';
 import * as esbuild from 'esbuild';
@@ -7,7 +8,7 @@ import { BuildError, renderMessages } from './build-error.ts';
 import { collectDocs } from './doc-comments.ts';
 import { readOwnSource, resolveOwnPackage } from './own-package.ts';
 import { docsLine } from './program-docs.ts';
-import { findProject, type Project } from './project.ts';
+import { findInstalled, findProject, type Project } from './project.ts';
 
 export interface BuildOptions {
   /** Shown as the version of a development build; defaults to `production`. */
@@ -168,17 +169,25 @@ function resolveInstalled(
 function portableMap(json: string, project: Project): string {
   const map = JSON.parse(json) as { sources: string[] };
   const outputFolder = path.join(project.root, 'dist');
+  // It may be a link, such as one to a clone; the bundler names files by where they really are.
+  const installed = findInstalled(project.root, 'reducerdb');
+  const linked = installed && realpathSync(installed);
   map.sources = map.sources.map((source) => {
     if (source.startsWith(`${ownNamespace}:`)) {
       return sdkSourcePrefix + source.slice(ownNamespace.length + 1);
     }
-    const file = relativeTo(project, path.resolve(outputFolder, source));
-    const inPackage = /(?:^|\/)node_modules\/reducerdb\/(?:dist\/|src\/)?(.*)$/.exec(file)?.[1];
+    const whole = path.resolve(outputFolder, source);
+    const file = relativeTo(project, whole);
+    const inLinked = linked && relativeTo({ root: linked }, whole);
+    const [, inPackage] =
+      /(?:^|\/)node_modules\/reducerdb\/(?:dist\/|src\/)?(.*)$/.exec(file) ??
+      /^(?:dist|src)\/(.*)$/.exec(inLinked ?? '') ??
+      [];
     return inPackage === undefined ? file : sdkSourcePrefix + inPackage;
   });
   return JSON.stringify(map);
 }
 
-function relativeTo({ root }: Project, file: string): string {
+function relativeTo({ root }: Pick<Project, 'root'>, file: string): string {
   return path.relative(root, file).split(path.sep).join('/');
 }

@@ -31,6 +31,15 @@ export function findProject(location: string): Project {
   return { root: absolute, entry };
 }
 
+/** What is installed under a name, in the project or, in a workspace, in a folder above it. */
+export function findInstalled(root: string, name: string): string | undefined {
+  for (let folder = root; ; folder = path.dirname(folder)) {
+    const file = path.join(folder, 'node_modules', name);
+    if (existsSync(file)) return file;
+    if (folder === path.dirname(folder)) return undefined;
+  }
+}
+
 /** The nearest folder above a single file that is a package; else the file's own folder. */
 function rootOfFile(file: string): string {
   const start = path.dirname(file);

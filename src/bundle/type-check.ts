@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { findProject } from './project.ts';
+import { findInstalled, findProject } from './project.ts';
 
 export type TypeCheck =
   | { readonly kind: 'passed' }
@@ -58,13 +58,4 @@ function lacksOwnPackage(root: string): boolean {
 
 function compilerOf(root: string): string | undefined {
   return findInstalled(root, path.join('.bin', isWindows ? 'tsc.cmd' : 'tsc'));
-}
-
-/** What is installed under a name, in the project or, in a workspace, in a folder above it. */
-function findInstalled(root: string, name: string): string | undefined {
-  for (let folder = root; ; folder = path.dirname(folder)) {
-    const file = path.join(folder, 'node_modules', name);
-    if (existsSync(file)) return file;
-    if (folder === path.dirname(folder)) return undefined;
-  }
 }

@@ -24,7 +24,7 @@ export class Api {
       return await fetch(`${this.server.url}${path}`, init);
     } catch (cause) {
       if (request.signal?.aborted) throw cause;
-      throw unreachable(this.server, cause);
+      throw noAnswer(this.server, cause);
     }
   }
 
@@ -41,7 +41,7 @@ export class Api {
     const options = { method, headers, agent: false, ...(signal && { signal }) };
     return new Promise((resolve, reject) => {
       const sent = start(`${this.server.url}${path}`, options, resolve);
-      sent.on('error', (cause) => reject(unreachable(this.server, cause)));
+      sent.on('error', (cause) => reject(noAnswer(this.server, cause)));
       sent.end(body);
     });
   }
@@ -94,17 +94,25 @@ export function statusText(status: number, text: string): string {
   return text.trim() === '' ? `the server answered with status ${status}` : text;
 }
 
-/** No service answers. */
+/** No service answers, or it cannot do so yet. */
 export class Unreachable extends CliError {}
 
-function unreachable(server: ServerAddress, cause: unknown): Unreachable {
-  return new Unreachable(
-    `could not reach the reducerdb host at ${server.url} (${reason(cause)}). ` +
-      'Start one with `reducerdb start`, or name another with --server.',
-    1,
-    { cause },
-  );
+function noAnswer(server: ServerAddress, cause: unknown): Unreachable {
+  const words = isLost(cause)
+    ? `the connection to the reducerdb host at ${server.url} was lost before it answered ` +
+      `(${reason(cause)}): what was asked for may have been done, or not.`
+    : `could not reach the reducerdb host at ${server.url} (${reason(cause)}). ` +
+      'Start one with `reducerdb start`, or name another with --server.';
+  return new Unreachable(words, 1, { cause });
 }
+
+/** Whether there was a connection: who then asks once more may do a thing twice. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return ('code' in error && lostCodes.includes(String(error.code))) || isLost(error.cause);
+}
+
+const lostCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
 /** `fetch` hides what went wrong in the cause of its error. */
 function reason(error: unknown): string {

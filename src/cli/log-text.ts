@@ -1,34 +1,26 @@
+import type { LogRecord } from '../protocol/log-record.ts';
+
 /** Levels from the least to the most grave, as flags name them. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'panic'] as const;
 
 export type LogLevelName = (typeof logLevels)[number];
 
-/** One line of a module log, as the service writes it. */
-export interface LogRecord {
-  readonly level: string;
-  /** Microseconds since the Unix epoch. */
-  readonly ts?: number;
-  readonly target?: string;
-  readonly filename?: string;
-  readonly line_number?: number;
-  readonly function?: string;
-  readonly message: string;
-  readonly trace?: readonly { readonly module_name?: string; readonly func_name?: string }[];
-}
+/** A line of a log as it is shown; one that is no record has no time. */
+type ShownRecord = Omit<LogRecord, 'ts'> & Partial<Pick<LogRecord, 'ts'>>;
 
 /** A line that is no record is shown as it is. */
-export function parseRecord(line: string): LogRecord {
+export function parseRecord(line: string): ShownRecord {
   try {
-    const record = JSON.parse(line) as Partial<LogRecord> | null;
+    const record = JSON.parse(line) as Partial<ShownRecord> | null;
     const isRecord = typeof record?.level === 'string' && typeof record.message === 'string';
-    if (isRecord) return record as LogRecord;
+    if (isRecord) return record as ShownRecord;
   } catch {
     // Said below.
   }
   return { level: 'Info', message: line };
 }
 
-export function isShown(record: LogRecord, level: LogLevelName, isExact: boolean): boolean {
+export function isShown(record: ShownRecord, level: LogLevelName, isExact: boolean): boolean {
   const rank = rankOf(record);
   const wanted = logLevels.indexOf(level);
   return isExact ? rank === wanted : rank >= wanted;
@@ -47,7 +39,7 @@ const colours: Readonly<Record<LogLevelName, string>> = {
 };
 
 /** `2025-02-17T10:30:45.123456Z  INFO: sendMessage src/index.ts:12: hello`. */
-export function logText(record: LogRecord, hasColours: boolean): string {
+export function logText(record: ShownRecord, hasColours: boolean): string {
   const name = logLevels[rankOf(record)] ?? 'info';
   const padded = record.level.toUpperCase().padStart(5);
   const level = hasColours ? `${colours[name]}${padded}\u001b[0m` : padded;
@@ -58,7 +50,7 @@ export function logText(record: LogRecord, hasColours: boolean): string {
   return `${time}${level}: ${whereText(record)}${record.message}${trace.join('')}`;
 }
 
-function whereText(record: LogRecord): string {
+function whereText(record: ShownRecord): string {
   const file = visible(record.filename);
   const line = record.line_number === undefined ? '' : `:${record.line_number}`;
   const parts = [visible(record.function), file === undefined ? undefined : `${file}${line}`];
@@ -77,7 +69,7 @@ function timeText(micros: number): string {
   return fraction === 0 ? `${seconds}Z` : `${seconds}.${String(fraction).padStart(6, '0')}Z`;
 }
 
-function rankOf({ level }: LogRecord): number {
+function rankOf({ level }: ShownRecord): number {
   const names: readonly string[] = logLevels;
   const rank = names.indexOf(level.toLowerCase());
   return rank < 0 ? names.indexOf('info') : rank;

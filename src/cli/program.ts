@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Help, InvalidArgumentError, Option } from 'commander';
 import { productVersion } from '../service/version.ts';
 import { addAudit } from './commands/audit.ts';
 import { addBuild } from './commands/build.ts';
@@ -46,7 +46,7 @@ export function makeProgram(io: Io): Command {
     .helpCommand('help [command]', 'print help for a command')
     .addHelpText('after', examples)
     .showHelpAfterError('(add --help for usage)')
-    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: false, subcommandTerm })
     .exitOverride();
   const adders = [
     addStart,
@@ -79,6 +79,11 @@ export function makeProgram(io: Io): Command {
     .description('print the version')
     .action(() => io.out(`reducerdb ${productVersion}`));
   return program;
+}
+
+/** How a list of commands shows one; what `words` stand for is in the usage of that command. */
+function subcommandTerm(command: Command): string {
+  return Help.prototype.subcommandTerm(command).replace(' [words...]', '');
 }
 
 /** Adds the flags that commands which talk to a host share. */

@@ -9,6 +9,7 @@ import { Core, type CoreOptions, type Face } from './core.ts';
 import { SchemaMismatchError } from './errors.ts';
 import type { Event } from './events.ts';
 import { FunctionCall, type FunctionKind } from './function-call.ts';
+import { kept } from './kept.ts';
 import { lateCalls, lateTables } from './late-handles.ts';
 import type {
   ClientContext,
@@ -321,8 +322,6 @@ class ModuleClient implements Face {
     this.#core.link.close();
   }
 
-  described(): void {}
-
   changed(difference: Difference, event: Event): void {
     tellRows(difference, this.#handles, this.#context(event), this.#platform.report);
   }
@@ -333,17 +332,13 @@ class ModuleClient implements Face {
 
   lost(): void {}
 
-  closed(): void {}
-
   #context(event: Event): ClientContext<unknown> {
     const { db, reducers, procedures } = this;
     return { event, db, reducers, procedures } as ClientContext<unknown>;
   }
 
   #live(path: string): LiveHandle {
-    const live = this.#handles.get(path) ?? liveHandle(() => this.#rows(path));
-    this.#handles.set(path, live);
-    return live;
+    return kept(this.#handles, path, () => liveHandle(() => this.#rows(path)));
   }
 
   #rows(path: string) {
@@ -362,7 +357,7 @@ function functionAt(
 ): ClientFunction {
   const found = (kind === 'reducer' ? schema.reducers : schema.procedures).get(path);
   if (found === undefined) throw new SchemaMismatchError(path, `has no ${kind}`);
-  const given = Object(args ?? {}) as object;
+  const given = Object(args) as object;
   for (const { name = '', type } of found.parts.params.elements) {
     if (name in given || specialKindOf(type) === 'option') continue;
     throw new SchemaMismatchError(`${path}.${name}`, 'wants the argument');
@@ -371,7 +366,7 @@ function functionAt(
 }
 
 function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSocket): CoreOptions {
-  const { token, schema, reconnect, database } = options;
+  const { token, schema, reconnect, database, compression = 'gzip' } = options;
   const uri = new URL(options.uri);
   const given = schema === undefined ? undefined : schemaFromJson(schema);
   const source = schemaSource(uri, database, on, options.schemaCache);
@@ -379,7 +374,7 @@ function coreOptions(options: ConnectOptions, on: Platform, openSocket: OpenSock
     target: {
       uri,
       database,
-      compression: options.compression ?? (on.canDecompress('gzip') ? 'gzip' : 'none'),
+      compression: on.canDecompress(compression) ? compression : 'none',
       lightMode: options.lightMode ?? false,
       confirmedReads: options.confirmedReads,
       isFullDialect: true,

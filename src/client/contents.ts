@@ -10,6 +10,7 @@
 import { forEachRow, type RowList } from '../protocol/row-list.ts';
 import type { TableUpdateRows } from '../protocol/v2/server-message.ts';
 import type { ClientSchema, ClientTable, Row, RowKey } from './client-schema.ts';
+import { kept } from './kept.ts';
 import { sameValue } from './native-order.ts';
 import type { Entry } from './table-index.ts';
 import { TableRows } from './table-rows.ts';
@@ -235,12 +236,7 @@ export class Contents {
     const { table } = rows;
     const { data } = list;
     const { entries, touched } = this.#membersOf(querySetId, rows);
-    let arrivals = work.arrivals.get(table);
-    if (arrivals === undefined) {
-      arrivals = [];
-      work.arrivals.set(table, arrivals);
-    }
-    const order = arrivals;
+    const order = kept(work.arrivals, table, () => []);
     forEachRow(list, (start, end) => {
       const key = table.keyOf(data, start, end);
       touched?.add(key);
@@ -264,36 +260,19 @@ export class Contents {
   }
 
   #members(querySetId: number): Members {
-    let members = this.#sets.get(querySetId);
-    if (members === undefined) {
-      members = { tables: new Map(), touched: undefined };
-      this.#sets.set(querySetId, members);
-    }
-    return members;
+    return kept(this.#sets, querySetId, () => ({ tables: new Map(), touched: undefined }));
   }
 
   #membersOf(querySetId: number, rows: TableRows) {
     const { tables, touched } = this.#members(querySetId);
-    let entries = tables.get(rows);
-    if (entries === undefined) {
-      entries = new Map();
-      tables.set(rows, entries);
-    }
-    return { entries, touched };
+    return { entries: kept(tables, rows, () => new Map<Entry, number>()), touched };
   }
 }
 
 /** Removes what nobody has any more and says what became of each row. */
 function settle({ touched, arrivals, events }: Work, sets: Difference['sets']): Difference {
   const changes = new Map<ClientTable, RowChange[]>();
-  const changesOf = (table: ClientTable): RowChange[] => {
-    let list = changes.get(table);
-    if (list === undefined) {
-      list = [];
-      changes.set(table, list);
-    }
-    return list;
-  };
+  const changesOf = (table: ClientTable): RowChange[] => kept(changes, table, () => []);
   for (const [table, order] of arrivals) {
     if (order.length === 0) continue;
     const list = changesOf(table);

@@ -47,6 +47,8 @@ import type { QuerySet, QuerySetListener } from './query-set.ts';
 import { type CallOptions, type Request, Requests, type Tracked, trackedOf } from './requests.ts';
 
 export interface CoreOptions extends LinkOptions {
+  /** Told of the token that the server has issued. */
+  readonly saveToken?: ((token: string) => void) | undefined;
   /** Asked for every connection; the same object as long as the database stays the same. */
   readonly loadSchema: () => ClientSchema | Promise<ClientSchema>;
   /** What it was at an earlier visit: shown at once, never spoken to the server. */
@@ -59,13 +61,10 @@ export interface CoreOptions extends LinkOptions {
 
 /** What the face in front of the core is told. */
 export interface Face {
-  /** The schema is known, or is another one now. */
-  described(schema: ClientSchema): void;
   /** Row changes to tell, all of one message. */
   changed(difference: Difference, event: Event): void;
   welcomed(identity: Identity, token: string): void;
   lost(wasOpen: boolean, error: Error | undefined): void;
-  closed(error: Error | undefined): void;
 }
 
 /** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
@@ -125,6 +124,7 @@ export class Core {
     this.requests = new Requests(platform, queueMillis, (call) => this.predictions.withdraw(call));
     this.link = new Link(options, {
       ready: () => this.#ready(),
+      issued: (token) => this.#guard(() => options.saveToken?.(token)),
       welcomed: (identity, token) => this.#guard(() => face.welcomed(identity, token)),
       received: (message) => this.#received(message),
       lost: (wasOpen, error) => this.#lost(wasOpen, error),
@@ -138,8 +138,10 @@ export class Core {
     const schema = this.#options.loadSchema();
     if (schema instanceof Promise) {
       this.#loading = schema;
-      // A failure shows when the connection is there, and is tried again with the next one.
-      schema.catch(() => {});
+      // Where it fails, it is tried again when the connection is there.
+      schema.catch(() => {
+        this.#loading = undefined;
+      });
       this.#options.keptSchema?.().then((kept) => {
         if (kept !== undefined && this.#schema === undefined) this.#describe(kept);
       }, this.#options.platform.report);
@@ -210,12 +212,10 @@ export class Core {
   }
 
   #flush(): void {
-    if (!this.#canSend) return;
-    const outbox = this.#outbox;
-    this.#outbox = [];
     const messages: Uint8Array[] = [];
-    for (const each of outbox) {
-      const message = this.#messageOf(each);
+    // One by one: a callback that runs meanwhile may end what waits, or the connection.
+    while (this.#canSend && this.#outbox.length > 0) {
+      const message = this.#messageOf(this.#outbox.shift() as Outgoing);
       if (message !== undefined) messages.push(encodeClientMessage(message));
     }
     if (messages.length > 0) this.link.send(messages);
@@ -267,18 +267,15 @@ export class Core {
       this.#begin(schema);
       return;
     }
-    const isStale = () => run !== this.#run || !this.link.isOpen;
     schema.then(
-      (loaded) => isStale() || this.#begin(loaded),
-      (error: Error) => isStale() || this.link.fail(error),
+      (loaded) => run === this.#run && this.#begin(loaded),
+      (error: Error) => run === this.#run && this.link.fail(error),
     );
   }
 
   #describe(schema: ClientSchema): void {
-    if (schema === this.#schema) return;
     this.#schema = schema;
     this.#shown ??= this.#newContents(schema);
-    this.#guard(() => this.#face.described(schema));
   }
 
   #newContents(schema: ClientSchema): Contents {
@@ -292,7 +289,7 @@ export class Core {
     const sets = [...this.#sets.values()];
     if (sets.length > 0) {
       const contents = this.#newContents(schema);
-      this.#return = { contents, awaited: new Set(), over: new Set(), before: [], after: [] };
+      this.#return = { contents, awaited: new Set(sets), over: new Set(), before: [], after: [] };
     } else {
       // Nothing is shown that could be kept, and the database may have other tables now.
       const difference = this.predictions.beneath(() => {
@@ -436,8 +433,12 @@ export class Core {
   #change(changes: readonly SetChange[], event: EventParts, answered?: Tracked): void {
     const known = changes.filter(({ querySetId }) => this.#sets.has(querySetId));
     if (this.#return !== undefined) {
-      this.#return.contents.apply(known);
-      if (answered !== undefined) this.#return.over.add(answered);
+      const { contents, over, after } = this.#return;
+      const difference = contents.apply(known);
+      if (answered !== undefined) over.add(answered);
+      // Nothing keeps rows of event tables: the difference in the end does not have them.
+      const tables = difference.tables.filter(({ table }) => table.parts.isEvent);
+      after.push(() => this.#tell({ ...difference, ...noDifference, tables }, event));
       return;
     }
     // Nothing that is shown changes: there is nothing to tell.
@@ -510,7 +511,8 @@ export class Core {
     const repeats = this.requests.lost();
     const waiting = this.#outbox.filter(({ kind }) => kind !== 'unsubscribe');
     this.#outbox = [...repeats, ...waiting];
-    for (const set of [...this.#sets.values()]) {
+    // Not a copy: a callback may disconnect, and then there are none left.
+    for (const set of this.#sets.values()) {
       if (set.status === 'leaving') this.#end(set);
       else set.status = 'asked';
     }
@@ -522,12 +524,11 @@ export class Core {
 
   #closed(error: Error | undefined): void {
     this.requests.closed();
-    const waiting = this.#outbox.flatMap((each) => (each.kind === 'subscribe' ? [each.set] : []));
+    const waiting = this.#outbox.flatMap((each) => ('set' in each ? [each.set] : []));
     const sets = [...this.#sets.values(), ...waiting];
     this.#outbox = [];
     this.#sets.clear();
     this.#close(sets, error);
-    this.#guard(() => this.#face.closed(error));
   }
 
   #close(sets: readonly QuerySet[], cause: Error | undefined): void {

@@ -72,17 +72,20 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
       made.onclose = () => listener.closed(error);
       if (made.readyState === isOpen) listener.opened(made.protocol);
     };
-    factory({
-      url: uri,
-      nameOrAddress: database,
-      wsProtocol: [...protocols],
-      authToken: token,
-      compression,
-      lightMode,
-      confirmedReads,
-    }).then(begin, (failure: unknown) => {
-      listener.closed(asError(failure));
-    });
+    // Whatever the factory does wrong, by its promise or at once, is a failed attempt.
+    const make = async () =>
+      factory({
+        url: uri,
+        nameOrAddress: database,
+        wsProtocol: [...protocols],
+        authToken: token,
+        compression,
+        lightMode,
+        confirmedReads,
+      });
+    make()
+      .then(begin)
+      .catch((failure: unknown) => listener.closed(asError(failure)));
     return {
       send: (bytes) => adapter?.send(bytes),
       close: () => {

@@ -85,7 +85,6 @@ export class DbConnectionImpl<RM extends RemoteModule> {
       {
         target: { uri, database: nameOrAddress, compression, lightMode, confirmedReads },
         token: () => token,
-        saveToken: undefined,
         reconnect,
         openSocket,
         platform,
@@ -94,11 +93,9 @@ export class DbConnectionImpl<RM extends RemoteModule> {
         loadSchema: () => schema,
       },
       {
-        described: () => {},
         changed: (difference, event) => this.#changed(difference, event),
         welcomed: (identity, issued) => this.#welcomed(identity, issued),
         lost: (wasOpen, error) => this.#lost(wasOpen, error),
-        closed: () => {},
       },
     );
     this.db = this.#tables(schema) as DbView<RM, EventContextInterface<RM>>;

@@ -26,9 +26,9 @@ export class FunctionCall implements Request {
   ) {
     this.kind = kind;
     this.name = name;
-    this.args = args;
+    this.args = args ?? {};
     this.mayRepeat = retry === true;
-    this.predict = optimistic && ((draft) => optimistic(draft, args ?? {}));
+    this.predict = optimistic && ((draft) => optimistic(draft, this.args));
     this.#find = find;
   }
 

@@ -5,6 +5,7 @@
  */
 import type { ClientSchema } from './client-schema.ts';
 import { reducerName, SchemaMismatchError } from './errors.ts';
+import { kept } from './kept.ts';
 import { accessorOf, type LiveHandle } from './table-handle.ts';
 import type { TableRows } from './table-rows.ts';
 
@@ -42,11 +43,7 @@ export function lateTables(tables: LateTables, path = ''): object {
 /** What stands at a name below `path`: made when it is first asked for, the same ever after. */
 function nodesBelow(path: string, make: (path: string) => object): (key: string) => object {
   const nodes = new Map<string, object>();
-  return (key) => {
-    const node = nodes.get(key) ?? make(pathBelow(path, key));
-    nodes.set(key, node);
-    return node;
-  };
+  return (key) => kept(nodes, key, () => make(pathBelow(path, key)));
 }
 
 function pathBelow(path: string, key: string): string {

@@ -30,7 +30,6 @@ import {
 export interface LinkOptions {
   readonly target: Omit<SocketRequest, 'token' | 'protocols'>;
   readonly token: () => string | undefined | Promise<string | undefined>;
-  readonly saveToken: ((token: string) => void) | undefined;
   readonly reconnect: ReconnectOptions | undefined;
   readonly openSocket: OpenSocket;
   readonly platform: Platform;
@@ -42,6 +41,8 @@ export interface LinkOptions {
 export interface LinkOwner {
   /** Messages may be sent. On a return this waits until the identity is known to be the same. */
   ready(): void;
+  /** This client had no token; from now on it has this one. */
+  issued(token: string): void;
   /** The first message of a socket. */
   welcomed(identity: Identity, token: string): void;
   received(message: ServerMessage): void;
@@ -141,40 +142,38 @@ export class Link {
     this.#cancelTimer();
     this.#attempt += 1;
     this.#run += 1;
-    const run = this.#run;
     this.state.set({ kind: 'connecting', attempt: this.#attempt });
     const ask = async () => this.#options.token();
     ask().then(
-      (token) => {
-        if (run === this.#run) this.#open(token ?? this.#token);
-      },
-      (error: unknown) => {
-        if (run === this.#run) this.#lost(asError(error), false);
-      },
+      this.#unlessOver((token) => this.#open(token ?? this.#token)),
+      this.#unlessOver((error: unknown) => this.#lost(asError(error), false)),
     );
+  }
+
+  /** What happens to this attempt, or to its socket, until there is another one or none. */
+  #unlessOver<Given>(then: (given: Given) => void): (given: Given) => void {
+    const run = this.#run;
+    return (given) => {
+      if (run === this.#run) then(given);
+    };
   }
 
   #open(token: string | undefined): void {
     if (token !== undefined) this.#token = token;
     const { target, openSocket, platform } = this.#options;
     const run = this.#run;
-    const lost = (error: Error | undefined) => {
-      if (run === this.#run) this.#lost(error, false);
-    };
+    const lost = this.#unlessOver((error: Error | undefined) => this.#lost(error, false));
     const frames = new FrameReader(platform, (message) => this.#receive(message), lost);
     this.#frames = frames;
     const protocols = [packedProtocol, plainProtocol];
     const socket = openSocket(
       { ...target, token, protocols },
       {
-        opened: (protocol) => {
-          if (run === this.#run) this.#opened(protocol);
-        },
-        frame: (bytes) => {
-          if (run !== this.#run) return;
+        opened: this.#unlessOver((protocol) => this.#opened(protocol)),
+        frame: this.#unlessOver((bytes) => {
           this.#lastHeardAt = platform.now();
           frames.push(bytes);
-        },
+        }),
         closed: lost,
       },
     );
@@ -200,7 +199,7 @@ export class Link {
   #welcome(rawIdentity: bigint, rawConnectionId: bigint, token: string): void {
     const identity = new Identity(rawIdentity);
     const before = this.#identity;
-    const { reconnect, saveToken, platform } = this.#options;
+    const { reconnect, platform } = this.#options;
     const isOther = before !== undefined && !before.isEqual(identity);
     if (isOther && reconnect?.allowIdentityChange !== true) {
       this.close(new IdentityChangedError());
@@ -210,13 +209,13 @@ export class Link {
     // A token that was presented may come back as a short-lived one: the given one is kept.
     if (this.#token === undefined) {
       this.#token = token;
-      saveToken?.(token);
+      this.#owner.issued(token);
     }
     const connectionId = new ConnectionId(rawConnectionId);
     this.#lostAt = undefined;
     this.state.set({ kind: 'live', identity, connectionId, since: platform.now() });
     this.#owner.welcomed(identity, token);
-    if (before !== undefined) this.#owner.ready();
+    if (before !== undefined && this.#isOpen) this.#owner.ready();
   }
 
   #lost(error: Error | undefined, isSilent: boolean): void {
@@ -242,8 +241,9 @@ export class Link {
     platform.debug(
       `connection lost (${error?.message ?? 'closed'}), again in ${Math.round(delay)} ms`,
     );
-    this.state.set({ kind: 'waiting', attempt, retryAt, offline, ...(error && { error }) });
+    // First: whoever hears of the state may end the wait, or the connection.
     this.#cancelTimer = platform.after(delay, () => this.retryNow());
+    this.state.set({ kind: 'waiting', attempt, retryAt, offline, ...(error && { error }) });
     this.#owner.lost(wasOpen, error);
   }
 

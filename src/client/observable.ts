@@ -23,13 +23,9 @@ export class Observable<Value> implements Readable<Value> {
   constructor(value: Value, report: (error: unknown) => void) {
     this.#value = value;
     this.#report = report;
-    this.get = this.get.bind(this);
-    this.subscribe = this.subscribe.bind(this);
   }
 
-  get(): Value {
-    return this.#value;
-  }
+  readonly get = (): Value => this.#value;
 
   set(value: Value): void {
     if (Object.is(value, this.#value)) return;
@@ -47,10 +43,10 @@ export class Observable<Value> implements Readable<Value> {
     return this.#listeners.size;
   }
 
-  subscribe(changed: () => void): () => void {
+  readonly subscribe = (changed: () => void): (() => void) => {
     // A function of its own, so that one callback may subscribe twice.
     const listener = () => changed();
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
-  }
+  };
 }

@@ -60,7 +60,7 @@ export interface Platform {
   now(): number;
   /** From 0 up to 1. */
   random(): number;
-  /** Runs `run` after `millis`, unless the returned function is called before. */
+  /** Runs `run` after `millis`, unless the returned function is called before. May be forever. */
   after(millis: number, run: () => void): () => void;
   fetch(url: string, request: HttpRequest): Promise<HttpAnswer>;
   /** The platform's own sockets, if it has any. */
@@ -69,7 +69,7 @@ export interface Platform {
   isOnline(): boolean;
   /** Calls `wake` when the network is back or somebody looks at the page again. */
   onWake(wake: () => void): () => void;
-  canDecompress(format: 'gzip' | 'brotli'): boolean;
+  canDecompress(format: string): boolean;
   decompress(format: 'gzip' | 'brotli', bytes: Uint8Array): Promise<Uint8Array>;
   /** Says that a callback of the program threw. */
   report(error: unknown): void;
@@ -110,6 +110,8 @@ export const platform: Platform = {
   now: () => Date.now(),
   random: () => Math.random(),
   after: (millis, run) => {
+    // A longer time than a timer can count would be none at all.
+    if (millis >= 2 ** 31) return () => {};
     const timer = globals.setTimeout(run, millis);
     return () => globals.clearTimeout(timer);
   },
@@ -165,11 +167,10 @@ function listenToWake(wake: () => void): () => void {
   };
 }
 
-function canDecompress(format: 'gzip' | 'brotli'): boolean {
+function canDecompress(format: string): boolean {
   const { DecompressionStream } = globals;
-  if (DecompressionStream === undefined) return false;
   try {
-    return new DecompressionStream(format) !== undefined;
+    return DecompressionStream !== undefined && new DecompressionStream(format) !== undefined;
   } catch {
     return false;
   }

@@ -1,6 +1,7 @@
 import { isTypedQuery, queryOfTable, queryOfUnknownTable, TableQuery } from '../declare/query.ts';
 import type { ClientSchema } from './client-schema.ts';
 import { SchemaMismatchError } from './errors.ts';
+import { kept } from './kept.ts';
 import { type SqlParameters, withParameters } from './sql-parameters.ts';
 
 /** What programs give as queries: SQL, a query, a function that makes one, or several of these. */
@@ -30,17 +31,14 @@ const rootsBySchema = new WeakMap<ClientSchema, object>();
 
 /** Starting points of queries over all tables of a database; unknown ones and columns throw. */
 export function rootsOf(schema: ClientSchema): object {
-  let roots = rootsBySchema.get(schema);
-  if (roots === undefined) {
+  return kept(rootsBySchema, schema, () => {
     const items = [...schema.tables.values()].map(({ parts: { accessor, name, columns } }) => {
       const { source } = queryOfTable(name, columns);
       const row = checked(source.row, `${accessor}.`, 'column');
       return [accessor, new TableQuery({ name, row })] as const;
     });
-    roots = checked(nested(items), '', 'table');
-    rootsBySchema.set(schema, roots);
-  }
-  return roots;
+    return checked(nested(items), '', 'table');
+  });
 }
 
 /**

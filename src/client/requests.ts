@@ -207,7 +207,7 @@ export class Requests {
   /** Nothing will be sent any more. */
   closed(): void {
     for (const tracked of this.#pendingList())
-      this.reject(tracked, new ConnectionLostError('not-sent'));
+      this.reject(tracked, new ConnectionLostError(tracked.isSent ? 'unknown' : 'not-sent'));
   }
 
   #settle(tracked: Tracked): boolean {

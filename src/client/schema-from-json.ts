@@ -16,6 +16,7 @@ import {
   ClientTable,
   schemaOf,
 } from './client-schema.ts';
+import { kept } from './kept.ts';
 
 /** The text is what the endpoint sent: well formed. */
 export function schemaFromJson(json: RawSchema): ClientSchema {
@@ -68,6 +69,11 @@ interface JsonFunction {
   readonly visibility?: Readonly<Record<string, unknown>>;
 }
 
+interface ExplicitName {
+  readonly source_name: string;
+  readonly canonical_name: string;
+}
+
 interface JsonNamed {
   readonly name: { readonly some?: string };
   readonly algebraic_type: JsonType;
@@ -77,14 +83,9 @@ type JsonType = Readonly<Record<string, any>>;
 
 /** `path` and `prefix` stand before accessors and names of a submodule: `guilds.`. */
 function addModule(json: RawSchema, path: string, prefix: string, found: Found): void {
-  const section = (kind: string): any => json.sections.find((each) => kind in each)?.[kind];
+  const section = (kind: string) => sectionOf(json, kind);
   const typespace: Typespace = { types: (section('Typespace')?.types ?? []).map(typeOf) };
-  const names = new Map<string, string>();
-  for (const entry of section('ExplicitNames')?.entries ?? []) {
-    const [kind = ''] = Object.keys(entry);
-    const { source_name, canonical_name } = entry[kind];
-    names.set(`${kind}:${source_name}`, canonical_name);
-  }
+  const names = canonicalNames(json);
   const named = (kind: string, sourceName: string) => ({
     accessor: path + toCamelCase(sourceName),
     name: prefix + (names.get(`${kind}:${sourceName}`) ?? sourceName),
@@ -133,23 +134,36 @@ function addModule(json: RawSchema, path: string, prefix: string, found: Found):
   }
 }
 
+/** What has another name on the wire than in the module's text: by `Table:hero`, `Function:say`. */
+export function canonicalNames(json: RawSchema): ReadonlyMap<string, string> {
+  const entries: readonly Readonly<Record<string, ExplicitName>>[] =
+    sectionOf(json, 'ExplicitNames')?.entries ?? [];
+  const names = entries.flatMap((entry) => Object.entries(entry));
+  return new Map(
+    names.map(([kind, { source_name, canonical_name }]) => {
+      return [`${kind}:${source_name}`, canonical_name];
+    }),
+  );
+}
+
+/** A part of the schema, of the shape of its kind; those that would be empty are not there. */
+export function sectionOf({ sections }: RawSchema, kind: string): any {
+  return sections.find((each) => kind in each)?.[kind];
+}
+
 /** Reads the types of computed rows, each once: their JSON stands where a table has its name. */
 export function computedTables(): (name: string) => ClientTable {
   const known = new Map<string, ClientTable>();
   const rest = { typespace: { types: [] }, primaryKey: undefined, indexes: [], isEvent: false };
-  return (name) => {
-    let table = known.get(name);
-    if (table === undefined) {
+  return (name) =>
+    kept(known, name, () => {
       const { elements }: { elements: readonly JsonNamed[] } = JSON.parse(name);
       const columns = elements.map((element, at) => {
         const { name: key = `column${at + 1}`, type } = fieldOf(element);
         return { key, name: element.name.some ?? key, type };
       });
-      table = new ClientTable({ accessor: name, name, columns, ...rest });
-      known.set(name, table);
-    }
-    return table;
-  };
+      return new ClientTable({ accessor: name, name, columns, ...rest });
+    });
 }
 
 function columnsOf(
@@ -198,9 +212,9 @@ function typeOf(json: JsonType): AlgebraicType {
     case 'Product': {
       const elements = payload.elements as readonly JsonNamed[];
       const plain: AlgebraicType = { kind: 'product', elements: elements.map(verbatim) };
-      if (specialKindOf(plain) !== undefined || elements[0]?.name.some === '__query__')
+      if (specialKindOf(plain) !== undefined || plain.elements[0]?.name === '__query__')
         return plain;
-      return { kind: 'product', elements: elements.map(fieldOf) };
+      return { kind: 'product', elements: plain.elements.map(renamed(toCamelCase)) };
     }
     case 'Sum': {
       const variants = payload.variants as readonly JsonNamed[];

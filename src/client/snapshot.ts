@@ -2,7 +2,7 @@ import { type Client, schemaOf } from './client.ts';
 import { markOf } from './hydration.ts';
 import type { QueryInput } from './module-types.ts';
 import { keyOf, withValues } from './query-roots.ts';
-import type { RawSchema } from './schema-from-json.ts';
+import { canonicalNames, type RawSchema, sectionOf } from './schema-from-json.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 import { type Json, toTagged } from './tagged-json.ts';
 
@@ -100,18 +100,22 @@ export function serialize(snapshot: Snapshot): string {
 
 /** Whether the rows of a text depend on who asks: by itself, by a view or by a filter. */
 function personalQueries(source: RawSchema | undefined): (sql: string) => boolean {
+  const json = source ?? { sections: [] };
   const section = (kind: string): readonly Readonly<Record<string, any>>[] =>
-    source?.sections.find((each) => kind in each)?.[kind] ?? [];
+    sectionOf(json, kind) ?? [];
+  const canonical = canonicalNames(json);
+  const namesOf = (kind: string, name: string) =>
+    [name, canonical.get(`${kind}:${name}`) ?? name].map(comparable);
   const views = section('Views').filter(({ is_anonymous }) => is_anonymous !== true);
-  const words = views.map(({ source_name }) => comparable(source_name));
+  const words = views.flatMap(({ source_name }) => namesOf('Function', source_name));
   const filters = comparable(
     section('RowLevelSecurity')
       .map(({ sql }) => sql)
       .join(' '),
   );
   for (const { source_name } of section('Tables')) {
-    const word = comparable(source_name);
-    if (filters.includes(word)) words.push(word);
+    const names = namesOf('Table', source_name);
+    if (names.some((name) => filters.includes(name))) words.push(...names);
   }
   // Words within words are taken, too: rather one query is not shown at first.
   return (sql) => sql.includes(':sender') || words.some((word) => comparable(sql).includes(word));

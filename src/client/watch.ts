@@ -128,8 +128,6 @@ export class Watch implements WatchedQuery<Row> {
     this.#owner = owner;
     this.#keepMillis = keepMillis;
     this.#value = new Observable<WatchedRows<Row>>(nothing, owner.report);
-    this.get = this.get.bind(this);
-    this.subscribe = this.subscribe.bind(this);
     // Whoever asks for a query may never come to listen.
     this.#leaveLater();
   }
@@ -139,11 +137,9 @@ export class Watch implements WatchedQuery<Row> {
     this.#keepMillis = Math.max(this.#keepMillis, millis);
   }
 
-  get(): WatchedRows<Row> {
-    return this.#value.get();
-  }
+  readonly get = (): WatchedRows<Row> => this.#value.get();
 
-  subscribe(changed: () => void): () => void {
+  readonly subscribe = (changed: () => void): (() => void) => {
     this.#cancelLeaving?.();
     this.#cancelLeaving = undefined;
     const stop = this.#value.subscribe(changed);
@@ -159,7 +155,7 @@ export class Watch implements WatchedQuery<Row> {
       if (this.#value.listenerCount > 0 || this.#cancelLeaving !== undefined) return;
       this.#leaveLater();
     };
-  }
+  };
 
   getInitial(): WatchedRows<Row> {
     const value = this.#begun ?? this.get();

@@ -1,18 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
 import { CoreUnderTest, ownerIdentity, rowsIn } from '../../test/support/core-under-test.ts';
+import { decodedRows, previewIn } from '../../test/support/previewed.ts';
 import { present } from '../assert.ts';
 import { programHash } from '../host/program-hash.ts';
 import { limits } from '../limits.ts';
 import type { CommitInputs } from '../log/record.ts';
 import { computedTables } from '../schema/system-tables.ts';
 import type { ChangeSet, RowList } from '../store/change-set.ts';
-import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
 import { encodeValue } from '../values/encode.ts';
 import type { Value } from '../values/value.ts';
 import { runPreview } from './preview.ts';
-import type { Preview, PreviewedWork, PreviewKey, PreviewOutcome } from './preview-outcome.ts';
+import type { PreviewedWork, PreviewKey } from './preview-outcome.ts';
 import type { ProgramSource } from './program.ts';
 import { ownerRights, type Rights, rightsOfRole, strangerRights } from './rights.ts';
 import type { Asking } from './run-call.ts';
@@ -111,11 +111,6 @@ function run({ core, clock }: CoreUnderTest, work: PreviewedWork, apply?: Previe
   return runPreview({ core, hash: programHash, request, acceptedMicros: clock.nowMicros() });
 }
 
-function previewIn(outcome: PreviewOutcome): Preview {
-  if (!('preview' in outcome)) throw new Error(`${outcome.kind}: ${outcome.message}`);
-  return outcome.preview;
-}
-
 /** What the log gets from here on. */
 function tapLog({ core }: CoreUnderTest): { changes: ChangeSet; inputs: CommitInputs }[] {
   const seen: { changes: ChangeSet; inputs: CommitInputs }[] = [];
@@ -138,11 +133,8 @@ function changesIn(
 ) {
   return changes.map(({ table, inserts, deletes }) => {
     const { rowType, types } = present(core.store.tableByName(table), table);
-    const textsOf = ({ bytes, count }: RowList) => {
-      const reader = new BinaryReader(bytes);
-      const decode = decoderOf(rowType, types);
-      return Array.from({ length: count }, () => String(decode(reader))).sort();
-    };
+    const decode = decoderOf(rowType, types);
+    const textsOf = (rows: RowList) => decodedRows(rows, decode).map(String).sort();
     return { table, inserts: textsOf(inserts), deletes: textsOf(deletes) };
   });
 }

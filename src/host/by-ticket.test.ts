@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
+import { Random } from '../testing/random.ts';
 import { ByTicket } from './by-ticket.ts';
 
 const itemOf = (ticket: number) => ({ ticketed: { ticket } });
@@ -7,20 +8,20 @@ const itemOf = (ticket: number) => ({ ticketed: { ticket } });
 describe('items by their tickets', () => {
   it('are those of a plain map, whatever comes and goes', () => {
     const seed = 20_261_121;
-    const random = randomOf(seed);
+    const random = new Random(seed);
     const items = new ByTicket<ReturnType<typeof itemOf>>();
     const model = new Map<number, ReturnType<typeof itemOf>>();
     let last = 0;
     for (let step = 0; step < 20_000; step++) {
-      if (random() < 0.55) {
-        last += 1 + Math.floor(random() * 3);
+      if (random.chance(0.55)) {
+        last += random.between(1, 3);
         const item = itemOf(last);
         items.add(item);
         model.set(last, item);
       } else {
         // Mostly one that has waited for long, sometimes one that is not there.
         const [first = 0] = model.keys();
-        const ticket = random() < 0.7 ? first : Math.ceil(random() * last);
+        const ticket = random.chance(0.7) ? first : random.between(0, last);
         expect(items.get(ticket), `seed ${seed}`).toBe(model.get(ticket));
         expect(items.take(ticket), `seed ${seed}`).toBe(model.get(ticket));
         model.delete(ticket);
@@ -44,11 +45,3 @@ describe('items by their tickets', () => {
     expect(items.takeAll()).toEqual(left.filter((ticket) => ticket !== 3).map(itemOf));
   });
 });
-
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}

@@ -16,8 +16,6 @@ export interface Exchange {
   countMore(requestCount: number): void;
   /** The address that the connection came in on, for checks of origin. */
   readonly localAddress: string;
-  /** Resolves when the client has gone away. */
-  readonly closed: Promise<void>;
   /** Aborted when the client goes away before it has the whole answer. */
   readonly abandoned: AbortSignal;
 }

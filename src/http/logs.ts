@@ -1,4 +1,5 @@
 import type { LogStream } from '../host/host-types.ts';
+import { whenAborted } from '../mcp-protocol/abort.ts';
 import { callerOf, type HttpContext, targetOf } from './context.ts';
 import type { Exchange, Reply } from './exchange.ts';
 
@@ -24,8 +25,7 @@ export function logs(exchange: Exchange, { host, stopping }: HttpContext): Reply
     if (isRevoked || !host.access.allows(caller, database, 'viewLogs')) end();
   });
   const forgetExpiry = host.grants.whenExpired(caller, caller.tokenId, end);
-  // An answer that waits behind another one is not told when their connection ends.
-  if (follow) void exchange.closed.then(end);
+  if (follow) whenAborted(exchange.abandoned, end);
   const headers = {
     'content-type': 'application/x-ndjson',
     'cache-control': 'no-cache',

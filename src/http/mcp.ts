@@ -1,5 +1,7 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { EngineReply } from '../mcp-protocol/engine-request.ts';
+import { errorText, noId } from '../mcp-protocol/json-rpc.ts';
+import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import { jsonBody } from './body.ts';
 import { callerOf } from './context.ts';
@@ -73,11 +75,10 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
 }
 
 /** As the engine answers what is no JSON; it reads text. */
-const notUtf8 = JSON.stringify({
-  jsonrpc: '2.0',
-  id: null,
-  error: { code: -32700, message: 'Failed to parse the request body as JSON: it is not UTF-8' },
-});
+const notUtf8 = errorText(
+  noId,
+  new RpcError(rpcCode.parseError, 'Failed to parse the request body as JSON: it is not UTF-8'),
+);
 
 /** What the address asks for beside the five tools. */
 function featuresOf({ query }: Exchange): ReadonlySet<AgentFeature> {

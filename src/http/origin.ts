@@ -1,3 +1,4 @@
+import { rpcCode } from '../mcp-protocol/rpc-error.ts';
 import { varyHeaders } from '../protocol/response-headers.ts';
 import type { Exchange } from './exchange.ts';
 import type { CorsAnswer } from './route.ts';
@@ -84,7 +85,7 @@ function parameterHeaders(request: Provenance): string[] {
 }
 
 function refused(message: string): CorsAnswer {
-  const body = JSON.stringify({ jsonrpc: '2.0', error: { code: -32600, message } });
+  const body = JSON.stringify({ jsonrpc: '2.0', error: { code: rpcCode.invalidRequest, message } });
   const headers = { 'content-type': 'application/json', ...varyHeaders };
   return { kind: 'refused', reply: { status: 403, headers, body } };
 }

@@ -199,6 +199,7 @@ class HonoExchange implements Exchange {
   readonly #outgoing: HttpBindings['outgoing'];
   readonly #load: LoadShare;
   readonly #options: RouterOptions;
+  #abandoned: AbortSignal | undefined;
   caller: RequestCaller | undefined;
   /** The identity headers belong to the endpoints that make anonymous identities. */
   showsCaller = false;
@@ -234,23 +235,9 @@ class HonoExchange implements Exchange {
     rates.byIdentity.spend(caller.identity.toString(16), requestCount);
   }
 
-  get closed(): Promise<void> {
-    const { socket } = this.#incoming;
-    if (socket.destroyed) return Promise.resolve();
-    return new Promise((resolve) => socket.once('close', () => resolve()));
-  }
-
   get abandoned(): AbortSignal {
-    const controller = new AbortController();
-    // Each message of a batch listens.
-    setMaxListeners(0, controller.signal);
-    const { socket } = this.#incoming;
-    const abort = () => controller.abort();
-    if (socket.destroyed) abort();
-    // The socket is asked, because an answer that waits behind another one is not told.
-    socket.once('close', abort);
-    this.#outgoing.once('close', () => socket.off('close', abort));
-    return controller.signal;
+    this.#abandoned ??= leavingOf(this.#incoming, this.#outgoing);
+    return this.#abandoned;
   }
 
   header(name: string): string | undefined {
@@ -274,6 +261,19 @@ class HonoExchange implements Exchange {
   drain(): Promise<void> {
     return drainBody(this.#incoming, limits.programBytesMax);
   }
+}
+
+/** Aborted when the client of a request leaves before the answer has ended. */
+function leavingOf({ socket }: IncomingMessage, outgoing: HttpBindings['outgoing']): AbortSignal {
+  const leaving = new AbortController();
+  // Each message of a batch listens.
+  setMaxListeners(0, leaving.signal);
+  const abort = () => leaving.abort();
+  if (socket.destroyed) abort();
+  // The socket is asked, because an answer that waits behind another one is not told.
+  socket.once('close', abort);
+  outgoing.once('close', () => socket.off('close', abort));
+  return leaving.signal;
 }
 
 /** Bytes that are not UTF-8 are named, not guessed. */

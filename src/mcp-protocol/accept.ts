@@ -1,3 +1,5 @@
+import { eventStreamType } from './event-stream.ts';
+
 /** Which of the two kinds of answers a client takes. */
 export interface Accepted {
   readonly json: boolean;
@@ -10,7 +12,7 @@ export interface Accepted {
 export function readAccept(header: string | undefined): Accepted {
   if (header === undefined) return { json: true, events: false, namesEvents: false };
   const ranges = new Set(header.split(',').map(acceptedRange));
-  const namesEvents = ranges.has('text/event-stream') || ranges.has('text/*');
+  const namesEvents = ranges.has(eventStreamType) || ranges.has('text/*');
   const takesAll = ranges.has('*/*');
   return {
     json: takesAll || ranges.has('application/json') || ranges.has('application/*'),

@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
+import {
+  bothKinds,
+  EngineUnderTest,
+  makeTool,
+  type Offered,
+  offerTools,
+  streamOf,
+} from '../../test/support/engine-under-test.ts';
 import { limits } from '../limits.ts';
 import { JsonObject } from '../values/json.ts';
-import { Engine } from './engine.ts';
-import type { EngineReply } from './engine-request.ts';
 import type { InputRequest } from './input-required.ts';
-import type { RequestContext } from './request-context.ts';
-import type { ServerDefinition } from './server-definition.ts';
 import { type Tool, text } from './tool.ts';
 
 /** Legacy clients that are asked for something in the middle of a call. */
@@ -13,63 +17,47 @@ import { type Tool, text } from './tool.ts';
 const question: InputRequest = { method: 'elicitation/create', params: { message: 'Sure?' } };
 const roots: InputRequest = { method: 'roots/list', params: {} };
 
-function tool(name: string, run: Tool<object>['run']): Tool<object> {
-  const hints = { readOnlyHint: true, destructiveHint: false, openWorldHint: false };
-  const inputSchema = { type: 'object' };
-  return {
-    ...{ name, title: name, description: name, inputSchema, run },
-    annotations: { title: name, ...hints },
-  };
-}
-
-const asking = (requests: Record<string, InputRequest>) => {
-  return async (_: JsonObject, { given }: RequestContext<object>) => {
-    if (given === undefined) return { kind: 'inputRequired', requests, state: 'kept' } as const;
+function asking(requests: Record<string, InputRequest>): Tool<string>['run'] {
+  return async (_args, { given }) => {
+    if (given === undefined) return { kind: 'inputRequired', requests, state: 'kept' };
     const keys = [...given.answers.keys()].join();
     const actions = [...given.answers.values()].map((answer) => {
       return answer instanceof JsonObject ? String(answer.get('action')) : 'none';
     });
     return { content: [text(`${keys}: ${actions.join()} ${given.state}`)], isError: false };
   };
-};
+}
 
-const definition: ServerDefinition<object> = {
-  info: { name: 'asking', version: '1' },
-  instructions: () => '',
-  tools: async () => [
-    tool('confirm', asking({ sure: question })),
-    tool('both', asking({ sure: question, where: roots })),
-    tool('endless', async () => ({ kind: 'inputRequired', requests: { sure: question } })),
-  ],
-  sealingKey: new Uint8Array(32),
-};
+const tools = offerTools(
+  makeTool('confirm', asking({ sure: question })),
+  makeTool('both', asking({ sure: question, where: roots })),
+  makeTool('endless', async () => ({ kind: 'inputRequired', requests: { sure: question } })),
+);
 
-interface Sent {
+interface Said {
   readonly body: object;
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Record<string, string>;
   readonly caller?: string;
 }
 
 class Client {
-  readonly errors: unknown[] = [];
-  readonly #engine: Engine<object>;
+  readonly #engine: EngineUnderTest;
 
-  constructor(served = definition) {
-    const onError = (error: unknown) => this.errors.push(error);
-    const stopping = new AbortController().signal;
-    this.#engine = new Engine({ definition: served, onError, stopping });
+  constructor(offered: Offered = { ...tools, sealingKey: new Uint8Array(32) }) {
+    this.#engine = new EngineUnderTest(offered);
   }
 
-  send({ body, headers = {}, caller = 'ada' }: Sent): Promise<EngineReply> {
-    const known: Readonly<Record<string, string>> = { accept: both, ...headers };
-    return this.#engine.handle({
-      body: JSON.stringify({ jsonrpc: '2.0', ...body }),
-      header: (name) => known[name],
-      session: {},
-      caller: { key: caller, isAnonymous: false },
-      endpoint: '',
-      signal: new AbortController().signal,
-    });
+  get errors(): readonly unknown[] {
+    return this.#engine.faults;
+  }
+
+  stopService(): void {
+    this.#engine.stopping.abort();
+  }
+
+  send({ body, headers, caller: session = 'ada' }: Said) {
+    const sent = { session, headers: { ...bothKinds, ...headers } };
+    return this.#engine.send(JSON.stringify({ jsonrpc: '2.0', ...body }), sent);
   }
 
   async sessionFor(capabilities: object): Promise<string | undefined> {
@@ -79,11 +67,10 @@ class Client {
   }
 
   /** Calls a tool as a client that can be asked, and gives what comes. */
-  async call(name: string, headers: Record<string, string> = session): Promise<Messages> {
-    const body = { id: 7, method: 'tools/call', params: { name } };
-    const reply = await this.send({ body, headers });
-    if (reply.kind === 'stream') return new Messages(reply.messages[Symbol.asyncIterator]());
-    throw new Error(reply.kind === 'message' ? reply.body : reply.kind);
+  call(name: string, headers: Record<string, string> = session) {
+    return streamOf(
+      this.send({ body: { id: 7, method: 'tools/call', params: { name } }, headers }),
+    );
   }
 
   async answer(id: unknown, answer: object, caller = 'ada'): Promise<string> {
@@ -92,26 +79,6 @@ class Client {
   }
 }
 
-/** Of one stream. */
-class Messages {
-  readonly #iterator: AsyncIterator<string | undefined>;
-
-  constructor(iterator: AsyncIterator<string | undefined>) {
-    this.#iterator = iterator;
-  }
-
-  /** `undefined` at the end. */
-  async next() {
-    const { value } = await this.#iterator.next();
-    return value === undefined ? undefined : JSON.parse(value);
-  }
-
-  async leave(): Promise<void> {
-    await this.#iterator.return?.();
-  }
-}
-
-const both = 'application/json, text/event-stream';
 const session = { 'mcp-session-id': 'elicitation.roots.any' };
 const accept = { result: { action: 'accept' } };
 
@@ -126,8 +93,7 @@ describe('[mcp B3] the id of a session', () => {
 
   it('is for clients that can be asked, by servers that ask', async () => {
     expect(await new Client().sessionFor({})).toBeUndefined();
-    const { sealingKey: _, ...silent } = definition;
-    expect(await new Client(silent).sessionFor({ elicitation: {} })).toBeUndefined();
+    expect(await new Client(tools).sessionFor({ elicitation: {} })).toBeUndefined();
   });
 });
 
@@ -171,8 +137,8 @@ describe('[mcp B6] a legacy client is asked in the middle of a call', () => {
   });
 
   it.each([
-    ['did not say that it can', { accept: both, 'mcp-session-id': 'roots.x' }],
-    ['has no session', { accept: both }],
+    ['did not say that it can', { 'mcp-session-id': 'roots.x' }],
+    ['has no session', {}],
     ['reads no streams', { accept: 'application/json', ...session }],
     ['takes anything', { accept: '*/*', ...session }],
   ])('but not one that %s', async (_, headers) => {
@@ -202,6 +168,19 @@ describe('[mcp B6] a legacy client is asked in the middle of a call', () => {
       else await client.send({ body: giveUp, headers: session });
       expect(await client.answer(id, accept)).toMatch(/^400 /);
     }
+    expect(client.errors).toEqual([]);
+  });
+
+  it('and a service that stops waits for no answer', async () => {
+    const client = new Client();
+    const messages = await client.call('both');
+    const { id } = await messages.next();
+    await messages.next();
+    client.stopService();
+    const words = 'the client did not answer what it was asked';
+    expect((await messages.next()).error).toEqual({ code: -32600, message: words });
+    expect(await messages.next()).toBeUndefined();
+    expect(await client.answer(id, accept)).toMatch(/^400 /);
     expect(client.errors).toEqual([]);
   });
 

@@ -10,6 +10,7 @@
  */
 import { limits } from '../limits.ts';
 import { JsonObject, type JsonValue } from '../values/json.ts';
+import { whenAborted } from './abort.ts';
 import { requireCapabilities } from './client-capabilities.ts';
 import type { EngineCaller } from './engine-request.ts';
 import type { InputRequest, InputRequired } from './input-required.ts';
@@ -36,6 +37,12 @@ interface OpenRequest {
 
 export class ClientRequests {
   readonly #open = new Map<RequestId, OpenRequest>();
+  readonly #stopping: AbortSignal;
+
+  /** `stopping`: no connection is taken any more by which an answer could come. */
+  constructor(stopping: AbortSignal) {
+    this.#stopping = stopping;
+  }
 
   /** Runs a method to its result: once more after each round of answers. */
   async run<Session>(
@@ -65,12 +72,14 @@ export class ClientRequests {
     const over = new AbortController();
     const tooLate = AbortSignal.timeout(limits.mcpStateMillisMax);
     const signal = AbortSignal.any([asking.signal, tooLate, over.signal]);
+    const forget = whenAborted(this.#stopping, () => over.abort());
     try {
       const answers = Object.entries(requests).map(async ([name, request]) => {
         return [name, await this.#askOne(request, { ...asking, signal })] as const;
       });
       return new Map(await Promise.all(answers));
     } finally {
+      forget();
       // With one that failed, nobody waits for the others.
       over.abort();
     }

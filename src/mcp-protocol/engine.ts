@@ -33,7 +33,10 @@ export interface EngineOptions<Session> {
   readonly definition: ServerDefinition<Session>;
   /** Told of what no handler expected; the client gets -32603 without its text. */
   readonly onError: (error: unknown, method: string) => void;
-  /** Aborted when the service stops: streams without an end of their own end then. */
+  /**
+   * Aborted when the service stops: streams without an end of their own end then, and nobody waits
+   * for what a client was asked.
+   */
   readonly stopping: AbortSignal;
 }
 
@@ -59,7 +62,7 @@ export class Engine<Session> {
   readonly #options: EngineOptions<Session>;
   readonly #methods: Readonly<Record<Era, ReadonlyMap<string, Method<Session>>>>;
   readonly #rounds: InputRounds;
-  readonly #clientRequests = new ClientRequests();
+  readonly #clientRequests: ClientRequests;
   readonly #streams: ListenStreams<Session>;
   readonly #running = new RunningRequests(limits.mcpRequestsMax);
 
@@ -71,6 +74,7 @@ export class Engine<Session> {
       legacy: methodsOf(definition, 'legacy'),
     };
     this.#rounds = new InputRounds(definition.sealingKey);
+    this.#clientRequests = new ClientRequests(stopping);
     this.#streams = new ListenStreams(definition, stopping);
   }
 

@@ -14,11 +14,6 @@ export function encodeEvent(message: string): string {
   return `event: message\ndata: ${message}\n\n`;
 }
 
-/** More came without an end of the event than a message may have. */
-export class EventTooLongError extends Error {
-  override readonly name = 'EventTooLongError';
-}
-
 /** Takes an event stream piece by piece, cut anywhere, and gives its messages. */
 export class EventStreamReader {
   readonly #lengthMax: number;
@@ -36,7 +31,7 @@ export class EventStreamReader {
     this.#lengthMax = lengthMax;
   }
 
-  /** The data of each message that ends in `piece`. Throws `EventTooLongError`. */
+  /** The data of each message that ends in `piece`. Throws for an event that is too long. */
   push(piece: string): string[] {
     const messages: string[] = [];
     const isRestOfBreak = this.#endsWithReturn && piece.startsWith('\n');
@@ -58,7 +53,7 @@ export class EventStreamReader {
   #hold(part: string): void {
     if (part === '') return;
     this.#length += part.length;
-    if (this.#length > this.#lengthMax) throw new EventTooLongError('an event is too long');
+    if (this.#length > this.#lengthMax) throw new Error('an event is too long');
     this.#line.push(part);
   }
 

@@ -1,13 +1,11 @@
 import type { JsonObject } from '../values/json.ts';
 import type { GivenInput } from './input-required.ts';
-import type { Era, ProtocolVersion } from './versions.ts';
+import type { Era } from './versions.ts';
 
 /** What stands behind one request while it is worked on. */
 export interface RequestContext<Session> {
   readonly session: Session;
   readonly era: Era;
-  /** `undefined`: a legacy client that does not say. */
-  readonly version: ProtocolVersion | undefined;
   /** What the client says it can do; of a legacy one, what it can be asked for. */
   readonly clientCapabilities: JsonObject | undefined;
   /** Aborted when nobody waits for the answer any more. What is committed stays. */

@@ -6,7 +6,6 @@ import type { Tool } from './tool.ts';
 /** How a server names itself. */
 export interface ServerInfo {
   readonly name: string;
-  readonly title?: string;
   readonly version: string;
 }
 

@@ -16,15 +16,12 @@ import {
   legacyVersions,
   modernMethods,
   modernVersions,
-  type ProtocolVersion,
   protocolVersions,
 } from './versions.ts';
 
 /** The terms on which a request is served. */
 export interface Terms {
   readonly era: Era;
-  /** `undefined`: a legacy client that does not say. */
-  readonly version: ProtocolVersion | undefined;
   /** What the client can be asked for; a legacy one has it in the id of its session. */
   readonly clientCapabilities: JsonObject | undefined;
   /** Log messages of this level and above are wanted. Modern only. */
@@ -54,7 +51,7 @@ function legacyTerms({ method }: RequestMessage, header: HeaderOf): Terms {
     throw new RpcError(rpcCode.invalidRequest, words, undefined, 400);
   }
   const clientCapabilities = capabilitiesIn(header(sessionHeader));
-  return { era: 'legacy', version, clientCapabilities, logLevel: undefined };
+  return { era: 'legacy', clientCapabilities, logLevel: undefined };
 }
 
 function modernTerms(message: RequestMessage, header: HeaderOf): Terms {
@@ -72,7 +69,7 @@ function modernTerms(message: RequestMessage, header: HeaderOf): Terms {
     throw new RpcError(rpcCode.unsupportedVersion, words, data);
   }
   const logLevel = readLogLevel(readMeta(params, 'logLevel'));
-  return { era: 'modern', version, clientCapabilities, logLevel };
+  return { era: 'modern', clientCapabilities, logLevel };
 }
 
 function readLogLevel(level: JsonValue | undefined): LogLevel | undefined {

@@ -5,14 +5,10 @@ export const modernVersions = ['2026-07-28'] as const;
 export const legacyVersions = ['2025-11-25', '2025-06-18', '2025-03-26'] as const;
 
 /** The one revision in which a body may hold several messages. */
-export const batchVersion: LegacyVersion = '2025-03-26';
+export const batchVersion: (typeof legacyVersions)[number] = '2025-03-26';
 
 /** All that are spoken, newest first. */
 export const protocolVersions = [...modernVersions, ...legacyVersions] as const;
-
-export type ModernVersion = (typeof modernVersions)[number];
-export type LegacyVersion = (typeof legacyVersions)[number];
-export type ProtocolVersion = ModernVersion | LegacyVersion;
 
 /** Methods that no legacy revision has. */
 export const modernMethods: readonly string[] = ['server/discover', 'subscriptions/listen'];

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
-import { JsonNumber, type JsonObject } from '../values/json.ts';
+import type { JsonObject } from '../values/json.ts';
 import { utf8Length } from '../values/utf8.ts';
-import { ToolFailure } from './tool.ts';
+import { optionalIntegerArgument } from './tool.ts';
 
 /** How much of a result one answer has, and how long a statement may run. */
 export interface Caps {
@@ -10,13 +10,6 @@ export interface Caps {
   /** `undefined`: as long as any statement. */
   readonly millisMax: number | undefined;
 }
-
-/** Of a call that sets none. */
-const defaultCaps: Caps = {
-  rowsMax: limits.agentRowsMax,
-  textBytesMax: limits.agentTextBytesMax,
-  millisMax: undefined,
-};
 
 /** The arguments that set them, as a tool declares them. */
 export const capProperties = {
@@ -43,28 +36,14 @@ export const capProperties = {
 /** The caps that a call sets. Throws `ToolFailure` for a value that makes no sense. */
 export function capsIn(args: JsonObject): Caps {
   return {
-    rowsMax: capIn(args, 'max_rows') ?? defaultCaps.rowsMax,
-    textBytesMax: capIn(args, 'max_bytes') ?? defaultCaps.textBytesMax,
+    rowsMax: capIn(args, 'max_rows') ?? limits.agentRowsMax,
+    textBytesMax: capIn(args, 'max_bytes') ?? limits.agentTextBytesMax,
     millisMax: capIn(args, 'timeout_ms'),
   };
 }
 
 function capIn(args: JsonObject, name: keyof typeof capProperties): number | undefined {
-  const { minimum, maximum } = capProperties[name];
-  return wholeNumber(args, name, { minimum, maximum });
-}
-
-/** A whole number among the arguments; absent and null are `undefined`. Throws `ToolFailure`. */
-export function wholeNumber(
-  args: JsonObject,
-  name: string,
-  { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
-): number | undefined {
-  const given = args.get(name);
-  if (given === undefined || given === null) return undefined;
-  const value = given instanceof JsonNumber ? Number(given.text) : Number.NaN;
-  if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
-  throw new ToolFailure(`${name} must be a whole number from ${minimum} to ${maximum}`);
+  return optionalIntegerArgument(args, name, capProperties[name]);
 }
 
 /**

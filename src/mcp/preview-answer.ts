@@ -1,16 +1,24 @@
 import { unreachable } from '../assert.ts';
 import type { CallError } from '../database/outcome.ts';
-import type { Preview } from '../database/preview-outcome.ts';
+import type { Preview, PreviewOutcome } from '../database/preview-outcome.ts';
 import { previewJson } from '../host/json-call.ts';
 import { limits } from '../limits.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
 import { firstRow, sqlRows } from '../protocol/sql-result.ts';
 import { fenced } from './fence.ts';
+import type { OpenDatabase } from './open-database.ts';
 import { changesJson, changesText, shownTables } from './preview-text.ts';
-import type { Previewed } from './previews.ts';
+import type { Previewed, Previews } from './previews.ts';
+import { callFailureText } from './reducer-call.ts';
 import { sqlFailure } from './statement.ts';
-import { integerSchema, objectSchema, ToolFailure } from './tool.ts';
-import { callFailureText } from './tools/call.ts';
+import { structuredJson } from './structured.ts';
+import {
+  integerSchema,
+  objectSchema,
+  type ToolAnswer,
+  type ToolContext,
+  ToolFailure,
+} from './tool.ts';
 
 const rowObjects = { type: 'array', items: { type: 'object' } } as const;
 
@@ -52,8 +60,64 @@ export const previewMembers: Record<'always' | 'maybe', Readonly<Record<string, 
   },
 };
 
+/** Throws `ToolFailure` when nothing was run, or not to its end. */
+export function previewOf(outcome: PreviewOutcome): Preview {
+  if (outcome.kind === 'refused' || outcome.kind === 'overBudget') {
+    throw new ToolFailure(outcome.message);
+  }
+  return outcome.preview;
+}
+
+/** Who asked, where, and what is kept for them. */
+export interface Asked {
+  readonly context: ToolContext;
+  readonly open: OpenDatabase;
+  readonly previews: Previews;
+}
+
+/** What an answer says before the preview. */
+interface AnswerHead {
+  readonly opening: string;
+  /** JSON by member. */
+  readonly members: Readonly<Record<string, string>>;
+}
+
+/** Shows what would happen, and keeps it where it can be applied. */
+export function previewAnswer(
+  { context: { session }, open, previews }: Asked,
+  previewed: Previewed,
+  preview: Preview,
+  head: AnswerHead = { opening: 'Nothing has happened', members: {} },
+): ToolAnswer {
+  const { isCommit, words, members } = shownPreview(previewed, preview);
+  const isApplicable = isCommit && !session.features.has('read-only');
+  const id = isApplicable
+    ? previews.keep(session, open, { ...previewed, key: preview.key, words })
+    : undefined;
+  return {
+    texts: [
+      `${head.opening}: ${words}.`,
+      fenced(structuredJson(members)),
+      ...(id === undefined ? [] : [howToApply(id)]),
+    ],
+    structured: structuredJson({
+      ...head.members,
+      preview: id === undefined ? undefined : JSON.stringify(id),
+      ...members,
+    }),
+  };
+}
+
+function howToApply(id: string): string {
+  const minutes = limits.previewMillisMax / 60_000;
+  return (
+    `To make exactly this happen, call apply_preview with \`preview\`: "${id}" within ` +
+    `${minutes} minutes.`
+  );
+}
+
 /** What a preview came to, for an answer. */
-export interface ShownPreview {
+interface ShownPreview {
   readonly isCommit: boolean;
   /** In words without any row: `reducer 'add_task' would commit and change task: 1 inserted`. */
   readonly words: string;

@@ -5,8 +5,8 @@ import { JsonObject, type JsonValue } from '../values/json.ts';
 import { fenced } from './fence.ts';
 import { areNamed, argumentsSchema, isOption, type SchemaTypes, shortText } from './json-schema.ts';
 import { signatureWords } from './prompts/schema-words.ts';
+import { callOutputSchema, callReducer, positionalArguments } from './reducer-call.ts';
 import type { ToolSource } from './tool.ts';
-import { callOutputSchema, callReducer, positionalArguments } from './tools/call.ts';
 
 /** What the tools of one program are made from. */
 export interface ReducerToolParts {

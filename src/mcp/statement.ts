@@ -3,7 +3,7 @@ import type { DatabaseHandle } from '../host/database-handle.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
 import { whenAborted } from '../mcp-protocol/abort.ts';
 import { ownText } from '../mcp-protocol/own-text.ts';
-import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
+import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import {
   SqlParametersError,
   type SqlParameterValues,
@@ -56,7 +56,7 @@ function parametersArgument(args: JsonObject): SqlParameterValues | undefined {
     return new Map(own);
   } catch (error) {
     if (!(error instanceof SqlParametersError)) throw error;
-    throw new RpcError(rpcCode.invalidParams, error.message);
+    throw invalidParams(error.message);
   }
 }
 

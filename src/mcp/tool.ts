@@ -1,8 +1,8 @@
 import type { InputRequired } from '../mcp-protocol/input-required.ts';
 import type { RequestContext } from '../mcp-protocol/request-context.ts';
-import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
+import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import type { JsonSchema } from '../mcp-protocol/tool.ts';
-import type { JsonObject } from '../values/json.ts';
+import { JsonNumber, type JsonObject } from '../values/json.ts';
 import type { McpSession } from './session.ts';
 
 /** What a tool call runs with. */
@@ -73,6 +73,9 @@ export function objectSchema(
 /** An integer in a structured result: one that a number cannot hold is a string. */
 export const integerSchema = { type: ['integer', 'string'] } as const;
 
+/** A list of names, or of lines. */
+export const stringsSchema = { type: 'array', items: { type: 'string' } } as const;
+
 /** The database that a data tool works on, as the client or the path names it. */
 export function databaseArgument(args: JsonObject, context: ToolContext): string {
   const { database } = context.session;
@@ -83,10 +86,23 @@ export function databaseArgument(args: JsonObject, context: ToolContext): string
 export function stringArgument(args: JsonObject, name: string): string {
   const value = args.get(name);
   if (typeof value === 'string') return value;
-  throw new RpcError(rpcCode.invalidParams, `${name} argument must be a string`);
+  throw invalidParams(`${name} argument must be a string`);
 }
 
 /** Absent and null are `undefined`. */
 export function optionalStringArgument(args: JsonObject, name: string): string | undefined {
   return (args.get(name) ?? undefined) === undefined ? undefined : stringArgument(args, name);
+}
+
+/** The same for a whole number. Throws `ToolFailure` for one that is none, or out of range. */
+export function optionalIntegerArgument(
+  args: JsonObject,
+  name: string,
+  { minimum, maximum }: { readonly minimum: number; readonly maximum: number },
+): number | undefined {
+  const given = args.get(name);
+  if (given === undefined || given === null) return undefined;
+  const value = given instanceof JsonNumber ? Number(given.text) : Number.NaN;
+  if (Number.isInteger(value) && value >= minimum && value <= maximum) return value;
+  throw new ToolFailure(`${name} must be a whole number from ${minimum} to ${maximum}`);
 }

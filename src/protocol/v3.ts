@@ -53,7 +53,7 @@ export function packServerMessages(messages: readonly Uint8Array[]): Uint8Array[
 }
 
 /** The text that a connection is closed with whose client sends a frame without a message. */
-export const emptyClientFrameText =
+const emptyClientFrameText =
   'v3 websocket binary payload must contain at least one v2 client message';
 
 interface FrameBounds {

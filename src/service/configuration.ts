@@ -99,7 +99,7 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-export const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
+const defaultListenAddress: ListenAddress = { host: '127.0.0.1', port: 3000 };
 
 /** Fills in what was left out, and refuses what would be unsafe. */
 export function completeConfiguration(given: GivenConfiguration): ServiceConfiguration {

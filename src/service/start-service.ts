@@ -76,8 +76,13 @@ export async function startService(given: GivenConfiguration = {}): Promise<Serv
 
 /** What an operator can mend is told apart from what is a bug. */
 function startError(error: unknown): unknown {
-  const isExpected = error instanceof DirectoryLockedError || error instanceof KeyError;
-  return isExpected ? new ConfigurationError(error.message, { cause: error }) : error;
+  if (error instanceof DirectoryLockedError) {
+    const advice = 'Stop that service, or name another folder with --data-dir.';
+    return new ConfigurationError(`${error.message}. ${advice}`, { cause: error });
+  }
+  return error instanceof KeyError
+    ? new ConfigurationError(error.message, { cause: error })
+    : error;
 }
 
 /** Builds one of each; `releases` undoes in reverse order what was done when a later step fails. */

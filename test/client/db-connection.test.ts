@@ -65,6 +65,16 @@ describe('a connection with generated bindings', () => {
     expect(lines).toEqual(['connect error Failed to verify token: Unauthorized', 'disconnect -']);
   });
 
+  it('[client-sdk 2] tells of a factory that throws at once as of one that fails later', async () => {
+    const { lines } = rig((builder) => {
+      builder.withWSFn(() => {
+        throw new Error('no sockets');
+      });
+    });
+    await settled();
+    expect(lines).toEqual(['connect error no sockets', 'disconnect -']);
+  });
+
   it('[client-sdk 15] shows what a call is expected to change', async () => {
     const { adapter, conn } = rig();
     const lines: string[] = [];
@@ -212,6 +222,44 @@ describe('a connection with generated bindings', () => {
     keen.adapter.onclose();
     expect(keen.conn.isSocketClosed).toBe(false);
     keen.conn.disconnect();
+  });
+
+  it('[client-sdk 13] keeps its rows when it disconnects as soon as it is back', async () => {
+    const { adapter, args, conn } = rig((builder) => {
+      builder.withReconnect({ firstDelayMillis: 0 }).onConnect((connection) => {
+        if (args.length === 2) connection.disconnect();
+      });
+    });
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    conn.subscriptionBuilder().subscribe('SELECT * FROM hero');
+    await settled();
+    const tables = [heroRows([1, 'Ada'])];
+    await adapter.say({ kind: 'subscribeApplied', requestId: 0, querySetId: 0, tables });
+    adapter.onclose();
+    await vi.waitFor(() => expect(args).toHaveLength(2));
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    expect([conn.isSocketClosed, conn.db.hero.count()]).toEqual([true, 1n]);
+  });
+
+  it('[client-sdk 4] ends all sets when a callback disconnects while it is lost', async () => {
+    const { adapter, conn } = rig((builder) => builder.withReconnect());
+    await settled();
+    await adapter.open();
+    await adapter.welcome();
+    const first = conn.subscriptionBuilder().subscribe('SELECT * FROM hero');
+    const second = conn.subscriptionBuilder().subscribe('SELECT * FROM flash');
+    await settled();
+    for (const querySetId of [0, 1]) {
+      await adapter.say({ kind: 'subscribeApplied', requestId: 0, querySetId, tables: [] });
+    }
+    first.unsubscribeThen(() => conn.disconnect());
+    await settled();
+    adapter.onclose();
+    expect([first.isEnded(), second.isEnded()]).toEqual([true, true]);
   });
 
   it('[client-sdk 5] forgets callbacks that are removed, and tells others on', async () => {

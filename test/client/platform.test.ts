@@ -72,6 +72,19 @@ describe('what the library takes from where it runs', () => {
     expect(platform.isOnline()).toBe(false);
   });
 
+  it('[client-sdk 16] waits for ever where no timer is that long', async () => {
+    let count = 0;
+    const run = () => {
+      count += 1;
+    };
+    const stops = [Number.POSITIVE_INFINITY, 2 ** 31].map((millis) => platform.after(millis, run));
+    await new Promise<void>((resolve) => {
+      platform.after(20, resolve);
+    });
+    expect(count).toBe(0);
+    for (const stop of stops) stop();
+  });
+
   it('[client-sdk 18] decompresses with the platform, and knows where it cannot', async () => {
     const bytes = new TextEncoder().encode('many rows '.repeat(50));
     expect(platform.canDecompress('gzip')).toBe(true);

@@ -111,6 +111,16 @@ describe('server rendering', () => {
     }
   });
 
+  it('[client-sdk 17] knows what is personal by its name on the wire, too', async () => {
+    const schema = JSON.parse(schemaText.replaceAll('"my_shouts"', '"yells"'));
+    const { client, socket } = await liveRig({ schema });
+    const loading = preload(client, { yells: 'SELECT * FROM yells', mine: (q) => q.myShouts });
+    await settled();
+    for (const id of [0, 1]) await socket.apply(id);
+    const { queries } = await loading;
+    expect(Object.values(queries).map(({ isPersonal }) => isPersonal)).toEqual([true, true]);
+  });
+
   it('[client-sdk 17] drops a snapshot of another schema, with a warning', async () => {
     const text = await snapshotOf(hero(1));
     const snapshot = JSON.parse(text) as Snapshot;

@@ -1,6 +1,7 @@
 import type { InputRequest, InputRequired } from '../../src/mcp-protocol/input-required.ts';
+import { member } from '../../src/mcp-protocol/meta.ts';
 import { type Content, type JsonSchema, type Tool, text } from '../../src/mcp-protocol/tool.ts';
-import { JsonObject, type JsonValue } from '../../src/values/json.ts';
+import { JsonObject } from '../../src/values/json.ts';
 import { formOf, formOfUser, formWithChoices, formWithDefaults } from './fixture-forms.ts';
 import {
   type FixtureAnswer,
@@ -115,10 +116,6 @@ const stateIsOurs: Content = text('state-ok');
 function answered({ given }: FixtureContext, key: string, field: string): string | undefined {
   const value = member(member(given?.answers.get(key), 'content'), field);
   return typeof value === 'string' ? value : undefined;
-}
-
-function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.get(name) : undefined;
 }
 
 function askWhatIsPossible(context: FixtureContext): FixtureAnswer {

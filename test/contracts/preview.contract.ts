@@ -1,18 +1,15 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Caller, SqlRequest } from '../../src/database/outcome.ts';
 import type {
-  Preview,
   PreviewedTable,
   PreviewOutcome,
   PreviewRequest,
 } from '../../src/database/preview-outcome.ts';
 import { previewJson, previewWithJson } from '../../src/host/json-call.ts';
 import { temporaryConnection } from '../../src/host/temporary-connection.ts';
-import type { RowList } from '../../src/store/change-set.ts';
-import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import type { JsonValue } from '../../src/values/json.ts';
-import type { Value } from '../../src/values/value.ts';
+import { decodedRows, previewIn } from '../support/previewed.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { lifecycleReducers, shopModule } from '../support/shop-module.ts';
 
@@ -193,27 +190,18 @@ export const random = db.reducer((ctx) => {
 });
 `;
 
-export function sqlPreview(
-  shop: Shop,
-  sql: string,
-  more: Partial<SqlRequest> = {},
-): PreviewRequest {
+function sqlPreview(shop: Shop, sql: string, more: Partial<SqlRequest> = {}): PreviewRequest {
   const asked = { caller: shop.caller('owner'), connection: temporaryConnection() };
   return { work: { kind: 'query', query: { ...asked, sql, confirmed: true, ...more } } };
 }
 
-function previewIn(outcome: PreviewOutcome): Preview {
-  if (!('preview' in outcome)) throw new Error(`${outcome.kind}: ${outcome.message}`);
-  return outcome.preview;
-}
-
 function changeOf({ table, columns, inserts, deletes }: PreviewedTable) {
   const decode = decoderOf({ kind: 'product', elements: columns });
-  const rowsOf = ({ bytes, count }: RowList) => {
-    const reader = new BinaryReader(bytes);
-    return Array.from({ length: count }, () => decode(reader) as readonly Value[]);
+  return {
+    table,
+    inserts: decodedRows(inserts, decode),
+    deletes: decodedRows(deletes, decode),
   };
-  return { table, inserts: rowsOf(inserts), deletes: rowsOf(deletes) };
 }
 
 /** All that others could learn of a preview. */

@@ -12,10 +12,10 @@ import { temporaryConnection } from '../../src/host/temporary-connection.ts';
 import { type RowSet, rowCountOf } from '../../src/live/row-set.ts';
 import type { RowList } from '../../src/store/change-set.ts';
 import { Random } from '../../src/testing/random.ts';
-import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { parseJson } from '../../src/values/json.ts';
 import type { Value } from '../../src/values/value.ts';
+import { decodedRows, previewIn } from '../support/previewed.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
 import { type Op, opKinds, randomModule, randomOps, randomWrite } from './random-module.ts';
 
@@ -244,10 +244,8 @@ function expectTold({ changes }: Preview, events: readonly LiveEvent[]): void {
   const told = changes.map((change) => {
     const { table, columns } = change;
     const decode = decoderOf({ kind: 'product', elements: columns });
-    const texts = (rows: RowSet): string[] => {
-      const reader = new BinaryReader(rows.data);
-      return Array.from({ length: rowCountOf(rows) }, () => rowText(decode(reader)));
-    };
+    const texts = (rows: RowSet): string[] =>
+      decodedRows({ bytes: rows.data, count: rowCountOf(rows) }, decode).map(rowText);
     const mine = updates.filter((update) => update.table === table).flatMap((one) => one.changes);
     const inserts = mine.flatMap((one) => texts(one.kind === 'event' ? one.events : one.inserts));
     const deletes = mine.flatMap((one) => (one.kind === 'event' ? [] : texts(one.deletes)));
@@ -262,18 +260,10 @@ function expectTold({ changes }: Preview, events: readonly LiveEvent[]): void {
 
 function changedRows(change: PreviewedTable): { inserts: string[]; deletes: string[] } {
   const decode = decoderOf({ kind: 'product', elements: change.columns });
-  const texts = ({ bytes, count }: RowList): string[] => {
-    const reader = new BinaryReader(bytes);
-    return Array.from({ length: count }, () => rowText(decode(reader))).sort();
-  };
+  const texts = (rows: RowList): string[] => decodedRows(rows, decode).map(rowText).sort();
   return { inserts: texts(change.inserts), deletes: texts(change.deletes) };
 }
 
 function rowText(row: Value): string {
   return JSON.stringify(row, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
-}
-
-function previewIn(outcome: PreviewOutcome): Preview {
-  if (!('preview' in outcome)) throw new Error(`${outcome.kind}: ${outcome.message}`);
-  return outcome.preview;
 }

@@ -167,6 +167,28 @@ describe('the bridge writes', () => {
     }
   });
 
+  it('[mcp §A6] what a service says that cannot tell yet which database is meant', async () => {
+    service.answer = (seen) => reply(seen, 'starting', { status: 503, type: 'text/plain' });
+    const live = new LiveBridge(sandbox.spawn(['mcp', 'inn', '--server', service.url]));
+    const busy = { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'starting' } };
+    expect(await live.ask(request(1, 'ping'))).toEqual(busy);
+    service.answer = (seen) => (seen.body === '' ? reply(seen, 'c200') : replyResult(seen, {}));
+    expect(await live.ask(request(2, 'ping'))).toEqual({ jsonrpc: '2.0', id: 2, result: {} });
+    expect(await live.end()).toBe(0);
+  });
+
+  it('[mcp §A6] that a request may have been done when its connection is lost', async () => {
+    service.answer = ({ outgoing }) => outgoing.destroy();
+    const [{ error }] = await bridge([request(1, 'tools/call', { name: 'call' })]);
+    const words =
+      `the connection to the reducerdb host at ${service.url} was lost before it answered ` +
+      '(socket hang up): what was asked for may have been done, or not.';
+    expect(error).toEqual({ code: -32603, message: words });
+    const sql = await sandbox.run(['sql', '--server', service.url, 'inn', 'DELETE FROM person']);
+    expect(sql).toMatchObject({ code: 1, stdout: '' });
+    expect(sql.stderr).toContain('may have been done, or not');
+  });
+
   it('[mcp §A6] no more than the beginning of a long page that is no message', async () => {
     service.answer = (seen) => reply(seen, `<p>${'x'.repeat(100_000)}`, { type: 'text/html' });
     const [answer] = await bridge([request(1, 'ping')]);

@@ -40,18 +40,7 @@ export class Sandbox {
     const child = this.spawn(args, options);
     if (options.input !== undefined) child.stdin?.end(options.input);
     else child.stdin?.end();
-    return new Promise((resolve, reject) => {
-      let stdout = '';
-      let stderr = '';
-      child.stdout?.on('data', (chunk) => {
-        stdout += chunk;
-      });
-      child.stderr?.on('data', (chunk) => {
-        stderr += chunk;
-      });
-      child.on('error', reject);
-      child.on('close', (code) => resolve({ code, stdout, stderr }));
-    });
+    return resultOf(child);
   }
 
   /** Runs the command and demands that it succeeds; gives its standard output. */
@@ -112,6 +101,22 @@ export interface RunResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** What a process has said when it has ended. */
+export function resultOf(child: ChildProcess): Promise<RunResult> {
+  return new Promise((resolve, reject) => {
+    let stdout = '';
+    let stderr = '';
+    child.stdout?.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr?.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, stdout, stderr }));
+  });
 }
 
 /** A service in a process of its own. */

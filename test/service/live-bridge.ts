@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'vitest';
+import { modernMeta } from '../support/modern-request.ts';
 
 /** A JSON-RPC request on one line. */
 export const request = (id: unknown, method: string, params?: object) =>
@@ -16,11 +17,6 @@ export const notification = (method: string, params?: object) =>
 /** A request as revision 2026-07-28 has them. */
 export const modern = (id: unknown, method: string, params: object = {}) =>
   request(id, method, { ...params, _meta: modernMeta });
-
-const modernMeta = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {},
-};
 
 export interface Message {
   readonly id?: unknown;
@@ -63,7 +59,7 @@ export class LiveBridge {
   /** Waits until so many messages have come. */
   async until(count: number): Promise<void> {
     const come = () => this.messages.length;
-    await expect.poll(come, { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+    await expect.poll(come, { timeout: 20_000, interval: 5 }).toBeGreaterThanOrEqual(count);
   }
 
   end(): Promise<number | null> {

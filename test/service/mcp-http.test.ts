@@ -127,14 +127,6 @@ describe.each(modes)('the endpoint $name', ({ path }) => {
 });
 
 describe('features in the address', () => {
-  it('[mcp B6] that are unknown are refused by name, with those that there are', async () => {
-    const where = `${hostWide.path}?features=logs,magic`;
-    const { status, text } = await inn.running.ask('POST', where, { body: ping, headers: ofJson });
-    expect(status).toBe(400);
-    expect(text).toContain('unknown feature `magic`');
-    expect(text).toContain('`read-only`');
-  });
-
   it('[mcp B6] may be separated by commas, blanks, or given twice', async () => {
     for (const query of ['features=logs,whoami', 'features=logs&features=whoami', 'features=']) {
       const where = `${hostWide.path}?${query}`;

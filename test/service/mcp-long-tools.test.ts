@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.ts';
 import { EventStreamReader } from '../../src/mcp-protocol/event-stream.ts';
 import { modernRequest } from '../support/modern-request.ts';
-import { figureIn } from './figure.ts';
+import { figureOf } from './figure.ts';
 import { type Inn, openInn } from './inn.ts';
 import { hostWide } from './mcp-support.ts';
 
@@ -23,8 +23,7 @@ const slow = `SELECT COUNT(*) AS n FROM ${[...'abcdefgh']
 const args = { database: 'inn', sql: slow };
 const ofJson = { 'content-type': 'application/json' };
 
-const pausedReads = async () =>
-  figureIn((await inn.running.ask('GET', '/v1/metrics')).text, 'paused_reads');
+const pausedReads = () => figureOf(inn.running, 'paused_reads');
 
 const send = (body: string, headers: Record<string, string>, signal: AbortSignal) =>
   fetch(inn.running.service.url + hostWide.path, {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modernRequest } from '../support/modern-request.ts';
 import { type Inn, openInn } from './inn.ts';
 import { type AskOptions, ask, modes, scoped } from './mcp-support.ts';
 import type { Person } from './running.ts';
@@ -197,23 +198,14 @@ describe.each(modes)('previews $name', (mode) => {
 });
 
 describe('a client that can ask its user', () => {
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
-  };
+  const meta = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } };
 
   /** Sends a call of the modern era; gives its result. */
   const call = async (name: string, args: object, more: object, as: Person) => {
-    const params = { name, arguments: args, _meta: meta, ...more };
+    const { body, headers } = modernRequest('tools/call', { name, arguments: args, ...more }, meta);
     const { text } = await inn.running.ask('POST', `${scoped.path}?features=${features}`, {
-      as,
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
-      headers: {
-        'content-type': 'application/json',
-        'mcp-protocol-version': '2026-07-28',
-        'mcp-method': 'tools/call',
-        'mcp-name': name,
-      },
+      ...{ as, body },
+      headers: { 'content-type': 'application/json', ...headers },
     });
     return JSON.parse(text).result;
   };

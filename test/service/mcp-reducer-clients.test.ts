@@ -1,8 +1,7 @@
 import path from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { root } from './harness.ts';
+import { connectLatest, type Door, doorsTo } from './official-clients.ts';
 import { type Person, Running } from './running.ts';
 import { writtenFrom } from './written-module.ts';
 
@@ -28,33 +27,16 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const overHttp = (query: string) => () =>
-  new StreamableHTTPClientTransport(new URL(`/v1/database/sums/mcp${query}`, running.service.url));
+const doors = doorsTo('sums').filter(({ database }) => database.database === undefined);
 
-const overStdio = (flags: readonly string[]) => () => {
-  const folder = path.join(running.folder, 'user');
-  const command = [path.join(root, 'dist/cli/main.js'), '--root-dir', folder, 'mcp', 'sums'];
-  const args = [...command, '--anonymous', '--server', running.service.url, ...flags];
-  return new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
-};
-
-async function connected(transport: Parameters<Client['connect']>[0]): Promise<Client> {
-  const client = new Client(
-    { name: 'test', version: '1.0.0' },
-    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-  );
-  await client.connect(transport);
-  return client;
+function connected(door: Door, features?: string): Promise<Client> {
+  const userFolder = path.join(running.folder, 'user');
+  return connectLatest(door, { running, userFolder, ...(features && { features }) });
 }
 
-const doors: [string, () => Parameters<Client['connect']>[0]][] = [
-  ['HTTP', overHttp('?features=typed-reducers')],
-  ['stdio', overStdio(['--features', 'typed-reducers'])],
-];
-
-describe.each(doors)('tools of reducers with the official client, over %s', (door, transport) => {
+describe.each(doors)('tools of reducers with the official client, $title', (door) => {
   it('[mcp typed-reducers] are called, and their results fit what they say', async () => {
-    const client = await connected(transport());
+    const client = await connected(door, 'typed-reducers');
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === 'add')).toMatchObject({
       description: expect.stringContaining('Adds two numbers.'),
@@ -67,14 +49,14 @@ describe.each(doors)('tools of reducers with the official client, over %s', (doo
   });
 
   it('[mcp typed-reducers] are told of when they change', async () => {
-    const client = await connected(transport());
+    const client = await connected(door, 'typed-reducers');
     let changes = 0;
     client.setNotificationHandler('notifications/tools/list_changed', () => {
       changes += 1;
     });
     const watch = await client.listen({ toolsListChanged: true });
     expect(watch.honoredFilter).toEqual({ toolsListChanged: true });
-    const added = `minus_${door.toLowerCase()}`;
+    const added = `minus_${door.title.split(' ').at(-1)?.toLowerCase()}`;
     const text = `export const ${added} = db.reducer({ a: t.u64() }, () => {});`;
     await running.upload('sums', await module(text), owner);
     await expect.poll(() => changes).toBeGreaterThan(0);
@@ -83,12 +65,12 @@ describe.each(doors)('tools of reducers with the official client, over %s', (doo
     await watch.close();
     await client.close();
   });
-});
 
-it('[mcp typed-reducers] without them, tools never change, and nobody waits for that', async () => {
-  const client = await connected(overHttp('')());
-  const watch = await client.listen({ toolsListChanged: true });
-  expect(watch.honoredFilter).toEqual({});
-  await watch.close();
-  await client.close();
+  it('[mcp typed-reducers] without them, tools never change, and nobody waits for that', async () => {
+    const client = await connected(door);
+    const watch = await client.listen({ toolsListChanged: true });
+    expect(watch.honoredFilter).toEqual({});
+    await watch.close();
+    await client.close();
+  });
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modernRequest } from '../support/modern-request.ts';
 import { type Inn, openInn } from './inn.ts';
 import { hostWide, type Mode, modes, rpc, scoped } from './mcp-support.ts';
 import type { Person } from './running.ts';
@@ -16,27 +17,10 @@ const legacy = (mode: Mode, method: string, params: object = {}, as?: Person) =>
   rpc(inn.running, { mode, as }, method, params);
 
 /** Asks as a client of the current revision does. */
-async function modern(
-  mode: Mode,
-  method: string,
-  params: Record<string, unknown> = {},
-  as?: Person,
-) {
-  const _meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const name = params.name ?? params.uri;
-  const { status, text } = await inn.running.ask('POST', mode.path, {
-    as,
-    body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { ...params, _meta } }),
-    headers: {
-      'content-type': 'application/json',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': method,
-      ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
-    },
-  });
+async function modern(mode: Mode, method: string, params: object = {}, as?: Person) {
+  const { body, headers } = modernRequest(method, params);
+  const all = { 'content-type': 'application/json', ...headers };
+  const { status, text } = await inn.running.ask('POST', mode.path, { as, body, headers: all });
   return { status, ...JSON.parse(text) };
 }
 

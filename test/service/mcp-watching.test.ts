@@ -1,10 +1,9 @@
 import path from 'node:path';
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import type { Client } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { figureIn } from './figure.ts';
-import { root } from './harness.ts';
+import { figureOf } from './figure.ts';
 import { type Inn, openInn } from './inn.ts';
+import { connectLatest, type Door, doors } from './official-clients.ts';
 import type { Person } from './running.ts';
 
 const people = 'reducerdb:///inn/tables/person';
@@ -17,21 +16,6 @@ beforeAll(async () => {
 });
 afterAll(() => inn.running.stop());
 
-const overHttp = (where: string) => (as: Person) =>
-  new StreamableHTTPClientTransport(new URL(where, inn.running.service.url), {
-    requestInit: { headers: { authorization: `Bearer ${as.token}` } },
-  });
-
-/** The bridge, for an anonymous caller. */
-const overStdio = (database: readonly string[]) => () => {
-  const folder = path.join(inn.running.folder, 'user');
-  const command = [path.join(root, 'dist/cli/main.js'), '--root-dir', folder, 'mcp', ...database];
-  const args = [...command, '--anonymous', '--server', inn.running.service.url];
-  return new StdioClientTransport({ command: process.execPath, args, stderr: 'ignore' });
-};
-
-type Transport = Parameters<Client['connect']>[0];
-
 /** What the official client was told of, in order. */
 class Told {
   readonly client: Client;
@@ -42,41 +26,31 @@ class Told {
     this.client = client;
   }
 
-  static async connect(transport: Transport): Promise<Told> {
-    const client = new Client(
-      { name: 'test', version: '1.0.0' },
-      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
-    );
-    const told = new Told(client);
-    client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
+  static async connect(door: Door, { token }: Person): Promise<Told> {
+    const { running } = inn;
+    // The user of the bridge has no token.
+    const userFolder = path.join(running.folder, 'user');
+    const told = new Told(await connectLatest(door, { running, userFolder, token }));
+    told.client.setNotificationHandler('notifications/resources/updated', ({ params }) => {
       told.updated.push(params.uri);
     });
-    client.setNotificationHandler('notifications/resources/list_changed', () => {
+    told.client.setNotificationHandler('notifications/resources/list_changed', () => {
       told.listChanges += 1;
     });
-    await client.connect(transport);
     return told;
   }
 }
 
 /** How many connections databases have. */
-const connections = async () => {
-  const { text } = await inn.running.ask('GET', '/v1/metrics', { as: inn.owner });
-  return figureIn(text, 'connections');
-};
+const connections = () => figureOf(inn.running, 'connections');
 
 const addPerson = (name: string) => inn.running.call('inn', 'add_person', [name], inn.owner);
 
-const overAll: [string, (as: Person) => Transport][] = [
-  ['host-wide over HTTP', overHttp('/v1/mcp')],
-  ['in a database over HTTP', overHttp('/v1/database/inn/mcp')],
-  ['host-wide over stdio', overStdio([])],
-  ['in a database over stdio', overStdio(['inn'])],
-];
+const [hostDoor] = doors as readonly [Door];
 
-describe.each(overAll)('watching with the official client, %s', (_mode, transportFor) => {
+describe.each(doors)('watching with the official client, $title', (door) => {
   it('[mcp B5] tells of changed rows, which are there when they are read', async () => {
-    const told = await Told.connect(transportFor(inn.stranger));
+    const told = await Told.connect(door, inn.stranger);
     const watch = await told.client.listen({ resourceSubscriptions: [people, secrets] });
     expect(watch.honoredFilter).toEqual({ resourceSubscriptions: [people] });
     const name = `guest ${Math.random()}`;
@@ -85,11 +59,12 @@ describe.each(overAll)('watching with the official client, %s', (_mode, transpor
     const { contents } = await told.client.readResource({ uri: people });
     expect(contents[0]).toMatchObject({ uri: people, text: expect.stringContaining(name) });
     await watch.close();
+    expect(await watch.closed).toBe('local');
     await told.client.close();
   });
 
   it('[mcp B5] ends with the client, and leaves nothing behind', async () => {
-    const told = await Told.connect(transportFor(inn.stranger));
+    const told = await Told.connect(door, inn.stranger);
     const before = await connections();
     await told.client.listen({ resourceSubscriptions: [people] });
     expect(await connections()).toBe(before + 1);
@@ -103,7 +78,7 @@ describe.each(overAll)('watching with the official client, %s', (_mode, transpor
 describe('watching with a limited token and the official client', () => {
   it('[mcp B5] ends in order when the token is revoked', async () => {
     const agent = await inn.running.agent('inn', { tables: ['secret'] }, inn.owner);
-    const told = await Told.connect(overHttp('/v1/mcp')(agent));
+    const told = await Told.connect(hostDoor, agent);
     const watch = await told.client.listen({ resourceSubscriptions: [people, secrets] });
     expect(watch.honoredFilter).toEqual({ resourceSubscriptions: [secrets] });
     const where = `/v1/database/inn/tokens/${agent.id}`;
@@ -117,7 +92,7 @@ describe('watching the list of resources with the official client', () => {
   it('[mcp B5] tells the owner of a database that comes and goes, and nobody else', async () => {
     const { running, owner, stranger } = inn;
     const [ofOwner, ofStranger] = await Promise.all(
-      [owner, stranger].map((one) => Told.connect(overHttp('/v1/mcp')(one))),
+      [owner, stranger].map((one) => Told.connect(hostDoor, one)),
     );
     for (const told of [ofOwner, ofStranger]) {
       const watch = await told?.client.listen({ resourcesListChanged: true });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type AskOptions, ask, hostWide, modes, rpc, scoped, toolsIn } from './mcp-support.ts';
 import { type Person, Running } from './running.ts';
 
 let running: Running;
@@ -11,9 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-const hostPath = '/v1/mcp';
-const scopedPath = '/v1/database/inn/mcp';
-
+/** Sends the text of a message, without any MCP header. */
 async function post(where: string, body: string, as?: Person, headers = {}) {
   return running.ask('POST', where, {
     as,
@@ -22,41 +21,15 @@ async function post(where: string, body: string, as?: Person, headers = {}) {
   });
 }
 
-/** Sends one request without any MCP header, and gives the answer's JSON. */
-async function rpc(where: string, method: string, params?: object, as?: Person) {
-  const { status, text } = await post(
-    where,
-    JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-    as,
-  );
-  expect(status).toBe(200);
-  return JSON.parse(text);
+async function toolText(options: AskOptions, name: string, args?: object) {
+  const { content, isError } = await ask(running, options, name, args);
+  return { text: content[0]?.text, isError };
 }
-
-const tool = (where: string, name: string, args: object = {}, as?: Person) =>
-  rpc(where, 'tools/call', { name, arguments: args }, as);
-
-const toolText = async (...given: Parameters<typeof tool>) => {
-  const { result } = await tool(...given);
-  return { text: result.content[0].text as string, isError: result.isError as boolean };
-};
-
-interface ToolShape {
-  name: string;
-  description: string;
-  inputSchema: {
-    properties: Record<string, { type: string; description?: string }>;
-    required?: string[];
-  };
-  annotations: object;
-}
-
-const list = async (where: string): Promise<ToolShape[]> =>
-  (await rpc(where, 'tools/list')).result.tools;
 
 describe('the list of tools', () => {
   it('[mcp §A4] describes each argument but the message', async () => {
-    const described = (await list(hostPath)).flatMap(({ name, inputSchema }) =>
+    const tools = await toolsIn(running, { mode: hostWide });
+    const described = tools.flatMap(({ name, inputSchema }) =>
       Object.entries(inputSchema.properties).map(([property, { description }]) => {
         return [`${name}.${property}`, typeof description];
       }),
@@ -68,7 +41,8 @@ describe('the list of tools', () => {
   });
 
   it('[mcp §A4] hints at what each tool does', async () => {
-    const hints = (await list(hostPath)).map(({ annotations }) => Object.values(annotations));
+    const tools = await toolsIn(running, { mode: hostWide });
+    const hints = tools.map(({ annotations }) => Object.values(annotations));
     expect(hints).toEqual([
       ['List databases', true, false, false],
       ['Ping', true, false, false],
@@ -79,31 +53,31 @@ describe('the list of tools', () => {
   });
 });
 
-describe.each([
-  ['host-wide', hostPath, { database: 'inn' }],
-  ['in a database', scopedPath, {}],
-])('the tools %s', (_mode, where, database) => {
+describe.each(modes)('the tools $name', (mode) => {
   it('[mcp §A5] ping takes a message that is no string for none', async () => {
-    expect(await toolText(where, 'ping', { message: 7 })).toEqual({ text: 'pong', isError: false });
+    expect(await toolText({ mode }, 'ping', { message: 7 })).toEqual({
+      text: 'pong',
+      isError: false,
+    });
   });
 
   it('[mcp §A5] sql takes a `confirmed` that is no boolean for true', async () => {
-    const given = { ...database, sql: 'SELECT COUNT(*) AS n FROM secret', confirmed: 'maybe' };
-    expect((await toolText(where, 'sql', given, owner)).text).toContain('"rows":[[1]]');
+    const given = { sql: 'SELECT COUNT(*) AS n FROM secret', confirmed: 'maybe' };
+    expect((await toolText({ mode, as: owner }, 'sql', given)).text).toContain('"rows":[[1]]');
   });
 
   it('[mcp §A5] args may be null', async () => {
-    const given = { ...database, reducer: 'count_visit', args: null };
-    expect((await toolText(where, 'call', given)).isError).toBe(false);
+    const given = { reducer: 'count_visit', args: null };
+    expect((await toolText({ mode }, 'call', given)).isError).toBe(false);
   });
 
   it('[mcp §A5] call keeps every digit of a wide argument', async () => {
     const body =
       `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"call","arguments":` +
-      `{${'database' in database ? '"database":"inn",' : ''}"reducer":"add_wide",` +
+      `{${mode === hostWide ? '"database":"inn",' : ''}"reducer":"add_wide",` +
       `"args":[18446744073709551615,-5,"0x7",[],null,1.5]}}}`;
-    expect((await post(where, body)).text).toContain('committed');
-    const { text } = await toolText(where, 'sql', { ...database, sql: 'SELECT big FROM wide' });
+    expect((await post(mode.path, body)).text).toContain('committed');
+    const { text } = await toolText({ mode }, 'sql', { sql: 'SELECT big FROM wide' });
     expect(text).toContain('18446744073709551615');
   });
 
@@ -113,29 +87,29 @@ describe.each([
     ['refuse', ['full'], "reducer 'refuse' failed: full"],
     ['crash', [], "reducer 'crash' failed: The instance encountered a fatal error."],
   ])('[mcp §A5] calling %s(%j) fails in the result', async (reducer, args, text) => {
-    expect(await toolText(where, 'call', { ...database, reducer, args })).toEqual({
-      text,
-      isError: true,
-    });
+    expect(await toolText({ mode }, 'call', { reducer, args })).toEqual({ text, isError: true });
   });
 
   it('[mcp §A5] wrong arguments fail in the result', async () => {
-    const { text, isError } = await toolText(where, 'call', { ...database, reducer: 'add_person' });
+    const { text, isError } = await toolText({ mode }, 'call', { reducer: 'add_person' });
     expect(isError).toBe(true);
     expect(text).toMatch(/^invalid arguments for reducer add_person: /);
   });
 
   it('[mcp §A5] arguments of the wrong shape are protocol errors', async () => {
-    const error = async (name: string, args: object) => (await tool(where, name, args)).error;
-    expect(await error('sql', { ...database })).toEqual({
+    const error = async (name: string, args: object) => {
+      const params = { name, arguments: { ...mode.database, ...args } };
+      return (await rpc(running, { mode }, 'tools/call', params)).error;
+    };
+    expect(await error('sql', {})).toEqual({
       code: -32602,
       message: 'sql argument must be a string',
     });
-    expect(await error('call', { ...database, reducer: 1 })).toEqual({
+    expect(await error('call', { reducer: 1 })).toEqual({
       code: -32602,
       message: 'reducer argument must be a string',
     });
-    expect(await error('call', { ...database, reducer: 'x', args: {} })).toEqual({
+    expect(await error('call', { reducer: 'x', args: {} })).toEqual({
       code: -32602,
       message: 'args must be a JSON array',
     });
@@ -146,37 +120,39 @@ describe.each([
 describe('the two modes', () => {
   it('[mcp §A5] where the path names no database, data tools alone fail', async () => {
     for (const name of ['nobody', 'Not A Name', '0'.repeat(64)]) {
-      const where = `/v1/database/${encodeURIComponent(name)}/mcp`;
-      expect(await toolText(where, 'sql', { sql: 'SELECT * FROM t' })).toEqual({
+      const mode = { ...scoped, path: `/v1/database/${encodeURIComponent(name)}/mcp` };
+      expect(await toolText({ mode }, 'sql', { sql: 'SELECT * FROM t' })).toEqual({
         text: `\`${name}\` not found`,
         isError: true,
       });
-      expect((await list(where)).length).toBe(4);
-      expect((await toolText(where, 'ping')).text).toBe('pong');
+      expect((await toolsIn(running, { mode })).length).toBe(4);
+      expect((await toolText({ mode }, 'ping')).text).toBe('pong');
     }
   });
 
   it('[mcp §A1] an answer to anybody without a token is as of a new identity', async () => {
     for (const _ of ['first', 'second']) {
-      await toolText(scopedPath, 'call', { reducer: 'add_person', args: ['Anon'] });
+      await toolText({ mode: scoped }, 'call', { reducer: 'add_person', args: ['Anon'] });
     }
     const sql = "SELECT COUNT(DISTINCT guest) AS n FROM person WHERE name = 'Anon'";
-    expect((await toolText(scopedPath, 'sql', { sql })).text).toContain('"rows":[[2]]');
+    expect((await toolText({ mode: scoped }, 'sql', { sql })).text).toContain('"rows":[[2]]');
   });
 
   it('[mcp §A1] in a database, a `database` argument is ignored', async () => {
-    expect((await toolText(scopedPath, 'get_schema', { database: 'nobody' })).isError).toBe(false);
+    const given = { database: 'nobody' };
+    expect((await toolText({ mode: scoped }, 'get_schema', given)).isError).toBe(false);
   });
 });
 
 describe('the envelope', () => {
   it('[mcp §A3] a handshake settles on a version that both know', async () => {
-    const version = async (asked: string) =>
-      (await rpc(hostPath, 'initialize', { protocolVersion: asked })).result.protocolVersion;
+    const version = async (protocolVersion: string) =>
+      (await rpc(running, { mode: hostWide }, 'initialize', { protocolVersion })).result
+        .protocolVersion;
     expect(await version('2025-06-18')).toBe('2025-06-18');
     expect(await version('2025-03-26')).toBe('2025-03-26');
     expect(await version('1999-01-01')).toBe('2025-11-25');
-    const { result } = await rpc(scopedPath, 'initialize', {});
+    const { result } = await rpc(running, { mode: scoped }, 'initialize');
     expect(result.serverInfo.name).toBe('reducerdb');
     expect(result.capabilities).toMatchObject({ tools: {} });
     expect(result.instructions).not.toContain('list_databases');
@@ -184,14 +160,14 @@ describe('the envelope', () => {
 
   it('[mcp §A2] the id comes back as it went', async () => {
     for (const id of ['7', '"seven"', 'null', '12345678901234567890']) {
-      const { text } = await post(hostPath, `{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
+      const { text } = await post(hostWide.path, `{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
       expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
     }
   });
 
   it('[mcp §A2] a notification is a 202 without a body, whatever it is', async () => {
     for (const method of ['notifications/initialized', 'tools/list', 'nonsense']) {
-      const answer = await post(hostPath, JSON.stringify({ jsonrpc: '2.0', method }));
+      const answer = await post(hostWide.path, JSON.stringify({ jsonrpc: '2.0', method }));
       expect(answer).toMatchObject({ status: 202, text: '' });
     }
   });
@@ -206,36 +182,28 @@ describe('the envelope', () => {
     ['{"jsonrpc":"2.0","id":1,"method":"nonsense"}', 200, -32601],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 200, -32602],
   ])('[mcp §A2] %s is a %i with error %i', async (body, status, code) => {
-    const answer = await post(hostPath, body);
+    const answer = await post(hostWide.path, body);
     expect(answer.status).toBe(status);
     expect(JSON.parse(answer.text).error.code).toBe(code);
   });
 
-  it('[mcp §A2] wants POST, and JSON', async () => {
-    for (const method of ['GET', 'DELETE', 'PUT']) {
-      const { status, headers } = await running.ask(method, hostPath);
-      expect({ status, allow: headers.get('allow') }).toEqual({ status: 405, allow: 'POST' });
-    }
-    const plain = await running.ask('POST', hostPath, {
-      body: '{}',
-      headers: { 'content-type': 'text/plain' },
-    });
-    expect(plain.status).toBe(415);
-  });
-
   it('[mcp §A1] every answer names the caller; a bad token is refused first', async () => {
-    const { headers } = await post(hostPath, '{"jsonrpc":"2.0","id":1,"method":"ping"}', owner);
+    const { headers } = await post(
+      hostWide.path,
+      '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+      owner,
+    );
     expect(headers.get('spacetime-identity')).toBe(owner.identity);
-    const bad = await post(hostPath, '{', undefined, { authorization: 'Bearer x' });
+    const bad = await post(hostWide.path, '{', undefined, { authorization: 'Bearer x' });
     expect(bad.status).toBe(401);
   });
 
   it('[mcp §B9] a page of another origin is kept out', async () => {
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
-    const evil = await post(hostPath, ping, undefined, { origin: 'http://evil.example.com' });
+    const evil = await post(hostWide.path, ping, undefined, { origin: 'http://evil.example.com' });
     expect(evil.status).toBe(403);
     expect(JSON.parse(evil.text).error.message).toBe('Origin not allowed');
-    const own = await post(hostPath, ping, undefined, { origin: running.service.url });
+    const own = await post(hostWide.path, ping, undefined, { origin: running.service.url });
     expect(own.status).toBe(200);
     expect(own.headers.get('access-control-allow-origin')).toBe(running.service.url);
   });

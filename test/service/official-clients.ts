@@ -16,13 +16,13 @@ interface Text {
   readonly text: string;
 }
 
-export interface AnyResult {
+interface AnyResult {
   readonly content: Text[];
   readonly structuredContent?: Readonly<Record<string, unknown>>;
   readonly isError?: boolean;
 }
 
-export interface ToolCall {
+interface ToolCall {
   readonly name: string;
   readonly arguments?: Record<string, unknown>;
 }
@@ -44,7 +44,7 @@ export interface AnyClient {
 }
 
 /** Answers what a server asks of the client's user. */
-export type Person = (question: string) => object;
+type AnswerTo = (question: string) => object;
 
 /** The official client in one of its ways. */
 export interface Generation {
@@ -52,7 +52,7 @@ export interface Generation {
   readonly isModern: boolean;
   /** What it says of a resource that is not there: 2.x reads the legacy code as today's. */
   readonly notFound: -32602 | -32002;
-  client(person?: Person): AnyClient;
+  client(answerTo?: AnswerTo): AnyClient;
   /** Calls a tool, until the signal says that nobody waits any more. */
   callUntil(client: AnyClient, request: ToolCall, signal: AbortSignal): Promise<unknown>;
   http(url: URL, token: string | undefined): unknown;
@@ -76,12 +76,12 @@ const generationOne: Generation = {
   title: '1.x',
   isModern: false,
   notFound: -32002,
-  client: (person) => {
-    const client = new ClientOne(info, person === undefined ? {} : asks);
-    if (person !== undefined) {
+  client: (answerTo) => {
+    const client = new ClientOne(info, answerTo === undefined ? {} : asks);
+    if (answerTo !== undefined) {
       client.setRequestHandler(
         ElicitRequestSchema,
-        ({ params }) => person(params.message) as never,
+        ({ params }) => answerTo(params.message) as never,
       );
     }
     return client as unknown as AnyClient;
@@ -97,16 +97,16 @@ function generationTwo(title: string, mode: VersionNegotiationMode): Generation 
     title,
     isModern: mode !== 'legacy',
     notFound: -32602,
-    client: (person) => {
+    client: (answerTo) => {
       const versionNegotiation = { mode };
       const client = new ClientTwo(info, {
         versionNegotiation,
-        ...(person === undefined ? {} : asks),
+        ...(answerTo === undefined ? {} : asks),
       });
-      if (person !== undefined) {
+      if (answerTo !== undefined) {
         client.setRequestHandler(
           'elicitation/create',
-          ({ params }) => person(params.message) as never,
+          ({ params }) => answerTo(params.message) as never,
         );
       }
       return client as unknown as AnyClient;
@@ -118,14 +118,16 @@ function generationTwo(title: string, mode: VersionNegotiationMode): Generation 
   };
 }
 
+const latest = generationTwo('2.x, pinned to 2026-07-28', { pin: '2026-07-28' });
+
 export const generations: readonly Generation[] = [
   generationOne,
   generationTwo('2.x, which does not negotiate', 'legacy'),
   generationTwo('2.x, which negotiates', 'auto'),
-  generationTwo('2.x, pinned to 2026-07-28', { pin: '2026-07-28' }),
+  latest,
 ];
 
-/** How a client reaches the inn. */
+/** How a client reaches a database. */
 export interface Door {
   readonly title: string;
   /** Argument with which every data tool names the database. */
@@ -158,13 +160,22 @@ function overStdio(database: readonly string[]): Door['transport'] {
   };
 }
 
-export const doors: readonly Door[] = [
-  { title: 'host-wide over HTTP', database: { database: 'inn' }, transport: overHttp('/v1/mcp') },
-  {
-    title: 'in a database over HTTP',
-    database: {},
-    transport: overHttp('/v1/database/inn/mcp'),
-  },
-  { title: 'host-wide over stdio', database: { database: 'inn' }, transport: overStdio([]) },
-  { title: 'in a database over stdio', database: {}, transport: overStdio(['inn']) },
-];
+export function doorsTo(name: string): readonly Door[] {
+  const hostWide = { database: name };
+  const path = `/v1/database/${name}/mcp`;
+  return [
+    { title: 'host-wide over HTTP', database: hostWide, transport: overHttp('/v1/mcp') },
+    { title: 'in a database over HTTP', database: {}, transport: overHttp(path) },
+    { title: 'host-wide over stdio', database: hostWide, transport: overStdio([]) },
+    { title: 'in a database over stdio', database: {}, transport: overStdio([name]) },
+  ];
+}
+
+export const doors = doorsTo('inn');
+
+/** Connects the client of today's revision, for what only that one can do. */
+export async function connectLatest(door: Door, visit: Visit): Promise<ClientTwo> {
+  const client = latest.client() as unknown as ClientTwo;
+  await client.connect(door.transport(latest, visit) as HttpTwo);
+  return client;
+}

@@ -129,7 +129,7 @@ class Inbox {
 }
 
 /** The whole answers at the beginning of what was received; answers to HEAD have no body here. */
-export function parseAnswers(bytes: Buffer): { answers: RawAnswer[]; rest: Buffer } {
+function parseAnswers(bytes: Buffer): { answers: RawAnswer[]; rest: Buffer } {
   const answers: RawAnswer[] = [];
   let rest = bytes;
   for (;;) {

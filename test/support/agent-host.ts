@@ -161,7 +161,6 @@ export function contextOf(session: McpSession): RequestContext<McpSession> {
   return {
     session,
     era: 'modern',
-    version: '2026-07-28',
     clientCapabilities: undefined,
     signal: new AbortController().signal,
     progress: () => undefined,

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import { type RunResult, resultOf } from '../service/harness.ts';
 
 /** Programs of others that want a newer Node than the product does, and that Node. */
 const packages = {
@@ -13,12 +14,6 @@ const packages = {
 } as const;
 
 export type ToolName = Exclude<keyof typeof packages, 'node'>;
-
-export interface ToolResult {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 const scripts: Readonly<Record<ToolName, string>> = {
   conformance: 'dist/index.js',
@@ -47,7 +42,7 @@ export class Tools {
   }
 
   /** Runs one of them to its end. */
-  run(tool: ToolName, args: readonly string[]): Promise<ToolResult> {
+  run(tool: ToolName, args: readonly string[]): Promise<RunResult> {
     const modules = path.join(this.#folder, 'node_modules');
     const script = path.join(modules, tool, scripts[tool]);
     return run(path.join(modules, 'node/bin/node'), [script, ...args]);
@@ -68,18 +63,6 @@ async function installInto(folder: string, manifest: string): Promise<void> {
   }
 }
 
-function run(command: string, args: readonly string[], cwd?: string): Promise<ToolResult> {
-  const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
-  return new Promise((resolve, reject) => {
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk;
-    });
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, stdout, stderr }));
-  });
+function run(command: string, args: readonly string[], cwd?: string): Promise<RunResult> {
+  return resultOf(spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] }));
 }

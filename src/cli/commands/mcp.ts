@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { type AgentFeature, agentFeatures, isAgentFeature } from '../../protocol/agent-features.ts';
-import { type Api, databasePath, Unreachable } from '../api.ts';
+import { type Api, databasePath, statusText, Unreachable } from '../api.ts';
 import { Bridge } from '../bridge/bridge.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { printAgentConfig } from '../print-agent-config.ts';
@@ -115,6 +115,9 @@ async function identityOf(database: string, api: Api): Promise<string> {
   const text = await answer.text();
   if (answer.ok) return text;
   if (answer.status === 401) throw new CliError(text);
+  // What stands before a service that is away, or a service with too much to do: asked again later.
+  const isBusy = answer.status >= 500 || answer.status === 429;
+  if (isBusy) throw new Unreachable(statusText(answer.status, text));
   throw new CliError(`failed to find database \`${database}\`.`);
 }
 

@@ -4,7 +4,13 @@ import type { InputRequired } from '../../mcp-protocol/input-required.ts';
 import { JsonObject, type JsonValue } from '../../values/json.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
-import { previewMembers, shownPreview } from '../preview-answer.ts';
+import {
+  type Asked,
+  previewAnswer,
+  previewMembers,
+  previewOf,
+  shownPreview,
+} from '../preview-answer.ts';
 import type { KeptPreview, Previews } from '../previews.ts';
 import { structuredJson } from '../structured.ts';
 import {
@@ -16,7 +22,6 @@ import {
   ToolFailure,
   type ToolSource,
 } from '../tool.ts';
-import { type Asked, previewAnswer, previewOf } from './preview.ts';
 
 /** Makes happen what was previewed. */
 export function applyPreviewTool(previews: Previews): ToolSource {

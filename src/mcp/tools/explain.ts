@@ -5,7 +5,13 @@ import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
 import { parametersProperty, runStatement, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
-import { databaseArgument, integerSchema, objectSchema, type ToolSource } from '../tool.ts';
+import {
+  databaseArgument,
+  integerSchema,
+  objectSchema,
+  stringsSchema,
+  type ToolSource,
+} from '../tool.ts';
 
 /** Shows how a statement would run. */
 export const explain: ToolSource = {
@@ -21,7 +27,7 @@ export const explain: ToolSource = {
   },
   required: ['sql'],
   outputSchema: objectSchema({
-    plan: { type: 'array', items: { type: 'string' } },
+    plan: stringsSchema,
     offset: integerSchema,
   }),
   takesDatabase: true,

@@ -1,6 +1,6 @@
 import { asData } from '../fence.ts';
 import { databasesJson } from '../listed-databases.ts';
-import { objectSchema, type ToolSource } from '../tool.ts';
+import { objectSchema, stringsSchema, type ToolSource } from '../tool.ts';
 
 /**
  * Lists what the caller owns; all of the host for an operator, and for a limited token the one
@@ -17,7 +17,7 @@ export const listDatabases: ToolSource = {
       type: 'array',
       items: objectSchema({
         identity: { type: 'string' },
-        names: { type: 'array', items: { type: 'string' } },
+        names: stringsSchema,
       }),
     },
   }),

@@ -1,14 +1,15 @@
 import { hostSentinel } from '../../database/host-line.ts';
 import { limits } from '../../limits.ts';
+import type { LogRecord } from '../../protocol/log-record.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { utf8Length } from '../../values/utf8.ts';
-import { wholeNumber } from '../caps.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { lastLines } from '../resources/log-lines.ts';
 import {
   databaseArgument,
   objectSchema,
+  optionalIntegerArgument,
   optionalStringArgument,
   type ToolAnswer,
   ToolFailure,
@@ -55,25 +56,14 @@ export const logs: ToolSource = {
     const name = databaseArgument(args, context);
     const filter = filterIn(args);
     const range = { minimum: 1, maximum: limits.agentLogLinesMax };
-    const linesMax = wholeNumber(args, 'lines', range) ?? linesByDefault;
+    const linesMax = optionalIntegerArgument(args, 'lines', range) ?? linesByDefault;
     const { database } = openDatabase(name, context);
     const text = await lastLines(context.session, database, limits.agentLogScanLinesMax);
     const lines = text.split('\n').filter((line) => line !== '');
-    const found = lines.map((line) => shown(JSON.parse(line) as KeptLine)).filter(filter);
+    const found = lines.map((line) => shown(JSON.parse(line) as LogRecord)).filter(filter);
     return answerOf(newest(found, linesMax), found.length);
   },
 };
-
-/** A line as the log keeps it: see `host/module-log.ts`. */
-interface KeptLine {
-  readonly level: string;
-  /** Microseconds since the Unix epoch. */
-  readonly ts: number;
-  readonly function?: string;
-  readonly filename?: string;
-  readonly line_number?: number;
-  readonly message: string;
-}
 
 interface ShownLine {
   readonly time: string;
@@ -83,7 +73,7 @@ interface ShownLine {
   readonly message: string;
 }
 
-function shown(line: KeptLine): ShownLine {
+function shown(line: LogRecord): ShownLine {
   const { filename, function: reducer, line_number: number } = line;
   return {
     time: new Date(line.ts / 1000).toISOString(),

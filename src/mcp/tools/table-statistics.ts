@@ -4,11 +4,11 @@ import {
   databaseArgument,
   objectSchema,
   optionalStringArgument,
+  stringsSchema,
   ToolFailure,
   type ToolSource,
 } from '../tool.ts';
 
-const names = { type: 'array', items: { type: 'string' } } as const;
 const count = { type: 'integer' } as const;
 
 /** Shows what a query of each table can use, and how much there is of it. */
@@ -28,12 +28,12 @@ export const tableStatistics: ToolSource = {
           table: { type: 'string' },
           public: { type: 'boolean' },
           event: { type: 'boolean' },
-          columns: names,
+          columns: stringsSchema,
           indexes: {
             type: 'array',
             items: objectSchema({
               name: { type: 'string' },
-              columns: names,
+              columns: stringsSchema,
               kind: { type: 'string' },
               unique: { type: 'boolean' },
             }),
@@ -41,7 +41,7 @@ export const tableStatistics: ToolSource = {
         },
         {
           primary_key: { type: 'string' },
-          auto_increment: names,
+          auto_increment: stringsSchema,
           rows: count,
           row_bytes: count,
           index_bytes: count,

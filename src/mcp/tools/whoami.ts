@@ -2,9 +2,8 @@ import type { Rights } from '../../database/outcome.ts';
 import { identityToHex } from '../../values/identity.ts';
 import { type OpenDatabase, openDatabase } from '../open-database.ts';
 import type { McpSession } from '../session.ts';
-import { objectSchema, optionalStringArgument, type ToolSource } from '../tool.ts';
+import { objectSchema, optionalStringArgument, stringsSchema, type ToolSource } from '../tool.ts';
 
-const names = { type: 'array', items: { type: 'string' } } as const;
 /** `all`, `public`, or the only ones that exist for the caller. */
 const named = { type: ['string', 'array'], items: { type: 'string' } } as const;
 
@@ -21,14 +20,14 @@ export const whoami: ToolSource = {
     {
       identity: { type: 'string' },
       anonymous: { type: 'boolean' },
-      features: names,
+      features: stringsSchema,
     },
     {
       expires: { type: 'string' },
       database: objectSchema(
         {
           identity: { type: 'string' },
-          names,
+          names: stringsSchema,
           standing: { type: 'string' },
           reads: named,
           calls: named,

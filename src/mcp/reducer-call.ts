@@ -1,0 +1,106 @@
+import { present, unreachable } from '../assert.ts';
+import type { CallError } from '../database/outcome.ts';
+import { callWithJson, lifecycleText } from '../host/json-call.ts';
+import { temporaryConnection } from '../host/temporary-connection.ts';
+import { invalidParams } from '../mcp-protocol/rpc-error.ts';
+import type { JsonSchema } from '../mcp-protocol/tool.ts';
+import type { JsonObject, JsonValue } from '../values/json.ts';
+import { openDatabase } from './open-database.ts';
+import { refusedConnectionText } from './refused-connection.ts';
+import { structuredJson } from './structured.ts';
+import {
+  integerSchema,
+  objectSchema,
+  type ToolAnswer,
+  type ToolContext,
+  ToolFailure,
+} from './tool.ts';
+
+/** Of a call that committed. */
+export const callOutputSchema: JsonSchema = objectSchema(
+  { reducer: { type: 'string' }, committed: { const: true }, offset: integerSchema },
+  { value: {} },
+);
+
+/** The arguments of a reducer; absent and null are none. */
+export function positionalArguments(args: JsonObject): JsonValue[] {
+  const given = args.get('args') ?? [];
+  if (Array.isArray(given)) return given;
+  throw invalidParams('args must be a JSON array');
+}
+
+export interface ReducerCall {
+  readonly database: string;
+  readonly reducer: string;
+  /** A JSON array in parameter order, or an object by parameter name. */
+  readonly args: JsonValue;
+  /** True: integers of 64 and 128 bits in `args` may stand in quotes. */
+  readonly isQuoted?: boolean;
+}
+
+/** Runs a reducer for a tool. `show` is what becomes of the words and values of the module. */
+export async function callReducer(
+  { database, ...given }: ReducerCall,
+  context: ToolContext,
+  show: (data: string) => string,
+): Promise<ToolAnswer> {
+  const { handle, caller } = openDatabase(database, context);
+  const connection = temporaryConnection();
+  const request = { ...given, caller, connection, confirmed: false };
+  const { outcome, json } = await callWithJson(handle, request);
+  const { reducer } = given;
+  if (outcome.kind === 'aborted') {
+    const { error } = outcome;
+    const advice = error.code === 'reducer.overBudget' ? error.message : undefined;
+    throw new ToolFailure(callFailureText(error, reducer, { value: json, show }), advice);
+  }
+  const done = `reducer '${reducer}' committed`;
+  return {
+    texts: [json === undefined ? done : `${done}: ${show(json)}`],
+    structured: structuredJson({
+      reducer: JSON.stringify(reducer),
+      committed: 'true',
+      offset: String(outcome.offset),
+      value: json,
+    }),
+  };
+}
+
+export interface ModuleWords {
+  /** What the reducer refused with, as JSON. */
+  readonly value: string | undefined;
+  show(data: string): string;
+}
+
+/** Why a reducer did not commit, for who called it. */
+export function callFailureText(
+  error: CallError,
+  reducer: string,
+  { value, show }: ModuleWords,
+): string {
+  switch (error.code) {
+    case 'reducer.unknown':
+      return 'no such reducer';
+    case 'reducer.lifecycle':
+      return lifecycleText(error.lifecycle);
+    case 'arguments.invalid':
+      return error.message;
+    case 'reducer.refusedWithValue':
+      return `reducer '${reducer}' failed: ${show(present(value, 'the value of the error'))}`;
+    case 'reducer.crashed':
+      return `reducer '${reducer}' failed: The instance encountered a fatal error.`;
+    case 'reducer.refused':
+    case 'reducer.refusedWithoutValue':
+      return `reducer '${reducer}' failed: ${show(error.message)}`;
+    case 'reducer.overBudget':
+      return `reducer '${reducer}' exceeded the energy budget`;
+    case 'call.readOnly':
+      return show(error.message);
+    case 'connection.refused':
+      return refusedConnectionText(error.message, show);
+    case 'schema.changed':
+      return `reducer '${reducer}' was published anew while it was called; read the schema again`;
+    default:
+      return unreachable(error);
+  }
+}

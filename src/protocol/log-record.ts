@@ -1,0 +1,13 @@
+/** One line of a module's log, as the service writes and shows it; absent keys are left out. */
+export interface LogRecord {
+  /** `Info`, `Panic`, …: a word with a capital letter. */
+  readonly level: string;
+  /** Microseconds since the Unix epoch. */
+  readonly ts: number;
+  readonly target?: string;
+  readonly filename?: string;
+  readonly line_number?: number;
+  readonly function?: string;
+  readonly message: string;
+  readonly trace?: readonly { readonly module_name?: string; readonly func_name?: string }[];
+}
