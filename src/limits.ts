@@ -229,7 +229,7 @@ export const limits = {
   bridgeAnswerBytesMax: 64 * mebibyte,
   /** What is told of an answer that is none, such as the page of a proxy. */
   bridgeErrorCharactersMax: 4_096,
-  /** Time for the last answers once the agent has ended its input. */
+  /** Time without any answer, once the agent has ended its input, until it gets errors. */
   bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
   mcpRequestsMax: 512,
