@@ -157,6 +157,8 @@ export const limits = {
   logTailLinesMax: 2_500,
   /** Log lines held for one slow follower. */
   logFollowerLinesMax: 1_024,
+  /** How many of them it is handed, or loses, together. */
+  logFollowerLinesAtOnce: 128,
   /** Iterators over rows, and console timers, that one call may have open. */
   openIteratorsMax: 4_096,
   openTimersMax: 256,
@@ -375,6 +377,10 @@ assert(
 assert(
   limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
   'every watched resource and list must find room',
+);
+assert(
+  limits.logFollowerLinesMax % limits.logFollowerLinesAtOnce === 0,
+  'a follower without lines must find room for as many as it holds',
 );
 assert(
   limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,
