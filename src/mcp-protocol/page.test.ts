@@ -30,7 +30,9 @@ describe('pages', () => {
 
   it('[mcp B8] refuse a cursor that was not given out', () => {
     const long = Array(5).fill('a');
-    const bad = ['x', '!', 'ZnJvbSA', btoa('from 9'), btoa('from -1'), btoa('2'), 7, {}];
+    const strange = ['x', '!', 'ZnJvbSA', btoa('2'), btoa('from 2 '), 7, {}];
+    const places = ['9', '6', '3', '0', '02', '-1', '1e1'].map((place) => btoa(`from ${place}`));
+    const bad = [...strange, ...places];
     for (const cursor of bad) {
       expect(() => pageOf(long, paramsOf(cursor), 2), String(cursor)).toThrow(
         expect.objectContaining({ code: -32602, message: 'invalid cursor' }),

@@ -19,7 +19,11 @@ export function pageOf<Item>(
   params: JsonValue | undefined,
   itemsMax: number = limits.mcpPageItemsMax,
 ): Page<Item> {
-  const start = positionOf(member(params, 'cursor'), all.length);
+  const cursor = member(params, 'cursor');
+  const isFirst = cursor === undefined || cursor === null || cursor === '';
+  const start = isFirst ? 0 : decode(cursor);
+  const isPlace = start !== undefined && start <= all.length && start % itemsMax === 0;
+  if (!isPlace) throw invalidParams('invalid cursor');
   const end = start + itemsMax;
   const nextCursor = end < all.length ? toBase64(encoder.encode(`from ${end}`)) : undefined;
   return { items: all.slice(start, end), nextCursor };
@@ -27,16 +31,10 @@ export function pageOf<Item>(
 
 const encoder = new TextEncoder();
 
-function positionOf(cursor: JsonValue | undefined, length: number): number {
-  if (cursor === undefined || cursor === null || cursor === '') return 0;
-  const position = typeof cursor === 'string' ? decode(cursor) : undefined;
-  if (position === undefined || position > length) throw invalidParams('invalid cursor');
-  return position;
-}
-
-function decode(cursor: string): number | undefined {
-  const bytes = fromBase64(cursor);
+/** `undefined`: no list of ours gives out such a cursor. */
+function decode(cursor: JsonValue): number | undefined {
+  const bytes = typeof cursor === 'string' ? fromBase64(cursor) : undefined;
   const text = bytes === undefined ? '' : new TextDecoder().decode(bytes);
-  const [, digits] = /^from (\d{1,9})$/.exec(text) ?? [];
+  const [, digits] = /^from ([1-9]\d{0,8})$/.exec(text) ?? [];
   return digits === undefined ? undefined : Number(digits);
 }

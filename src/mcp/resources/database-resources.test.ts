@@ -5,6 +5,7 @@ import {
   bob,
   contextOf,
   guideDirectory,
+  libraryModule,
   operator,
   person,
 } from '../../../test/support/agent-host.ts';
@@ -297,5 +298,27 @@ describe('reading a resource', () => {
     expect(await textOf('reducerdb:///library/logs', session)).toBeUndefined();
     const logs = agents.session(limited({ features: ['logs'] }));
     expect(await textOf('reducerdb:///library/logs', logs)).toContain('added book 3');
+  });
+
+  it('[mcp B7] shows each caller its own schema, whoever asked before', async () => {
+    await agents.publish('changing');
+    const { identity: database } = agents.host.database('changing');
+    const sessions = [
+      agents.session(bob),
+      agents.session(limited({ database, tables: ['loan'] })),
+      agents.session(limited({ database, tables: ['book', 'word'] })),
+      agents.session(ada),
+    ];
+    const tablesOf = async (session: McpSession) => {
+      const { tables } = await jsonOf('reducerdb:///changing/schema', session);
+      return tables.map(({ name }: { name: string }) => name);
+    };
+    const all = ['book', 'diary', 'ding', 'loan', 'word'];
+    for (const round of ['first', 'again']) {
+      const shown = await Promise.all(sessions.map(tablesOf));
+      expect(shown, round).toEqual([all, ['loan'], ['book', 'word'], all]);
+    }
+    await agents.publish('changing', libraryModule.replaceAll('ding', 'dong'));
+    expect(await tablesOf(agents.session(bob))).toContain('dong');
   });
 });

@@ -63,10 +63,20 @@ export class SnapshotWatch implements WatchedPart {
   async #look(): Promise<string | undefined> {
     try {
       const text = await this.#options.read();
-      return text === undefined ? undefined : createHash('sha256').update(text).digest('base64');
+      return text === undefined ? undefined : digestOf(text);
     } catch (error) {
       if (error instanceof RpcError) return undefined;
       throw error;
     }
   }
+}
+
+/** Many watch the same text, and look at it one after another: it is hashed once. */
+let newest = { text: '', digest: '' };
+
+function digestOf(text: string): string {
+  if (text !== newest.text) {
+    newest = { text, digest: createHash('sha256').update(text).digest('base64') };
+  }
+  return newest.digest;
 }
