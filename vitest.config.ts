@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // What never comes true fails as well later, and a machine that is busy is no fault.
+    expect: { poll: { timeout: 20_000 } },
     pool: 'forks',
     // Much of the time is spent waiting for processes and disks, also on two cores.
     maxWorkers: 2,

@@ -113,7 +113,23 @@ describe('the bridge', () => {
     expect(hasEnded).toBe(false);
     vi.advanceTimersByTime(1);
     await around.ended;
+    const late = around.written.slice(limits.bridgeRequestsMax).map((line) => JSON.parse(line));
+    const message = 'the input has ended, and the service has not answered since';
+    const error = { code: -32603, message };
+    expect(late).toEqual([16, 17, 18, 19].map((id) => ({ jsonrpc: '2.0', id, error })));
     expect(around.parcels.slice(-4).every(({ signal }) => signal.aborted)).toBe(true);
-    expect(around.written).toHaveLength(limits.bridgeRequestsMax);
+  });
+
+  it('[mcp §A6] waits on while answers come, however long all of them take', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const around = new Surroundings(requests(10 * limits.bridgeRequestsMax));
+    for (let round = 0; round < 10; round += 1) {
+      await settle();
+      vi.advanceTimersByTime(limits.bridgeEndMillisMax - 1);
+      around.answerAll();
+    }
+    await around.ended;
+    const answers = around.written.map((line) => JSON.parse(line));
+    expect(answers.filter(({ result }) => result !== undefined)).toHaveLength(160);
   });
 });

@@ -62,17 +62,20 @@ export class Bridge {
   }
 
   /**
-   * Resolves after the end of input, when all requests are answered or `limits.bridgeEndMillisMax`
-   * have passed.
+   * Resolves after the end of input, when all requests are answered: those that have waited for
+   * `limits.bridgeEndMillisMax` without a sign of the service, with an error.
    */
   async run(): Promise<void> {
     for await (const line of readLines(this.#options.input, limits.bridgeLineBytesMax)) {
       await this.#take(line);
     }
     this.#giveUp(isStream);
-    const timer = setTimeout(() => this.#giveUp(() => true), limits.bridgeEndMillisMax);
-    await this.#until(() => this.#trips.size === 0);
-    clearTimeout(timer);
+    const late = new LateError();
+    while (this.#trips.size > 0) {
+      const timer = setTimeout(() => this.#giveUp(() => true, late), limits.bridgeEndMillisMax);
+      await this.#untilOneEnds();
+      clearTimeout(timer);
+    }
   }
 
   async #take(line: InputLine): Promise<void> {
@@ -87,7 +90,7 @@ export class Bridge {
       case 'cancel':
         return this.#cancel(message);
       case 'errand':
-        await this.#until(() => this.#hasRoom());
+        while (!this.#hasRoom()) await this.#untilOneEnds();
         void this.#travel(message);
     }
   }
@@ -110,17 +113,15 @@ export class Bridge {
     if (isForLegacy) void this.#travel(asErrand(cancel));
   }
 
-  #giveUp(isMeant: (errand: Errand) => boolean): void {
-    for (const { errand, controller } of this.#trips) if (isMeant(errand)) controller.abort();
+  #giveUp(isMeant: (errand: Errand) => boolean, why?: LateError): void {
+    for (const { errand, controller } of this.#trips) if (isMeant(errand)) controller.abort(why);
   }
 
-  /** Waits until `isTrue`, which only the end of a trip can change. One waits at a time: `run`. */
-  async #until(isTrue: () => boolean): Promise<void> {
-    while (!isTrue()) {
-      await new Promise<void>((resolve) => {
-        this.#tripEnded = resolve;
-      });
-    }
+  /** Waits until a trip ends. One waits at a time: `run`. */
+  #untilOneEnds(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#tripEnded = resolve;
+    });
   }
 
   /** Never rejects: what goes wrong is told to the client. */
@@ -133,7 +134,10 @@ export class Bridge {
     try {
       await this.#carry(trip);
     } catch (error) {
-      if (!trip.controller.signal.aborted) await this.#refuse(trip, error);
+      const { aborted, reason } = trip.controller.signal;
+      // Who has cancelled a request wants no answer.
+      if (!aborted) await this.#refuse(trip, error);
+      else if (reason instanceof LateError) await this.#refuse(trip, reason);
     } finally {
       if (takesSlot) this.#slots.give();
       this.#trips.delete(trip);
@@ -210,4 +214,9 @@ function addressed({ line, messages }: ServiceMessage, { ids }: Errand): string 
   const hasError = message?.error !== undefined && (message.id ?? null) === null;
   if (!hasError || id === undefined || others.length > 0 || messages.length > 1) return line;
   return `{"jsonrpc":"2.0","id":${id},"error":${JSON.stringify(JSON.parse(line).error)}}`;
+}
+
+class LateError extends Error {
+  override readonly name = 'LateError';
+  override readonly message = 'the input has ended, and the service has not answered since';
 }

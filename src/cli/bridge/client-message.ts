@@ -47,12 +47,17 @@ export function readClientMessage(line: InputLine): ClientMessage {
   if (parsed instanceof JsonObject) return single(text, parsed);
   // Revision 2025-03-26 has batches; of all else the service says what is wrong with it.
   const ids = Array.isArray(parsed) && parsed.length > 0 ? parsed.flatMap(idOf) : [noId];
-  return { kind: 'errand', text, ids, method: undefined, headers: undefined };
+  return plainErrand(text, ids);
 }
 
 /** As something to be carried that is not answered itself. */
 export function asErrand({ text }: Answer | Cancel): Errand {
-  return { kind: 'errand', text, ids: [], method: undefined, headers: undefined };
+  return plainErrand(text, []);
+}
+
+/** Of which no method is known. */
+function plainErrand(text: string, ids: readonly RequestId[]): Errand {
+  return { kind: 'errand', text, ids, method: undefined, headers: undefined };
 }
 
 function single(text: string, message: JsonObject): ClientMessage {
@@ -64,9 +69,7 @@ function single(text: string, message: JsonObject): ClientMessage {
     return { kind: 'cancel', text, id: idText(member(params, 'requestId')) };
   }
   const ids = idOf(message);
-  if (typeof method !== 'string') {
-    return { kind: 'errand', text, ids, method: undefined, headers: undefined };
-  }
+  if (typeof method !== 'string') return plainErrand(text, ids);
   const isModern =
     modernMethods.includes(method) || readMeta(params, 'protocolVersion') !== undefined;
   const headers = isModern ? expectedHeaders({ method, params }) : undefined;
