@@ -157,6 +157,8 @@ export const limits = {
   logTailLinesMax: 2_500,
   /** Log lines held for one slow follower. */
   logFollowerLinesMax: 1_024,
+  /** How many of them it is handed, or loses, together. */
+  logFollowerLinesAtOnce: 128,
   /** Iterators over rows, and console timers, that one call may have open. */
   openIteratorsMax: 4_096,
   openTimersMax: 256,
@@ -229,7 +231,7 @@ export const limits = {
   bridgeAnswerBytesMax: 64 * mebibyte,
   /** What is told of an answer that is none, such as the page of a proxy. */
   bridgeErrorCharactersMax: 4_096,
-  /** Time for the last answers once the agent has ended its input. */
+  /** Time without any answer, once the agent has ended its input, until it gets errors. */
   bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
   mcpRequestsMax: 512,
@@ -307,8 +309,6 @@ export const limits = {
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */
   requestMillisMax: 300_000,
-  /** Time for what a client still sends once its last answer is written. */
-  lingerMillisMax: 1_000,
   /** One message of a client over a WebSocket, put together from its frames. */
   socketMessageBytesMax: 32 * mebibyte,
   /** Commas, colons and opening brackets in one message of a client that is JSON. */
@@ -375,6 +375,10 @@ assert(
 assert(
   limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
   'every watched resource and list must find room',
+);
+assert(
+  limits.logFollowerLinesMax % limits.logFollowerLinesAtOnce === 0,
+  'a follower without lines must find room for as many as it holds',
 );
 assert(
   limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,

@@ -273,23 +273,43 @@ describe('feeds', () => {
     });
   });
 
-  it('take turns: one that sends much does not keep the others waiting', () => {
-    const lab = new Lab();
-    const [one, two] = [lab.open(), lab.open()];
+  describe('take turns: one that sends much does not keep the others waiting', () => {
     const request = { kind: 'oneOff', requestId: 0, sql: '' } as const;
-    for (let at = 0; at < 1_000; at += 1) one.feed.send(request);
-    two.feed.send(request);
-    const order: LiveFeed[] = [];
-    let room = 300;
-    lab.feeds.submitAll(
-      () => room,
-      (feed) => {
-        const taken = feed.take(Math.min(room, 256));
-        room -= taken.length;
-        order.push(feed);
-      },
-    );
-    expect(order).toEqual([one.feed, two.feed, one.feed]);
-    expect([one.feed.unanswered, two.feed.unanswered]).toEqual([1_000, 1]);
+
+    /** Fills so much room, and says who had a turn. */
+    function fill(lab: Lab, roomAtFirst: number): LiveFeed[] {
+      const order: LiveFeed[] = [];
+      let room = roomAtFirst;
+      lab.feeds.submitAll(
+        () => room,
+        (feed) => {
+          room -= feed.take(Math.min(room, 256)).length;
+          order.push(feed);
+        },
+      );
+      return order;
+    }
+
+    it('while there is room', () => {
+      const lab = new Lab();
+      const [one, two] = [lab.open(), lab.open()];
+      for (let at = 0; at < 1_000; at += 1) one.feed.send(request);
+      two.feed.send(request);
+      expect(fill(lab, 300)).toEqual([one.feed, two.feed, one.feed]);
+      expect([one.feed.unanswered, two.feed.unanswered]).toEqual([1_000, 1]);
+    });
+
+    it('and when room comes back little by little, which each of them would fill', () => {
+      const lab = new Lab();
+      const [one, two, three] = [lab.open(), lab.open(), lab.open()];
+      for (const { feed } of [one, two]) for (let at = 0; at < 9; at += 1) feed.send(request);
+      three.feed.send(request);
+      expect(fill(lab, 2)).toEqual([one.feed]);
+      one.feed.send(request);
+      expect(fill(lab, 2)).toEqual([two.feed]);
+      expect(fill(lab, 2)).toEqual([three.feed, one.feed]);
+      expect(fill(lab, 100)).toEqual([two.feed, one.feed]);
+      expect(fill(lab, 100)).toEqual([]);
+    });
   });
 });

@@ -83,14 +83,13 @@ export class LiveFeeds {
    * one that sends many does not keep the others waiting.
    */
   submitAll(room: () => number, submit: (feed: LiveFeed) => void): void {
-    while (this.#waiting.size > 0 && room() > 0) {
-      for (const feed of this.#waiting) {
-        if (room() <= 0) return;
-        submit(feed);
-        if (feed.hasMore) continue;
-        this.#waiting.delete(feed);
-        if (feed.hasEnded) this.#feeds.delete(feed);
-      }
+    for (const feed of this.#waiting) {
+      if (room() <= 0) return;
+      submit(feed);
+      // The last of those that wait, whose turn comes in this loop or when there is room again.
+      this.#waiting.delete(feed);
+      if (feed.hasMore) this.#waiting.add(feed);
+      else if (feed.hasEnded) this.#feeds.delete(feed);
     }
   }
 

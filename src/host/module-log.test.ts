@@ -93,6 +93,24 @@ describe('a followed log', () => {
     await follower.return?.();
   });
 
+  it('[http 11] gives all followers all lines in order, however many come at once', async () => {
+    const log = followed(new MemoryModuleLog());
+    const followers = [1, 2].map(() => log.read({ lines: undefined, follow: true }));
+    const atOnce = limits.logFollowerLinesAtOnce;
+    let first = 0;
+    for (const count of [1, atOnce - 1, atOnce, atOnce + 1, 3 * atOnce + 7]) {
+      const words = Array.from({ length: count }, (_, at) => `line ${first + at}`);
+      first += count;
+      log.append(words.map(line));
+      for (const follower of followers) {
+        const { value } = await follower.next();
+        const lines: string[] = value.trimEnd().split('\n');
+        expect(lines.map((json) => JSON.parse(json).message)).toEqual(words);
+      }
+    }
+    for (const follower of followers) await follower.return?.();
+  });
+
   it('goes on when lines cannot be kept, and says so once', async () => {
     const complaints: string[] = [];
     const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-log-'));

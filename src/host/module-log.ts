@@ -29,6 +29,8 @@ export class FollowedLog {
   readonly #log: ModuleLog;
   readonly #report: (message: string) => void;
   readonly #followers = new Set<Follower>();
+  /** Lines that were kept and are still to be told to followers. */
+  #untold: string[] = [];
   readonly #linesPerSecondMax: number;
   #isFailing = false;
   #isFull = false;
@@ -54,11 +56,13 @@ export class FollowedLog {
       this.#tellDropped();
       this.#add(line);
     }
+    this.#tellFollowers();
   }
 
   /** Throws `Refusal` when the log cannot be read. */
   read({ lines, bytesMax, follow }: LogRequest): LogStream {
     this.#tellDropped();
+    this.#tellFollowers();
     if (!follow) return textStream(this.#tail(lines ?? Number.MAX_SAFE_INTEGER, bytesMax));
     const text = this.#tail(Math.min(lines ?? 0, limits.logTailLinesMax), bytesMax);
     const follower = new Follower(text, () => this.#followers.delete(follower));
@@ -80,6 +84,7 @@ export class FollowedLog {
   /** Ends every follower. */
   close(): void {
     this.#tellDropped();
+    this.#tellFollowers();
     for (const follower of this.#followers) void follower.return();
     this.#log.close();
   }
@@ -124,8 +129,19 @@ export class FollowedLog {
   #write(line: StampedLine): boolean {
     const text = logLineJson(line);
     if (!this.#keep(text, line.micros)) return false;
-    for (const follower of this.#followers) follower.push(text);
+    if (this.#followers.size > 0) this.#untold.push(text);
     return true;
+  }
+
+  /** Many lines at once: one call may log thousands, and thousands may follow. */
+  #tellFollowers(): void {
+    const lines = this.#untold;
+    this.#untold = [];
+    for (let at = 0; at < lines.length; at += limits.logFollowerLinesAtOnce) {
+      const some = lines.slice(at, at + limits.logFollowerLinesAtOnce);
+      const text = `${some.join('\n')}\n`;
+      for (const follower of this.#followers) follower.push(text, some.length);
+    }
   }
 
   /** False when there is no room. */
@@ -191,7 +207,7 @@ async function* textStream(text: string): LogStream {
 
 /**
  * A reader that waits for lines. Holds at most `limits.logFollowerLinesMax` of them: a slow reader
- * loses those that come when it is full.
+ * loses those that come when there is no room for them.
  */
 class Follower implements AsyncIterableIterator<string> {
   readonly #forget: () => void;
@@ -205,10 +221,11 @@ class Follower implements AsyncIterableIterator<string> {
     this.#forget = forget;
   }
 
-  push(line: string): void {
-    if (this.#lineCount >= limits.logFollowerLinesMax) return;
-    this.#text += `${line}\n`;
-    this.#lineCount += 1;
+  /** Takes so many lines, each with its end, or none of them. */
+  push(lines: string, count: number): void {
+    if (this.#lineCount + count > limits.logFollowerLinesMax) return;
+    this.#text += lines;
+    this.#lineCount += count;
     this.#wake();
   }
 
