@@ -309,8 +309,6 @@ export const limits = {
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */
   requestMillisMax: 300_000,
-  /** Time for what a client still sends once its last answer is written. */
-  lingerMillisMax: 1_000,
   /** One message of a client over a WebSocket, put together from its frames. */
   socketMessageBytesMax: 32 * mebibyte,
   /** Commas, colons and opening brackets in one message of a client that is JSON. */

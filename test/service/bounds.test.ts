@@ -185,6 +185,15 @@ describe('connections', () => {
     },
   );
 
+  it('[design D11] of a client that would rather speak HTTP/2 are counted once', async () => {
+    await start({ rates: { addressConnections: 1 } });
+    const offer = 'host: x\r\nconnection: Upgrade\r\nupgrade: h2c';
+    const pieces = [Buffer.from(`GET /v1/ping HTTP/1.1\r\n${offer}\r\n\r\n`)];
+    const sent = { pieces, answersMin: 1, quietMillis: 8_000 };
+    const { answers } = await converse(running.service.address.port, sent);
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+  });
+
   it('[design D11] of a trusted proxy are not counted as one client', async () => {
     await start({ rates: { addressConnections: 1 }, trustedProxies: ['127.0.0.0/8'] });
     expect([await stays(), await stays(), await stays()]).toEqual([true, true, true]);
