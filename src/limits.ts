@@ -178,6 +178,9 @@ export const limits = {
   requestsMax: 5_000,
   /** Bytes of their bodies, all together. */
   bodiesBytesMax: 512 * mebibyte,
+  /** Answers of all requests that wait for slow clients, and from which size on they count. */
+  answersBytesMax: 1024 * mebibyte,
+  largeAnswerBytesMin: 64 * kibibyte,
   /** Open connections from one address. */
   addressConnectionsMax: 1_000,
   /** Identities, or addresses, whose rate is known. */
@@ -231,7 +234,7 @@ export const limits = {
   bridgeAnswerBytesMax: 64 * mebibyte,
   /** What is told of an answer that is none, such as the page of a proxy. */
   bridgeErrorCharactersMax: 4_096,
-  /** Time for the last answers once the agent has ended its input. */
+  /** Time without any answer, once the agent has ended its input, until it gets errors. */
   bridgeEndMillisMax: 30_000,
   /** MCP requests of one caller that are under way at once, and streams that tell of changes. */
   mcpRequestsMax: 512,
@@ -309,8 +312,6 @@ export const limits = {
   headerMillisMax: 15_000,
   /** Time for a whole request, body included, to arrive. */
   requestMillisMax: 300_000,
-  /** Time for what a client still sends once its last answer is written. */
-  lingerMillisMax: 1_000,
   /** One message of a client over a WebSocket, put together from its frames. */
   socketMessageBytesMax: 32 * mebibyte,
   /** Commas, colons and opening brackets in one message of a client that is JSON. */

@@ -14,6 +14,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+// Nor is it one that nobody reads the notices: clients of the bridge may close that end.
+process.stderr.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+});
+
 try {
   const words = joinOptionalValues(process.argv.slice(2));
   await makeProgram(io).parseAsync(words, { from: 'user' });

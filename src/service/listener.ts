@@ -64,7 +64,11 @@ function requestBounds({ bounds }: ServiceConfiguration) {
 function boundConnections(server: Server, addresses: ClientAddresses, countMax: number): void {
   if (countMax === Number.POSITIVE_INFINITY) return;
   const open = new Map<string, number>();
+  const known = new WeakSet<Socket>();
   server.on('connection', (socket: Socket) => {
+    // One that is read anew is no other: see `upgrades.ts`.
+    if (known.has(socket)) return;
+    known.add(socket);
     const remoteAddress = socket.remoteAddress ?? '';
     if (addresses.isProxy(remoteAddress)) return;
     const address = networkOf(addresses.of({ remoteAddress, forwardedFor: undefined }));

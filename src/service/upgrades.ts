@@ -1,6 +1,6 @@
-import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { limits } from '../limits.ts';
+import { TLSSocket } from 'node:tls';
 import { isSocketAddress } from '../websocket/admission.ts';
 import type { WebSocketDoor } from '../websocket/door.ts';
 
@@ -17,7 +17,7 @@ export class Upgrades {
   constructor(server: Server) {
     server.on('upgrade', (request, stream, head) => {
       if (isWebSocket(request)) this.#handle(request, stream, head);
-      else serveAsRequest(server, request, stream);
+      else serveWithoutOffer(server, request, stream, head);
     });
   }
 
@@ -55,37 +55,23 @@ function isWebSocket({ method, url, headers }: IncomingMessage): boolean {
   return isAsked && isSocketAddress(url);
 }
 
-/** What came with a body cannot be served: the parser has let go of the connection. */
-function serveAsRequest(server: Server, request: IncomingMessage, stream: Duplex): void {
-  stream.on('error', () => stream.destroy());
-  const { headers } = request;
-  const hasBody =
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0;
-  if (hasBody) {
-    stream.write('HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n');
-    endSoon(stream);
-    return;
-  }
-  // Nobody reads the connection any more; unread, it would not tell that its client has gone.
-  stream.resume();
-  stream.once('end', () => stream.destroy());
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(request.socket);
-  response.on('finish', () => {
-    response.detachSocket(request.socket);
-    endSoon(stream);
-  });
-  server.emit('request', request, response);
+/**
+ * Serves a request as if it had offered no other protocol. The parser has let go of its connection:
+ * that gets back what was taken from it, without the offer, and the server reads it as a new one.
+ */
+function serveWithoutOffer(server: Server, request: IncomingMessage, stream: Duplex, head: Buffer) {
+  // Those of the parser before.
+  for (const event of ['pause', 'resume']) stream.removeAllListeners(event);
+  stream.unshift(Buffer.concat([Buffer.from(headOf(request), 'latin1'), head]));
+  server.emit(stream instanceof TLSSocket ? 'secureConnection' : 'connection', stream);
 }
 
-/**
- * Ends a connection that nobody reads any more. What the client still sends is let in for a moment:
- * unread, it would hide that the client has gone, or have the answer dropped.
- */
-function endSoon(stream: Duplex): void {
-  stream.end();
-  stream.resume();
-  const timer = setTimeout(() => stream.destroy(), limits.lingerMillisMax);
-  stream.once('close', () => clearTimeout(timer));
+/** What stands before the body, as it came but for the offer. The answer ends the connection. */
+function headOf({ method, url, httpVersion, rawHeaders }: IncomingMessage): string {
+  const lines = rawHeaders.flatMap((name, at) => {
+    const isKept = at % 2 === 0 && !/^(?:connection|upgrade)$/i.test(name);
+    return isKept ? [`${name}:${rawHeaders[at + 1]}`] : [];
+  });
+  const first = `${method} ${url} HTTP/${httpVersion}`;
+  return [first, ...lines, 'connection:close', '', ''].join('\r\n');
 }

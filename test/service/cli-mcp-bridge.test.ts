@@ -396,6 +396,16 @@ describe('a request that the client cancels', () => {
 });
 
 describe('a client that does not read', () => {
+  it('[mcp §B11] the notices is served all the same', async () => {
+    service.answer = (seen) => replyResult(seen, {});
+    const live = start();
+    live.child.stderr?.destroy();
+    for (const id of [1, 2]) {
+      expect(await live.ask(request(id, 'ping'))).toEqual({ jsonrpc: '2.0', id, result: {} });
+    }
+    expect(await live.end()).toBe(0);
+  });
+
   it('[mcp §B11] keeps the service waiting, and gets all of it later', async () => {
     const words = 'x'.repeat(64 * 1024);
     let written = 0;

@@ -79,6 +79,11 @@ describe('[design D11] a service with a certificate', () => {
     await expect(get(`${url}/v1/ping`, { ca: second.cert })).rejects.toThrow();
   });
 
+  it('answers a client that would rather speak another protocol', async () => {
+    const headers = { connection: 'Upgrade', upgrade: 'h2c' };
+    expect(await get(`${url}/v1/ping`, { ca: first.cert, headers })).toBe('200 ');
+  });
+
   it('[mcp §B10] says so where it tells of its MCP endpoints', async () => {
     const where = `${url}/.well-known/oauth-protected-resource/v1/mcp`;
     const metadata = await get(where, { ca: first.cert });

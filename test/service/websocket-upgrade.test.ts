@@ -1,6 +1,7 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { converse } from './raw-http.ts';
 import { type Person, Running } from './running.ts';
 import { SocketClient } from './socket-client.ts';
 import { tavern } from './tavern-module.ts';
@@ -173,6 +174,29 @@ describe('an upgrade', () => {
     const answer = await knock('tavern', { upgrade: 'h2c', 'sec-websocket-key': undefined });
     expect(answer.status).toBe(200);
     expect(JSON.parse(answer.text)).toHaveProperty('database_identity');
+  });
+
+  it.each([
+    ['at once', (text: string) => [text]],
+    ['in pieces', (text: string) => text.split(/(?=[:,])/)],
+    ['head first', (text: string) => text.split(/(?<=\r\n\r\n)/)],
+  ])('nor with a body that comes %s', async (_, cut) => {
+    // As `curl --http2` and others ask whom they do not know yet.
+    const offer = 'connection: Upgrade, HTTP2-Settings\r\nupgrade: h2c\r\nhttp2-settings: AAMAAABk';
+    const words = 'x'.repeat(100_000);
+    const message = { name: 'ping', arguments: { message: words } };
+    const ping = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: message };
+    const body = JSON.stringify(ping);
+    const type = `content-type: application/json\r\ncontent-length: ${body.length}`;
+    const head = `POST /v1/mcp HTTP/1.1\r\nhost: localhost\r\n${offer}\r\n${type}`;
+    const pieces = cut(`${head}\r\n\r\n${body}`).map((piece) => Buffer.from(piece));
+    const { port } = running.service.address;
+    const sent = { pieces, pauseMillis: 5, answersMin: 1, quietMillis: 10_000 };
+    const { answers, hasEnded } = await converse(port, sent);
+    expect(answers.map(({ status }) => status)).toEqual([200]);
+    expect(answers[0]?.headers.connection).toBe('close');
+    expect(JSON.parse(String(answers[0]?.body)).result.content[0].text).toBe(`pong: ${words}`);
+    expect(hasEnded).toBe(true);
   });
 
   it('a client that leaves in the middle leaves nothing behind', async () => {
