@@ -86,7 +86,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
   readonly #pending: PendingRequests;
   readonly #outbox = new Outbox();
-  readonly #feeds = new LiveFeeds(() => this.#flushSoon());
+  readonly #feeds = new LiveFeeds(
+    () => this.#flushSoon(),
+    () => this.#description,
+  );
   readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
   #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
   #closing: Promise<void> | undefined;
@@ -385,10 +388,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
+    if (reply.kind === 'updated' && reply.endsConnections) this.#feeds.endOpen('database');
     this.#note(reply);
     if (pending.kind === 'promised' && pending.isConfirmed) this.#hold(pending, reply, turn);
     else pending.resolve(reply);
-    if (reply.kind === 'updated' && reply.endsConnections) this.#feeds.endOpen('database');
   }
 
   #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
