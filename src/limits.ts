@@ -178,6 +178,9 @@ export const limits = {
   requestsMax: 5_000,
   /** Bytes of their bodies, all together. */
   bodiesBytesMax: 512 * mebibyte,
+  /** Answers of all requests that wait for slow clients, and from which size on they count. */
+  answersBytesMax: 1024 * mebibyte,
+  largeAnswerBytesMin: 64 * kibibyte,
   /** Open connections from one address. */
   addressConnectionsMax: 1_000,
   /** Identities, or addresses, whose rate is known. */
