@@ -13,8 +13,6 @@ export const limits = {
   ...shared,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
-  /** One encoded argument list of a call. */
-  argumentBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or refuses with. */
   callResultBytesMax: 4 * mebibyte,
   /** One row of a computed system table; pages have 26 bits for the length of a row. */
@@ -364,7 +362,6 @@ assert(
   'open streams leave room for requests',
 );
 assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
-assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
   'what our client packs must be let in',
@@ -397,7 +394,10 @@ assert(
 );
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
 assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');
-assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument must be parseable');
+assert(
+  limits.moduleElementCountMax >= limits.socketMessageBytesMax,
+  'the arguments of a call must be parseable',
+);
 assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
   'a list of the largest length must fit a call',
