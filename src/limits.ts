@@ -13,8 +13,6 @@ export const limits = {
   ...shared,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
-  /** One encoded argument list of a call. */
-  argumentBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or refuses with. */
   callResultBytesMax: 4 * mebibyte,
   /** One row of a computed system table; pages have 26 bits for the length of a row. */
@@ -178,6 +176,9 @@ export const limits = {
   requestsMax: 5_000,
   /** Bytes of their bodies, all together. */
   bodiesBytesMax: 512 * mebibyte,
+  /** Answers of all requests that wait for slow clients, and from which size on they count. */
+  answersBytesMax: 1024 * mebibyte,
+  largeAnswerBytesMin: 64 * kibibyte,
   /** Open connections from one address. */
   addressConnectionsMax: 1_000,
   /** Identities, or addresses, whose rate is known. */
@@ -359,7 +360,6 @@ assert(
   'open streams leave room for requests',
 );
 assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
-assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
   'what our client packs must be let in',
@@ -392,7 +392,10 @@ assert(
 );
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
 assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');
-assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument must be parseable');
+assert(
+  limits.moduleElementCountMax >= limits.socketMessageBytesMax,
+  'the arguments of a call must be parseable',
+);
 assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
   'a list of the largest length must fit a call',

@@ -20,12 +20,11 @@ export class Api {
     const init: RequestInit = { method, headers, redirect: 'error' };
     if (request.body !== undefined) init.body = request.body;
     if (request.signal !== undefined) init.signal = request.signal;
-    try {
-      return await fetch(`${this.server.url}${path}`, init);
-    } catch (cause) {
-      if (request.signal?.aborted) throw cause;
-      throw noAnswer(this.server, cause);
-    }
+    const answer = await fetch(`${this.server.url}${path}`, init).catch((cause: unknown) => {
+      throw request.signal?.aborted ? cause : noAnswer(this.server, cause);
+    });
+    if (isPage(answer.headers.get('content-type'))) throw notOurs(this.server, answer.status);
+    return answer;
   }
 
   /**
@@ -51,6 +50,7 @@ export class Api {
    */
   async *pieces(path: string): AsyncGenerator<string> {
     const answer = await this.open('GET', path);
+    if (isPage(answer.headers['content-type'])) throw notOurs(this.server, answer.statusCode ?? 0);
     answer.setEncoding('utf8');
     const isGood = answer.statusCode === 200;
     let refusal = '';
@@ -91,7 +91,9 @@ export function databasePath(database: string, rest = ''): string {
 
 /** An error text without the noise of a status that says nothing more. */
 export function statusText(status: number, text: string): string {
-  return text.trim() === '' ? `the server answered with status ${status}` : text;
+  if (text.trim() === '') return `the server answered with status ${status}`;
+  const isDatabase = status === 404 && /^`[^`]*` not found$/.test(text);
+  return isDatabase ? `${text}\nThe server has no such database: see \`reducerdb list\`.` : text;
 }
 
 /** No service answers, or it cannot do so yet. */
@@ -114,11 +116,27 @@ function isLost(error: unknown): boolean {
 
 const lostCodes: readonly string[] = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
+/** No service of ours answers with one. */
+function isPage(contentType: string | null | undefined): boolean {
+  return contentType?.startsWith('text/html') === true;
+}
+
+function notOurs({ url }: ServerAddress, status: number): Unreachable {
+  return new Unreachable(
+    `${url} answers with a page (status ${status}), as no reducerdb service does: ` +
+      'another program listens there, or a proxy that finds no service.',
+  );
+}
+
 /** `fetch` hides what went wrong in the cause of its error. */
 function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  return cause instanceof Error ? reason(cause) : error.message || error.name;
+  if (cause instanceof Error) return reason(cause);
+  if ('code' in error && error.code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+    return 'it does not speak TLS: its address begins with http://';
+  }
+  return error.message.trim() || error.name;
 }
 
 /** What a service says beside the text of an error, as further lines. */

@@ -51,7 +51,8 @@ export function databaseAndQuery(session: Session, words: readonly string[]): Ch
   if (first === undefined) throw missing('<query>');
   if (second !== undefined) return { chosen: choose(session, first), rest: [second] };
   const only = onlyTarget(session);
-  if (only === undefined) throw missing('<database>');
+  // One word alone is no query.
+  if (only === undefined) throw missing(/\s/.test(first) ? '<database>' : '<query>');
   return { chosen: only, rest: [first] };
 }
 

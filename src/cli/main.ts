@@ -35,7 +35,8 @@ function report(error: unknown): number {
     io.err(`Error: ${String(error)}`);
     return 1;
   }
-  io.err(`Error: ${isExpected(error) ? error.message : (error.stack ?? error.message)}`);
+  const text = isExpected(error) ? error.message : (error.stack ?? error.message);
+  io.err(`Error: ${text.trimEnd()}`);
   return error instanceof CliError ? error.exitCode : 1;
 }
 

@@ -21,7 +21,8 @@ import type {
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
-import { rootsOf, sqlOf, withValues } from './query-roots.ts';
+import { listOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
+import type { QuerySet } from './query-set.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
 import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
 import { type KeyValue, schemaSource } from './schema-loader.ts';
@@ -256,41 +257,36 @@ class ModuleClient implements Face {
   }
 
   subscribe(queries: unknown, listener: SubscriptionListener = {}): Subscription {
-    let resolve = () => {};
-    let reject = (_error: Error) => {};
-    const applied = new Promise<void>((...settle) => {
-      [resolve, reject] = settle;
+    const given = withValues(queries, listener.params);
+    let set: QuerySet | undefined;
+    const applied = new Promise<void>((resolve, reject) => {
+      set = this.#core.subscribe(
+        (schema) => listOf(given).flatMap((each) => sqlOf(each, rootsOf(schema))),
+        {
+          applied: () => {
+            resolve();
+            listener.onApplied?.();
+          },
+          failed: (error) => {
+            reject(error);
+            listener.onError?.(error);
+          },
+          left: () => reject(new Error('the subscription was ended before it was applied')),
+          closed: reject,
+        },
+      );
     });
     // Whoever does not wait for it has the callback, or nothing to say.
     applied.catch(() => {});
-    const given = withValues(queries, listener.params);
-    const set = this.#core.subscribe(
-      (schema) =>
-        (Array.isArray(given) ? given : [given]).flatMap((each) => {
-          return sqlOf(each, rootsOf(schema));
-        }),
-      {
-        applied: () => {
-          resolve();
-          listener.onApplied?.();
-        },
-        failed: (error) => {
-          reject(error);
-          listener.onError?.(error);
-        },
-        left: () => reject(new Error('the subscription was ended before it was applied')),
-        closed: (error) => reject(error),
-      },
-    );
     return {
       get isActive() {
-        return set.wasApplied && set.status !== 'ended';
+        return set?.wasApplied === true && set.status !== 'ended';
       },
       get isEnded() {
-        return set.status === 'ended';
+        return set?.status === 'ended';
       },
       applied,
-      unsubscribe: () => this.#core.unsubscribe(set),
+      unsubscribe: () => set && this.#core.unsubscribe(set),
     };
   }
 
@@ -329,8 +325,6 @@ class ModuleClient implements Face {
   welcomed(identity: Identity): void {
     this.#watches.welcomed(identity);
   }
-
-  lost(): void {}
 
   #context(event: Event): ClientContext<unknown> {
     const { db, reducers, procedures } = this;

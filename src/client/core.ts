@@ -64,7 +64,7 @@ export interface Face {
   /** Row changes to tell, all of one message. */
   changed(difference: Difference, event: Event): void;
   welcomed(identity: Identity, token: string): void;
-  lost(wasOpen: boolean, error: Error | undefined): void;
+  lost?(wasOpen: boolean, error: Error | undefined): void;
 }
 
 /** Told of changes after the face: whoever shows rows, once the callbacks of the program ran. */
@@ -518,7 +518,7 @@ export class Core {
     }
     // Sets that ended on the way back are asked for no more: nothing else would tell of them.
     for (const tell of returning?.before ?? []) this.#guard(tell);
-    this.#guard(() => this.#face.lost(wasOpen, error));
+    this.#guard(() => this.#face.lost?.(wasOpen, error));
     this.watcher?.lost();
   }
 

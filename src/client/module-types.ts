@@ -1,6 +1,6 @@
 import type { AnyType, outType } from '../declare/builder.ts';
 import type { columnsType, elementType } from '../declare/composite.ts';
-import type { Described } from '../declare/described.ts';
+import type { Described, VerbatimNames } from '../declare/described.ts';
 import type { Columns, RowInput, RowOf } from '../declare/infer.ts';
 import type { QueryBuilder, RowTypedQuery } from '../declare/query-types.ts';
 import type { TableSchema } from '../declare/table.ts';
@@ -9,6 +9,7 @@ import type { Draft } from './draft.ts';
 import type { CallError, Throwing } from './errors.ts';
 import type { Event } from './events.ts';
 import type { CallOptions } from './requests.ts';
+import type { Policy, Spelled, SpelledColumns, SpelledParams, SpelledTable } from './spelling.ts';
 import type { TableHandle } from './table-handle.ts';
 
 /**
@@ -21,7 +22,7 @@ import type { TableHandle } from './table-handle.ts';
  * type Tables = TablesOf<typeof tavern>;
  * ```
  */
-export type TablesOf<M> = PublicTables<SchemaTypeOf<M>> & ViewTables<M>;
+export type TablesOf<M> = PublicTables<SchemaTypeOf<M>, PolicyOf<M>> & ViewTables<M>;
 
 type SchemaTypeOf<M> = M extends { readonly default: { readonly schemaType: infer S } }
   ? S
@@ -29,12 +30,16 @@ type SchemaTypeOf<M> = M extends { readonly default: { readonly schemaType: infe
     ? S
     : Record<never, never>;
 
-type PublicTables<S> = {
+type PolicyOf<M> = M extends { readonly default: VerbatimNames } | VerbatimNames
+  ? 'none'
+  : 'snakeCase';
+
+type PublicTables<S, Names extends Policy> = {
   readonly [Key in keyof S as S[Key] extends TableSchema<any, infer Options>
     ? Options extends { readonly public: true }
       ? Accessor<Key>
       : never
-    : never]: S[Key];
+    : never]: SpelledTable<S[Key], Names>;
 };
 
 /** Exports by name, those of groups among them. */
@@ -55,13 +60,13 @@ type Intersection<Union> = (Union extends unknown ? (part: Union) => void : neve
   ? All
   : never;
 
-type ViewTables<Module> = ViewsAmong<Exports<Module>>;
+type ViewTables<Module> = ViewsAmong<Exports<Module>, PolicyOf<Module>>;
 
-type ViewsAmong<M> = {
+type ViewsAmong<M, Names extends Policy> = {
   readonly [Key in keyof M as M[Key] extends Described<{ kind: 'view'; returns: AnyType }>
     ? Accessor<Key>
     : never]: M[Key] extends Described<{ kind: 'view'; returns: infer Returns extends AnyType }>
-    ? TableSchema<ViewColumns<Returns>, { readonly public: true }>
+    ? TableSchema<SpelledColumns<ViewColumns<Returns>, Names>, { readonly public: true }>
     : never;
 };
 
@@ -162,11 +167,11 @@ export interface ClientContext<M> {
  * const greet = (reducers: ClientReducers<typeof tavern>) => reducers.say({ text: 'hi' });
  * ```
  */
-export type ClientReducers<M, D = Draft<M>> = ReducersAmong<Exports<M>, D> & {
+export type ClientReducers<M, D = Draft<M>> = ReducersAmong<Exports<M>, PolicyOf<M>, D> & {
   readonly [Key in keyof Submodules<M>]: ClientReducers<Submodules<M>[Key], D>;
 };
 
-type ReducersAmong<M, D> = {
+type ReducersAmong<M, Names extends Policy, D> = {
   readonly [Key in keyof M as M[Key] extends AnyReducer
     ? Accessor<Key>
     : never]: M[Key] extends Described<{
@@ -175,7 +180,12 @@ type ReducersAmong<M, D> = {
     returns: infer R extends AnyType;
     throws: infer E extends AnyType;
   }>
-    ? Call<P, ValueOf<R, void>, ValueOf<E, never>, D>
+    ? Call<
+        SpelledParams<P, Names>,
+        Spelled<ValueOf<R, void>, Names>,
+        Spelled<ValueOf<E, never>, Names>,
+        D
+      >
     : never;
 };
 
@@ -197,11 +207,11 @@ export type ValueOf<T extends AnyType, None> = [T] extends [never] ? None : T[ty
  * type Names = keyof ClientProcedures<typeof tavern>;
  * ```
  */
-export type ClientProcedures<M> = ProceduresAmong<Exports<M>> & {
+export type ClientProcedures<M> = ProceduresAmong<Exports<M>, PolicyOf<M>> & {
   readonly [Key in keyof Submodules<M>]: ClientProcedures<Submodules<M>[Key]>;
 };
 
-type ProceduresAmong<M> = {
+type ProceduresAmong<M, Names extends Policy> = {
   readonly [Key in keyof M as M[Key] extends AnyProcedure
     ? Accessor<Key>
     : never]: M[Key] extends Described<{
@@ -209,7 +219,7 @@ type ProceduresAmong<M> = {
     params: infer P extends Columns;
     returns: infer R extends AnyType;
   }>
-    ? Call<P, R[typeof outType]>
+    ? Call<SpelledParams<P, Names>, Spelled<R[typeof outType], Names>>
     : never;
 };
 

@@ -82,7 +82,7 @@ export interface Platform {
 interface Globals {
   setTimeout(run: () => void, millis: number): unknown;
   clearTimeout(timer: unknown): void;
-  fetch?(url: string, request: HttpRequest): Promise<HttpAnswer>;
+  fetch(url: string, request: HttpRequest): Promise<HttpAnswer>;
   WebSocket?: WebSocketClass;
   navigator?: { readonly onLine?: boolean };
   document?: EventSource & { readonly visibilityState?: string };
@@ -115,10 +115,7 @@ export const platform: Platform = {
     const timer = globals.setTimeout(run, millis);
     return () => globals.clearTimeout(timer);
   },
-  fetch: (url, request) => {
-    if (globals.fetch === undefined) throw new Error('this platform has no `fetch`');
-    return globals.fetch(url, request);
-  },
+  fetch: (url, request) => globals.fetch(url, request),
   webSocket: async () => globals.WebSocket ?? packageWebSocket(),
   isOnline: () => globals.navigator?.onLine !== false,
   onWake: listenToWake,

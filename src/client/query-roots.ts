@@ -10,7 +10,7 @@ export type GivenQueries = unknown;
 /** The SQL texts of `given`. `roots` is handed to functions. */
 export function sqlOf(given: GivenQueries, roots: unknown): readonly string[] {
   const made = typeof given === 'function' ? given(roots) : given;
-  const queries = Array.isArray(made) ? made : [made];
+  const queries = listOf(made);
   if (queries.length === 0) throw new TypeError('Subscriptions must have at least one query');
   return queries.map((query) => {
     if (typeof query === 'string') return query;
@@ -19,10 +19,14 @@ export function sqlOf(given: GivenQueries, roots: unknown): readonly string[] {
   });
 }
 
+export function listOf(given: unknown): readonly unknown[] {
+  return Array.isArray(given) ? given : [given];
+}
+
 /** SQL texts with the values of their parameters in place. */
 export function withValues(given: GivenQueries, params: SqlParameters | undefined): GivenQueries {
   if (params === undefined) return given;
-  const texts = Array.isArray(given) ? given : [given];
+  const texts = listOf(given);
   if (texts.every((text) => typeof text === 'string')) return withParameters(texts, params);
   throw new TypeError('`params` belong to SQL texts; other queries hold their values');
 }

@@ -7,7 +7,13 @@
 import { toCamelCase, toPascalCase } from '../declare/names.ts';
 import { viewRowOf } from '../schema/view-rows.ts';
 import { specialKindOf } from '../values/special-types.ts';
-import type { AlgebraicType, NamedType, ProductType, Typespace } from '../values/type.ts';
+import {
+  type AlgebraicType,
+  emptyTypespace,
+  type NamedType,
+  type ProductType,
+  type Typespace,
+} from '../values/type.ts';
 import {
   type ClientColumn,
   ClientFunction,
@@ -154,7 +160,7 @@ export function sectionOf({ sections }: RawSchema, kind: string): any {
 /** Reads the types of computed rows, each once: their JSON stands where a table has its name. */
 export function computedTables(): (name: string) => ClientTable {
   const known = new Map<string, ClientTable>();
-  const rest = { typespace: { types: [] }, primaryKey: undefined, indexes: [], isEvent: false };
+  const rest = { typespace: emptyTypespace, primaryKey: undefined, indexes: [], isEvent: false };
   return (name) =>
     kept(known, name, () => {
       const { elements }: { elements: readonly JsonNamed[] } = JSON.parse(name);
@@ -181,19 +187,19 @@ function columnsOf(
 
 function indexesOf(table: JsonTable, columns: readonly ClientColumn[]): ClientIndex[] {
   const sets = table.constraints.map(({ data }) => data.Unique.columns);
+  const isSet = (positions: readonly number[]) => sets.some((set) => sameSet(set, positions));
   return table.indexes.flatMap(({ accessor_name, algorithm }) => {
     const [given = []] = Object.values(algorithm);
     const positions = typeof given === 'number' ? [given] : given;
     const accessor = accessor_name.some;
     if (accessor === undefined) return [];
-    const isUnique = sets.some((set) => sameSet(set, positions)) || areKeys(positions, sets);
-    return [{ accessor, columns: positions.map((at) => columns[at]?.key ?? ''), isUnique }];
+    // Also where each column is unique by itself.
+    const isUnique = isSet(positions) || positions.every((at) => isSet([at]));
+    const keys = positions.map((at) => columns[at]?.key ?? '');
+    // One that is called like its column is so in the spelling of clients, too.
+    const own = keys.find((key) => toCamelCase(accessor).toLowerCase() === key.toLowerCase());
+    return [{ accessor: own ?? accessor, columns: keys, isUnique }];
   });
-}
-
-/** Each column is unique by itself. */
-function areKeys(positions: readonly number[], sets: readonly (readonly number[])[]): boolean {
-  return positions.every((at) => sets.some((set) => sameSet(set, [at])));
 }
 
 function sameSet(a: readonly number[], b: readonly number[]): boolean {

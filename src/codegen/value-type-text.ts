@@ -25,9 +25,9 @@ export function valueTypeText(type: AlgebraicType, place: TypePlace): string {
   }
   switch (special) {
     case 'bytes':
-      return 'Uint8Array';
+      return globalType('Uint8Array', place);
     case 'unit':
-      return 'Record<never, never>';
+      return `${globalType('Record', place)}<never, never>`;
     case 'option':
       return type.kind === 'sum' ? `${of(type.variants[0]?.type)} | undefined` : 'never';
     case 'result': {
@@ -45,6 +45,11 @@ export function valueTypeText(type: AlgebraicType, place: TypePlace): string {
     default:
       return scalarText(type.kind);
   }
+}
+
+/** A type of the language; one of the module may have its name. */
+function globalType(name: string, { plan }: TypePlace): string {
+  return [...plan.typeNames.values()].includes(name) ? `globalThis.${name}` : name;
 }
 
 function fieldTexts(fields: readonly NamedType[], of: (type: AlgebraicType) => string): string[] {

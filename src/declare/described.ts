@@ -22,6 +22,13 @@ export type Description =
 
 export declare const described: unique symbol;
 
+declare const verbatimNames: unique symbol;
+
+/** A schema whose names are in the database as the module spells them; in its type alone. */
+export interface VerbatimNames {
+  readonly [verbatimNames]: true;
+}
+
 /** Carries a description in its type; there is nothing at run time. */
 export interface Described<D extends Description> {
   readonly [described]: D;

@@ -1,3 +1,4 @@
+import type { DatabaseDescription } from '../database/description.ts';
 import type {
   ArgumentsFault,
   Caller,
@@ -20,6 +21,11 @@ export interface LiveConnection {
   send(request: LiveRequest): void;
   /** Requests sent that are not answered. The door bounds it: nothing here does. */
   readonly unanswered: number;
+  /**
+   * What serves, once it does. An update that ends the connection does not show: what it is told
+   * last are rows of before.
+   */
+  readonly description: DatabaseDescription | undefined;
   /**
    * Ends the connection: the calls that were sent still run, then its query sets go and its
    * `client_disconnected` runs. The sink hears no more.

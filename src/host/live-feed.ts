@@ -1,4 +1,5 @@
 import { assert, unreachable } from '../assert.ts';
+import type { DatabaseDescription } from '../database/description.ts';
 import type { RefusalBody } from '../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
@@ -28,6 +29,8 @@ export interface FeedOwner {
   hasEvents(feed: LiveFeed): void;
   /** The feed has ended before an actor heard of it. */
   forget(feed: LiveFeed): void;
+  /** What serves. */
+  describe(): DatabaseDescription | undefined;
   watch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
   unwatch(feed: LiveFeed, setId: number, queries: readonly number[]): void;
 }
@@ -51,6 +54,8 @@ export class LiveFeed implements LiveConnection {
   #requests: FeedRequest[] = [{ kind: 'connect' }];
   readonly #line = new EventLine();
   #end: LiveEnd | undefined;
+  /** What served when its end was decided. */
+  #lastDescription: DatabaseDescription | undefined;
   #changes: Change[] = [];
   /** Answers that need no database, until the connection is let in. */
   #early: LiveEvent[] = [];
@@ -87,6 +92,10 @@ export class LiveFeed implements LiveConnection {
 
   get unanswered(): number {
     return this.#requests.length + this.#submitted;
+  }
+
+  get description(): DatabaseDescription | undefined {
+    return this.#lastDescription ?? this.#owner.describe();
   }
 
   send(request: LiveRequest): void {
@@ -209,6 +218,7 @@ export class LiveFeed implements LiveConnection {
   /** The end comes after what the feed was told so far. */
   endAfterEvents(reason: LiveEnd): void {
     if (this.#state === 'ended') return;
+    this.#lastDescription = this.description;
     this.#end ??= reason;
     this.#owner.hasEvents(this);
   }

@@ -14,7 +14,10 @@ const caller = { identity: 1n, rights: strangerRights, jwtPayload: '' };
 
 /** Feeds whose database is the test. */
 class Lab {
-  readonly feeds = new LiveFeeds(() => undefined);
+  readonly feeds = new LiveFeeds(
+    () => undefined,
+    () => undefined,
+  );
   #lastId = 0n;
 
   /** A connection that was let in, and what it was told since. */

@@ -42,9 +42,10 @@ export class LiveFeeds {
   readonly #wake: () => void;
   #watcherOf = new Map<LiveFeed, Map<number, Watcher>>();
 
-  constructor(wake: () => void) {
+  constructor(wake: () => void, describe: FeedOwner['describe']) {
     this.#wake = wake;
     this.#owner = {
+      describe,
       hasRequests: (feed) => {
         this.#waiting.add(feed);
         this.#wake();

@@ -86,7 +86,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   readonly #options: SupervisionOptions;
   readonly #pending: PendingRequests;
   readonly #outbox = new Outbox();
-  readonly #feeds = new LiveFeeds(() => this.#flushSoon());
+  readonly #feeds = new LiveFeeds(
+    () => this.#flushSoon(),
+    () => this.#description,
+  );
   readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
   #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
   #closing: Promise<void> | undefined;
@@ -385,10 +388,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
+    if (reply.kind === 'updated' && reply.endsConnections) this.#feeds.endOpen('database');
     this.#note(reply);
     if (pending.kind === 'promised' && pending.isConfirmed) this.#hold(pending, reply, turn);
     else pending.resolve(reply);
-    if (reply.kind === 'updated' && reply.endsConnections) this.#feeds.endOpen('database');
   }
 
   #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
@@ -437,6 +440,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Decides what follows when an actor ended before its time. */
   #ended(end: SeatEnd, mode: SeatMode): void {
     const wasServing = this.#state === 'serving';
+    this.#tellAuthor(end);
     this.#pending.actorEnded(end);
     this.#feeds.endBegun('database');
     if (end.running === undefined || !wasServing) this.#failures += 1;
@@ -459,6 +463,15 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#seat = this.#takeSeat({ kind: 'open', skipFirstDisconnect });
     }
     this.#tellIdle();
+  }
+
+  /** A call that ended the actor left no line of its own in the module's log. */
+  #tellAuthor({ cause, message, running }: SeatEnd): void {
+    if (running === undefined || (cause !== 'budget' && cause !== 'died')) return;
+    const request = this.#pending.find(running)?.ticketed.request;
+    if (request?.kind !== 'call') return;
+    const line = { level: 'error', message, functionName: request.call.reducer } as const;
+    this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
   }
 
   /** Why a new database is not made is for its maker: it has the words of the program. */

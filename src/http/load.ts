@@ -5,13 +5,21 @@ export interface LoadBounds {
   readonly requestsMax: number;
   /** Bytes of their bodies. */
   readonly bodiesBytesMax: number;
+  /** Bytes of large answers that their clients have not taken yet. */
+  readonly answersBytesMax: number;
 }
 
-/** What is in hand for all clients together: more is refused until some of it is done. */
+/**
+ * What is in hand for all clients together: more is refused until some of it is done. Answers are
+ * not refused, as what they tell of has happened: whoever has not taken theirs loses it.
+ */
 export class Load {
   readonly #bounds: LoadBounds;
   #requests = 0;
   #bodiesBytes = 0;
+  /** In the order in which they were given. */
+  readonly #answers = new Set<WaitingAnswer>();
+  #answersBytes = 0;
 
   constructor(bounds: LoadBounds) {
     this.#bounds = bounds;
@@ -32,14 +40,42 @@ export class Load {
         this.#requests -= 1;
         this.#bodiesBytes -= ownBytes;
       },
+      holdAnswer: (answer) => this.#holdAnswer(answer),
     };
   }
+
+  #holdAnswer(answer: WaitingAnswer): () => void {
+    this.#answers.add(answer);
+    this.#answersBytes += answer.bytes;
+    for (const oldest of this.#answers) {
+      if (this.#answersBytes <= this.#bounds.answersBytesMax || oldest === answer) break;
+      this.#release(oldest);
+      oldest.giveUp();
+    }
+    return () => this.#release(answer);
+  }
+
+  #release(answer: WaitingAnswer): void {
+    if (this.#answers.delete(answer)) this.#answersBytes -= answer.bytes;
+  }
+}
+
+/** A large answer on its way. */
+export interface WaitingAnswer {
+  readonly bytes: number;
+  /** Ends its connection. */
+  giveUp(): void;
 }
 
 /** What one request takes. */
 export interface LoadShare {
   /** Throws the 503 of a service that holds too many bytes of bodies. */
   takeBytes(count: number): void;
+  /**
+   * Counts an answer until the function that is returned is called. When too much waits, what has
+   * waited for the longest time is given up.
+   */
+  holdAnswer(answer: WaitingAnswer): () => void;
   end(): void;
 }
 

@@ -78,6 +78,7 @@ async function answer(
       ? preflight
       : await attempt(() => serve(exchange, route, options), exchange, context, options);
   const caller = exchange.showsCaller ? exchange.caller : undefined;
+  exchange.hold(reply);
   const complete = withHeaders(reply, cors.headers, caller);
   if (reply.body instanceof ReadableStream) exchange.discardBody();
   return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
@@ -267,6 +268,20 @@ class HonoExchange implements Exchange {
    */
   discardBody(): void {
     this.#incoming.resume();
+  }
+
+  /** Counts an answer that is large as part of the load, until its client has taken it. */
+  hold({ body }: Reply): void {
+    const bytes = body === undefined || body instanceof ReadableStream ? 0 : body.length;
+    const { socket } = this.#incoming;
+    if (bytes < limits.largeAnswerBytesMin || socket.destroyed) return;
+    const release = this.#load.holdAnswer({ bytes, giveUp: () => socket.destroy() });
+    // The socket is asked, too: an answer that waits behind another one is not told.
+    socket.once('close', release);
+    this.#outgoing.once('close', () => {
+      socket.off('close', release);
+      release();
+    });
   }
 
   /** Lets an uploading client finish, so that it sees why it was refused. */

@@ -32,6 +32,7 @@ export function runStatement(
 /** Values of a statement's parameters, as a tool declares them. */
 export const parametersProperty = {
   type: ['array', 'object'],
+  items: { type: ['string', 'number', 'boolean', 'null'] },
   description: 'Values of $1, $2, … as an array, or of :name as an object.',
 } as const;
 

@@ -73,6 +73,15 @@ export function objectSchema(
 /** An integer in a structured result: one that a number cannot hold is a string. */
 export const integerSchema = { type: ['integer', 'string'] } as const;
 
+/**
+ * Any JSON, as the item of a list among arguments. Agents of some makers refuse all tools when one
+ * has a list without a schema of its items, those of others when that schema has no type.
+ */
+export const anyItemSchema = {
+  type: ['string', 'number', 'boolean', 'object', 'array', 'null'],
+  items: {},
+} as const;
+
 /** A list of names, or of lines. */
 export const stringsSchema = { type: 'array', items: { type: 'string' } } as const;
 

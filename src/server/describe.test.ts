@@ -219,10 +219,11 @@ describe('a module that cannot be described', () => {
   });
   const rows = t.array(t.row('Keys', { a: t.u8().primaryKey(), b: t.u8().primaryKey() }));
   const anyDb: any = db;
+  const notOurs = 'exporting something that is not a spacetime export';
 
   it.each([
-    ['exporting something that is not a spacetime export', { default: db, x: 3 }],
-    ['exporting something that is not a spacetime export', { default: db, x: ok }],
+    [`${notOurs}\n\`x\` was not made by the schema`, { default: db, x: 3 }],
+    [`${notOurs}\n\`x\` was not made by the schema`, { default: db, x: ok }],
     ['multiple schemas are not supported', { default: db, x: schema({}).reducer(ok) }],
     [
       "There is already a reducer, procedure, or view with the name 'y'",

@@ -133,7 +133,8 @@ class Description {
     const found = registrationOf(value);
     if (found === undefined) {
       if (!isRoot) return;
-      throw new TypeError('exporting something that is not a spacetime export');
+      const text = 'exporting something that is not a spacetime export';
+      throw new TypeError(`${text}\n\`${name}\` was not made by the schema`);
     }
     if (found.schema !== this.#schema) throw new TypeError('multiple schemas are not supported');
     const { registration } = found;

@@ -1,6 +1,6 @@
 import { type AnyType, TypeBuilder } from '../declare/builder.ts';
 import { columnsOf, type UnitBuilder } from '../declare/composite.ts';
-import type { Described } from '../declare/described.ts';
+import type { Described, VerbatimNames } from '../declare/described.ts';
 import type { Columns } from '../declare/infer.ts';
 import { type AnyTable, DeclaredTable } from '../declare/table.ts';
 import { moduleHooksKey } from '../protocol/module-abi.ts';
@@ -197,6 +197,14 @@ interface LifecycleForms<Tables> {
  * });
  * ```
  */
+export function schema<const Entries extends SchemaEntries>(
+  entries: Entries,
+  settings: { readonly CASE_CONVERSION_POLICY: typeof CaseConversionPolicy.None },
+): Schema<Entries> & VerbatimNames;
+export function schema<const Entries extends SchemaEntries>(
+  entries: Entries,
+  settings?: ModuleSettings,
+): Schema<Entries>;
 export function schema<const Entries extends SchemaEntries>(
   entries: Entries,
   settings: ModuleSettings = {},

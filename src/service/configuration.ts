@@ -70,6 +70,8 @@ export interface ServiceBounds {
   readonly requestsMax: number;
   /** Bytes of their bodies, all together. */
   readonly bodiesBytesMax: number;
+  /** Bytes of large answers that their clients have not taken yet. */
+  readonly answersBytesMax: number;
   readonly programBytesMax: number;
   /** For a request's headers to arrive, and for the whole of it. */
   readonly headerMillisMax: number;

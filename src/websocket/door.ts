@@ -188,7 +188,7 @@ export class WebSocketDoor {
       bytesMax: this.#limits.bytesOutMax,
       backlog: this.#backlog,
     });
-    const dialect = dialectOf(admitted);
+    const dialect = dialectOf(admitted, live);
     const parts = { socket, live, dialect, queue, stay, pace: this.#paceOf(admitted) };
     const bounds = { limits: this.#limits, owner: this.#owner };
     const connection = new Connection({ ...parts, ...bounds }, now);
@@ -276,7 +276,7 @@ const full: RefusedUpgrade = {
   text: `The service has ${limits.socketsMax} connections and takes no more for now.`,
 };
 
-function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dialect {
+function dialectOf({ protocol, caller, connectionId }: Admitted, live: LiveConnection): Dialect {
   const person = { identity: caller.identity, connectionId, token: caller.token };
   switch (protocol) {
     case 'v3.bsatn.spacetimedb':
@@ -285,7 +285,7 @@ function dialectOf({ protocol, caller, connectionId, database }: Admitted): Dial
       return new V2('v2', person);
     case 'v1.bsatn.spacetimedb':
     case 'v1.json.spacetimedb':
-      return v1Dialect(protocol, person, database.handle);
+      return v1Dialect(protocol, person, live);
     default:
       return unreachable(protocol);
   }

@@ -1,11 +1,11 @@
 import { present, unreachable } from '../assert.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { CallError, CallOutcome } from '../database/outcome.ts';
-import type { DatabaseHandle } from '../host/database-handle.ts';
 import { encodeArguments } from '../host/json-call.ts';
 import type {
   CalledEvent,
   LiveCall,
+  LiveConnection,
   LiveEvent,
   LiveRequest,
   LiveSubscribe,
@@ -29,16 +29,17 @@ import { V1Sets } from './v1-sets.ts';
 export function v1Dialect(
   protocol: 'v1.bsatn.spacetimedb' | 'v1.json.spacetimedb',
   person: Person,
-  handle: DatabaseHandle,
+  live: Described,
 ): Dialect {
-  if (protocol === 'v1.bsatn.spacetimedb') return new V1(person, handle, binaryFormat);
+  if (protocol === 'v1.bsatn.spacetimedb') return new V1(person, live, binaryFormat);
   return new V1(
     person,
-    handle,
-    textFormat(() => handle.description),
+    live,
+    textFormat(() => live.description),
   );
 }
 
+type Described = Pick<LiveConnection, 'description'>;
 type Received = ClientMessage<Uint8Array | string>;
 type CallMessage = Extract<Received, { kind: 'callReducer' }>;
 
@@ -49,7 +50,7 @@ type CallMessage = Extract<Received, { kind: 'callReducer' }>;
  */
 class V1<Rows, Given> implements Dialect {
   readonly #person: Person;
-  readonly #handle: DatabaseHandle;
+  readonly #live: Described;
   readonly #format: V1Format<Rows, Given>;
   readonly #sets = new V1Sets();
   readonly #messages = new WeakMap<LiveRequest, Received>();
@@ -58,9 +59,9 @@ class V1<Rows, Given> implements Dialect {
   #unnamedSet: number | undefined;
   #lastUnnamedSet = 2 ** 32;
 
-  constructor(person: Person, handle: DatabaseHandle, format: V1Format<Rows, Given>) {
+  constructor(person: Person, live: Described, format: V1Format<Rows, Given>) {
     this.#person = person;
-    this.#handle = handle;
+    this.#live = live;
     this.#format = format;
   }
 
@@ -165,7 +166,7 @@ class V1<Rows, Given> implements Dialect {
   #callOf({ reducer, requestId, args, notifySuccess: isCaller }: CallMessage): LiveCall {
     const call = { kind: 'call', requestId, reducer, isCaller } as const;
     if (typeof args !== 'string') return { ...call, args, schemaVersion: undefined };
-    const description = present(this.#handle.description, 'what serves, once it serves');
+    const description = present(this.#live.description, 'what serves, once it serves');
     const encoded = encodedJson(description, reducer, args);
     return { ...call, args: encoded, schemaVersion: description.schemaVersion };
   }
@@ -377,7 +378,7 @@ class V1<Rows, Given> implements Dialect {
   }
 
   #reducerId(name: string): number {
-    const { reducers = [] } = this.#handle.description?.definition ?? {};
+    const { reducers = [] } = this.#live.description?.definition ?? {};
     const id = reducers.findIndex((reducer) => reducer.name === name);
     return id < 0 ? 0xffff_ffff : id;
   }

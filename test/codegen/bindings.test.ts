@@ -39,6 +39,28 @@ describe('bindings', () => {
     expect(await complaints('every', Object.fromEntries(all))).toBe('');
   }, 60_000);
 
+  it('[cli 5.3] compile where types of the module are called like those of the language', async () => {
+    const { bytes } = await buildText(`
+      import { schema, t, table } from 'reducerdb/server';
+      const Record = t.object('Record', {
+        nothing: t.unit(),
+        bytes: t.byteArray(),
+        get more() { return t.array(Record); },
+      });
+      const Uint8Array = t.enum('Uint8Array', {
+        get Promise() { return Record; },
+        get Array() { return t.option(Uint8Array); },
+      });
+      const Infer = t.object('Infer', { t: t.result(t.unit(), t.string()) });
+      const held = { id: t.u32().primaryKey(), record: Record, bytes: Uint8Array, infer: Infer };
+      export default schema({ order: table({ public: true }, held) });
+    `);
+    const texts = textsOf(await definitionOfProgram(bytes));
+    expect(texts['types.ts']).toContain('globalThis.Record<never, never>');
+    expect(texts['types.ts']).toContain('bytes: globalThis.Uint8Array');
+    expect(await complaints('language', texts)).toBe('');
+  }, 60_000);
+
   it('[cli 5.3] compile where imports have other endings', async () => {
     const styles = [
       ['', { module: 'esnext', moduleResolution: 'bundler' }],

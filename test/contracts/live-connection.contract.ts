@@ -233,10 +233,15 @@ export function liveConnectionContract(name: string, open: ShopOpener): void {
       const breaking = await shop.build(shopModule({ itemColumns: 'n: t.u32().default(7),' }));
       const plan = await shop.handle.plan(breaking);
       const token = plan.kind === 'automatic' ? plan.token : '';
+      const before = shop.handle.description;
       await shop.handle.update(breaking, { policy: 'breakClients', token }, 5_000);
       expect(await ada.gone).toBe('database');
+      // What it was told last is of before.
+      expect(ada.live.description).toBe(before);
       const bob = arrive('bo');
       expect((await bob.next()).kind).toBe('connected');
+      expect(bob.live.description).toBe(shop.handle.description);
+      expect(bob.live.description).not.toBe(before);
     });
   });
 }

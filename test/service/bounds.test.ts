@@ -312,6 +312,42 @@ describe('what is in hand for all clients', () => {
     await expect.poll(async () => (await large()).status, patient).toBe(400);
   });
 
+  it('[design D11] is so many bytes of answers; who has not taken theirs loses it', async () => {
+    await startWith({ answersBytesMax: 50_000_000 });
+    for (const number of [1, 2, 3, 4]) await running.call('ledger', 'append', [1, number]);
+    // More than the buffers of a connection hold.
+    const sql = "SELECT repeat('x', 1000000) AS t FROM entry a CROSS JOIN entry b";
+    const askAndWait = async () => {
+      const socket = connect(running.service.address.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      const head = ['host: x', 'content-type: text/plain', `content-length: ${sql.length}`];
+      socket.write(`POST /v1/database/ledger/sql HTTP/1.1\r\n${head.join('\r\n')}\r\n\r\n${sql}`);
+      const [answer] = await once(socket, 'data');
+      socket.pause();
+      expect(String(answer)).toContain('200 OK');
+      return socket;
+    };
+    const rest = async (socket: Socket) => {
+      let byteCount = 0;
+      socket.on('data', (piece) => {
+        byteCount += piece.length;
+        if (byteCount > 15_900_000) socket.end();
+      });
+      socket.resume();
+      await once(socket, 'close');
+      return byteCount;
+    };
+    const [first, second, third] = [await askAndWait(), await askAndWait(), await askAndWait()];
+    const fourth = await askAndWait();
+    expect(await rest(first)).toBeLessThan(15_000_000);
+    for (const socket of [second, third, fourth]) {
+      expect(await rest(socket)).toBeGreaterThan(15_900_000);
+    }
+    // What has been taken does not count.
+    const all = [await askAndWait(), await askAndWait(), await askAndWait()];
+    for (const socket of all) expect(await rest(socket)).toBeGreaterThan(15_900_000);
+  });
+
   it('[http 2.5] is a program of a size that can be set', async () => {
     const body = await program('ledger');
     await start({ bounds: { programBytesMax: body.length } });

@@ -202,9 +202,9 @@ describe('server', () => {
       'Are you sure you want to delete all data from the local database? [y/N]',
     );
     expect(existsSync(path.join(data, 'registry'))).toBe(true);
-    expect(await sandbox.ok(['server', 'clear', '--data-dir', 'to-clear', '-y'])).toBe(
-      `Deleted database: ${data}\n`,
-    );
+    const named = { env: { REDUCERDB_DATA_DIR: 'to-clear' } };
+    expect(await sandbox.ok(['verify'], named)).toContain('intact');
+    expect(await sandbox.ok(['server', 'clear', '-y'], named)).toBe(`Deleted database: ${data}\n`);
     // Tokens and the audit log outlive the data.
     expect(readdirSync(data).sort()).toEqual(['audit', 'keys', 'letter.txt']);
   });

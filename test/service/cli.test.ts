@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, unstable, writeModule } from './cli-support.ts';
 import { type RunningService, Sandbox } from './harness.ts';
@@ -102,6 +104,8 @@ describe('the command line', () => {
     [['login', '--token'], '--token needs the token'],
     [['call'], '<database>'],
     [['call', 'inn'], '<function>'],
+    [['sql', 'inn'], '<query>'],
+    [['sql', 'SELECT * FROM person'], '<database>'],
     [['logs'], '<database>'],
     [['delete'], '<database>'],
     [['describe', 'inn'], '--json is required'],
@@ -122,6 +126,23 @@ describe('the command line', () => {
     const unknown = await sandbox.run(['list', '--server', 'moon']);
     expect(unknown).toMatchObject({ code: 1, stdout: '' });
     expect(unknown.stderr).toContain('No such saved server configuration: moon');
+  });
+
+  it('[cli §1.3] tells a program that is no service of ours from one', async () => {
+    const page = createServer((_, answer) => {
+      answer.setHeader('content-type', 'text/html; charset=utf-8').end('<html></html>');
+    });
+    const port = await new Promise<number>((resolve) => {
+      page.listen(0, '127.0.0.1', () => resolve((page.address() as AddressInfo).port));
+    });
+    const server = `http://127.0.0.1:${port}`;
+    for (const words of [['list'], ['logs', 'inn'], ['server', 'ping', server]]) {
+      const flags = words[0] === 'server' ? [] : ['--server', server];
+      const { code, stdout, stderr } = await sandbox.run([...words, ...flags]);
+      expect({ words, code, stdout }).toEqual({ words, code: 1, stdout: '' });
+      expect(stderr).toContain(`Error: ${server} answers with a page (status 200)`);
+    }
+    page.close();
   });
 
   it('[cli §1.4] passes on what the server says to a bad token', async () => {
@@ -198,7 +219,10 @@ describe('call', () => {
       stderr: `${unstable}Error: we are full\n`,
     });
     const crashed = await sandbox.run(['call', 'inn', 'crash']);
-    expect(crashed.stderr).toBe(`${unstable}Error: The instance encountered a fatal error.\n`);
+    expect(crashed.stderr).toBe(
+      `${unstable}Error: The instance encountered a fatal error.\n` +
+        "The module's log says why: reducerdb logs inn\n",
+    );
     expect(await sandbox.ok(['sql', 'inn', 'SELECT * FROM visit'])).toBe(
       ' id | what \n----+------\n',
     );

@@ -137,6 +137,12 @@ describe('calling a reducer', () => {
     expect(headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
     expect(decodeURI(headers.get('reducerdb-error-hint') ?? '')).toContain('300 ms');
     expect((await slow.call('slow', 'which', [])).text).toBe('one');
+    const logs = await slow.ask('GET', '/v1/database/slow/logs', { as });
+    const [line] = logs.text.split('\n').filter((text) => text.includes('"function":"spin"'));
+    expect(JSON.parse(line ?? '')).toMatchObject({
+      level: 'Error',
+      message: 'The call ran longer than 300 ms and was stopped.',
+    });
     await slow.stop();
   });
 

@@ -374,6 +374,16 @@ describe('a session that is read-only', () => {
 });
 
 describe('every tool', () => {
+  it.each(modes)('[mcp B6] says of each list what it holds, $name', async (mode) => {
+    const features = 'preview,explain,logs,whoami,typed-reducers';
+    for (const asked of [{ mode }, { mode, features, as: inn.owner }]) {
+      for (const { name, inputSchema } of await toolsIn(inn.running, asked)) {
+        const bare = schemasIn(inputSchema).filter((schema) => isList(schema) && !schema.items);
+        expect({ name, bare }).toEqual({ name, bare: [] });
+      }
+    }
+  });
+
   it.each(modes)('[mcp B6] gives what it declares, $name', async ({ path, database }) => {
     const client = new Client({ name: 'test', version: '1' });
     const url = new URL(`${inn.running.service.url}${path}?features=preview,explain,logs,whoami`);
@@ -469,3 +479,13 @@ describe('fence', () => {
     ]);
   });
 });
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const isList = ({ type }: Schema) => [type].flat().includes('array');
+
+/** A schema, and all that is in it. */
+function schemasIn(schema: unknown): Schema[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return [schema as Schema, ...Object.values(schema).flatMap(schemasIn)];
+}

@@ -61,8 +61,12 @@ function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): 
       `The reducer has the following signature:\n  ${signatureText(signature)}`
     );
   }
+  // The caller is told no more; whoever may read the log finds it there.
+  if (text === crashText) return `${text}\nThe module's log says why: reducerdb logs ${database}`;
   return text;
 }
+
+const crashText = 'The instance encountered a fatal error.';
 
 function unknownText(
   name: string,

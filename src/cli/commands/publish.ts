@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
+import { parseTarget } from '../../host/names.ts';
 import { type Api, databasePath, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { CliError, confirm, type Io } from '../io.ts';
@@ -78,6 +79,7 @@ const emptyTarget: Target = {
 async function publishTarget(session: Session, target: Target, flags: PublishFlags) {
   const { io } = session;
   const server = session.server(target.server);
+  if (target.database !== undefined) checkDatabase(target.database);
   const program = await programOf(target, io);
   io.out(`Uploading to ${server.name} => ${server.url}`);
   if (!isLocalServer(server)) {
@@ -103,6 +105,16 @@ async function publishTarget(session: Session, target: Target, flags: PublishFla
   });
   io.out('Publishing module...');
   io.out(resultText(await upload(api, target.database, program, choice)));
+}
+
+/** Before anything is built for a name that no database can have. */
+function checkDatabase(given: string): void {
+  const found = parseTarget(given);
+  if (found.kind !== 'invalid') return;
+  throw new CliError(
+    `\`${given}\`: ${found.fault}. ` +
+      'A name has lower-case letters, digits and single hyphens, such as my-db.',
+  );
 }
 
 async function programOf(target: Target, io: Io): Promise<Uint8Array<ArrayBuffer>> {

@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '../../host/duration.ts';
 import { agentFeatures } from '../../protocol/agent-features.ts';
 import { Api, databasePath } from '../api.ts';
-import { type ChosenDatabase, databaseAndQuery, onlyDatabase } from '../database-argument.ts';
+import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { withServer, withYes } from '../program.ts';
 import { identityOfToken, Session } from '../session.ts';
@@ -160,9 +160,10 @@ function tokenMeant(
   given: readonly (string | undefined)[],
 ): { readonly chosen: ChosenDatabase; readonly id: string } {
   const words = given.filter((word) => word !== undefined);
-  if (words.length === 0) throw new CliError('which token? See `reducerdb token list`', 2);
-  const { chosen, rest } = databaseAndQuery(session, words);
-  return { chosen, id: rest[0] ?? '' };
+  const id = words.pop();
+  if (id === undefined) throw new CliError('which token? See `reducerdb token list`', 2);
+  if (words.length > 1) throw new CliError('name the database once, and one token', 2);
+  return { chosen: onlyDatabase(session, words[0]), id };
 }
 
 function addGiveUp(token: Command, io: Io): void {

@@ -1,6 +1,6 @@
 import { asData } from '../fence.ts';
 import { callOutputSchema, callReducer, positionalArguments } from '../reducer-call.ts';
-import { databaseArgument, stringArgument, type ToolSource } from '../tool.ts';
+import { anyItemSchema, databaseArgument, stringArgument, type ToolSource } from '../tool.ts';
 
 /** Runs one reducer. */
 export const call: ToolSource = {
@@ -14,6 +14,7 @@ export const call: ToolSource = {
     reducer: { type: 'string', description: 'Name of the reducer, as get_schema shows it.' },
     args: {
       type: 'array',
+      items: anyItemSchema,
       description:
         'Positional arguments, in parameter order. An option is null or {"some": x}, an identity ' +
         '{"__identity__": "0x…"}, a time {"__timestamp_micros_since_unix_epoch__": n}.',
