@@ -151,10 +151,12 @@ export const limits = {
   moduleLogDaysMax: 14,
   /** Log lines of one call; further ones are counted and dropped. */
   logLinesPerCallMax: 10_000,
-  /** Lines of a module log sent before a follower starts to follow. */
+  /** Lines of a module log sent before a follower starts to follow, and their bytes. */
   logTailLinesMax: 2_500,
-  /** Log lines held for one slow follower. */
+  logTailBytesMax: 4 * mebibyte,
+  /** Log lines held for one slow follower; with more characters only those that came together. */
   logFollowerLinesMax: 1_024,
+  logFollowerCharactersMax: 4 * mebibyte,
   /** How many of them it is handed, or loses, together. */
   logFollowerLinesAtOnce: 128,
   /** Iterators over rows, and console timers, that one call may have open. */
