@@ -13,8 +13,6 @@ export const limits = {
   ...shared,
   /** One encoded row. */
   rowBytesMax: 32 * mebibyte,
-  /** One encoded argument list of a call. */
-  argumentBytesMax: 32 * mebibyte,
   /** One encoded value that a call returns or refuses with. */
   callResultBytesMax: 4 * mebibyte,
   /** One row of a computed system table; pages have 26 bits for the length of a row. */
@@ -153,10 +151,12 @@ export const limits = {
   moduleLogDaysMax: 14,
   /** Log lines of one call; further ones are counted and dropped. */
   logLinesPerCallMax: 10_000,
-  /** Lines of a module log sent before a follower starts to follow. */
+  /** Lines of a module log sent before a follower starts to follow, and their bytes. */
   logTailLinesMax: 2_500,
-  /** Log lines held for one slow follower. */
+  logTailBytesMax: 4 * mebibyte,
+  /** Log lines held for one slow follower; with more characters only those that came together. */
   logFollowerLinesMax: 1_024,
+  logFollowerCharactersMax: 4 * mebibyte,
   /** How many of them it is handed, or loses, together. */
   logFollowerLinesAtOnce: 128,
   /** Iterators over rows, and console timers, that one call may have open. */
@@ -362,7 +362,6 @@ assert(
   'open streams leave room for requests',
 );
 assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
-assert(limits.argumentBytesMax >= limits.bodyBytesMax, 'a body that is let in must fit a call');
 assert(
   limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
   'what our client packs must be let in',
@@ -395,7 +394,10 @@ assert(
 );
 assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
 assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');
-assert(limits.moduleElementCountMax >= limits.argumentBytesMax, 'an argument must be parseable');
+assert(
+  limits.moduleElementCountMax >= limits.socketMessageBytesMax,
+  'the arguments of a call must be parseable',
+);
 assert(
   limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
   'a list of the largest length must fit a call',

@@ -19,6 +19,7 @@ import { Core } from './core.ts';
 import { reducerName } from './errors.ts';
 import type { Event } from './events.ts';
 import { callMessage, FunctionCall, type FunctionKind } from './function-call.ts';
+import { kept } from './kept.ts';
 import type { Platform } from './platform.ts';
 import { nested } from './query-roots.ts';
 import type { CallOptions } from './requests.ts';
@@ -196,10 +197,12 @@ export class DbConnectionImpl<RM extends RemoteModule> {
   }
 
   #tables(schema: ClientSchema): object {
+    // Bindings may give a table a second accessor, its older one.
+    const byName = new Map<string, LiveHandle>();
     const items = [...schema.tables.values()].map((table) => {
       const { accessor, name, indexes } = table.parts;
       const rows = () => this.#core.contents?.table(name);
-      const live = liveHandle(rows);
+      const live = kept(byName, name, () => liveHandle(rows));
       this.#handles.set(accessor, live);
       const accessors = indexes.map((index) => {
         return [index.accessor, accessorOf(table, index.accessor, rows)] as const;

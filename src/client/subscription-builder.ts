@@ -84,7 +84,7 @@ export class SubscriptionBuilderImpl<RM extends RemoteModule> {
   /** Subscribes to everything that the bindings know: tables and views. */
   subscribeToAllTables(): void {
     const { core } = this.#subscriber;
-    const names = [...(core.schema?.tables.values() ?? [])].map(({ parts }) => parts.name);
+    const names = [...(core.schema?.tablesByName.keys() ?? [])];
     this.subscribe(names.map((name) => `SELECT * FROM ${name}`));
   }
 }

@@ -63,8 +63,14 @@ export class FollowedLog {
   read({ lines, bytesMax, follow }: LogRequest): LogStream {
     this.#tellDropped();
     this.#tellFollowers();
-    if (!follow) return textStream(this.#tail(lines ?? Number.MAX_SAFE_INTEGER, bytesMax));
-    const text = this.#tail(Math.min(lines ?? 0, limits.logTailLinesMax), bytesMax);
+    if (!follow) {
+      const count = lines ?? Number.MAX_SAFE_INTEGER;
+      return streamOf(this.#read((log) => log.pieces(count, bytesMax)));
+    }
+    const { logTailLinesMax, logTailBytesMax } = limits;
+    const count = Math.min(lines ?? 0, logTailLinesMax);
+    const bytes = Math.min(bytesMax ?? logTailBytesMax, logTailBytesMax);
+    const text = this.#read((log) => log.tail(count, bytes));
     const follower = new Follower(text, () => this.#followers.delete(follower));
     this.#followers.add(follower);
     return follower;
@@ -89,9 +95,9 @@ export class FollowedLog {
     this.#log.close();
   }
 
-  #tail(count: number, bytesMax: number | undefined): string {
+  #read<Lines>(read: (log: ModuleLog) => Lines): Lines {
     try {
-      return this.#log.tail(count, bytesMax);
+      return read(this.#log);
     } catch (cause) {
       const message = 'Logs are temporarily not available';
       throw new Refusal({ code: 'database.stopped', message }, { cause });
@@ -201,8 +207,8 @@ function levelWord(level: LogLevel): string {
   }
 }
 
-async function* textStream(text: string): LogStream {
-  if (text !== '') yield text;
+async function* streamOf(pieces: Iterable<string>): LogStream {
+  for (const piece of pieces) if (piece !== '') yield piece;
 }
 
 /**
@@ -223,7 +229,10 @@ class Follower implements AsyncIterableIterator<string> {
 
   /** Takes so many lines, each with its end, or none of them. */
   push(lines: string, count: number): void {
-    if (this.#lineCount + count > limits.logFollowerLinesMax) return;
+    const { logFollowerLinesMax, logFollowerCharactersMax } = limits;
+    const characters = this.#text === '' ? 0 : this.#text.length + lines.length;
+    if (this.#lineCount + count > logFollowerLinesMax) return;
+    if (characters > logFollowerCharactersMax) return;
     this.#text += lines;
     this.#lineCount += count;
     this.#wake();

@@ -18,6 +18,8 @@ export interface Exchange {
   readonly localAddress: string;
   /** Aborted when the client goes away before it has the whole answer. */
   readonly abandoned: AbortSignal;
+  /** The request counts as one in hand until then, though its answer has begun. */
+  inHandUntil(done: Promise<unknown>): void;
 }
 
 /** What an endpoint answers; the router adds the headers that every answer has. */

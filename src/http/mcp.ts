@@ -70,6 +70,7 @@ async function handle(exchange: Exchange, door: McpDoor): Promise<Reply> {
     case 'message':
       return json(reply.status, reply.body, { ...reply.headers });
     case 'stream':
+      if (reply.work !== undefined) exchange.inHandUntil(reply.work);
       return eventStreamReply(reply.messages, reply.headers);
   }
 }

@@ -19,8 +19,13 @@ it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])(
     expect(verdict(address, { host: 'db.example.com' })).toBe('Host not allowed');
     expect(verdict(address, {})).toBe('Host not allowed');
     expect(verdict(address, { host: 'localhost:3000' })).toBe('program');
-    const page = { host: '[::1]:3000', origin: 'http://localhost:5173' };
-    expect(verdict(address, page)).toBe('http://localhost:5173');
+    const page = (origin: string) => verdict(address, { host: '[::1]:3000', origin });
+    for (const origin of ['http://localhost:5173', 'https://[::1]', 'tauri://localhost']) {
+      expect(page(origin)).toBe(origin);
+    }
+    for (const origin of ['null', 'localhost', '//localhost', 'http://localhost/', 'file://']) {
+      expect(page(origin)).toBe('Origin not allowed');
+    }
   },
 );
 

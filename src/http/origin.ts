@@ -38,9 +38,11 @@ function isAcceptedOrigin(
   rules: OriginRules,
 ): boolean {
   if (rules.origins.includes(origin)) return true;
-  const authority = /^https?:\/\/([^/]+)$/.exec(origin)?.[1];
+  const [, scheme = '', authority] = /^([a-z][a-z\d+.-]*):\/\/([^/]+)$/.exec(origin) ?? [];
   if (authority === undefined) return false;
-  return authority === host || (isLocal && isLoopbackName(hostName(authority)));
+  // Windows of programs that are written like pages have schemes of their own.
+  if (isLocal && isLoopbackName(hostName(authority))) return true;
+  return /^https?$/.test(scheme) && authority === host;
 }
 
 /** The most that Chrome heeds: for so long it does not ask again. */

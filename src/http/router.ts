@@ -46,7 +46,7 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
       try {
         return respond(await answer(context, exchange, { options, route }));
       } finally {
-        share.end();
+        exchange.endLoad();
       }
     });
   }
@@ -199,6 +199,8 @@ class HonoExchange implements Exchange {
   readonly #incoming: IncomingMessage;
   readonly #outgoing: HttpBindings['outgoing'];
   readonly #load: LoadShare;
+  /** Settles when nothing of the request is held any more, where that is not its answer's begin. */
+  #work: Promise<unknown> | undefined;
   readonly #options: RouterOptions;
   #abandoned: AbortSignal | undefined;
   caller: RequestCaller | undefined;
@@ -244,6 +246,16 @@ class HonoExchange implements Exchange {
   header(name: string): string | undefined {
     const value = this.#incoming.headers[name];
     return Array.isArray(value) ? value[0] : value;
+  }
+
+  inHandUntil(done: Promise<unknown>): void {
+    this.#work = done;
+  }
+
+  endLoad(): void {
+    const end = () => this.#load.end();
+    if (this.#work === undefined) end();
+    else void this.#work.then(end, end);
   }
 
   body(bytesMax: number): Promise<Uint8Array> {

@@ -35,5 +35,12 @@ type ReplyContent =
   | { readonly kind: 'accepted' }
   /** JSON of one message, or of a batch. */
   | { readonly kind: 'message'; readonly status: number; readonly body: string }
-  /** Messages as they come, the answer last, as an event stream. `undefined`: keep-alive. */
-  | { readonly kind: 'stream'; readonly messages: AsyncIterable<string | undefined> };
+  | StreamReply;
+
+/** Messages as they come, the answer last, as an event stream. `undefined`: keep-alive. */
+export interface StreamReply {
+  readonly kind: 'stream';
+  readonly messages: AsyncIterable<string | undefined>;
+  /** Settles when the work on the request is over, which is held until then; absent: it is. */
+  readonly work?: Promise<unknown>;
+}

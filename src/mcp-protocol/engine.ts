@@ -197,7 +197,7 @@ export class Engine<Session> {
       return end;
     });
     const isStream = !accepted.json || (accepted.namesEvents && (await outgoing.begun()));
-    if (isStream) return { kind: 'stream', messages: outgoing };
+    if (isStream) return { kind: 'stream', messages: outgoing, work: answer };
     const end = await ended;
     return end === 'cancelled' ? { kind: 'accepted' } : replyOf(end);
   }

@@ -97,6 +97,27 @@ describe('a module log in files', () => {
     log.close();
   });
 
+  it('reads its lines in pieces, when they are asked for, as they were at first', () => {
+    const log = new LogFile(directory, bounds);
+    const lines = Array.from({ length: 300 }, (_, index) => `${index}${'ü'.repeat(500)}`);
+    for (const line of lines) log.append(line, noon);
+    const pieces = [...log.pieces(lines.length)];
+    expect(pieces.length).toBeGreaterThan(2);
+    expect(pieces.every((piece) => piece.endsWith('\n'))).toBe(true);
+    expect(pieces.join('')).toBe(log.tail(lines.length));
+    const reading = log.pieces(200)[Symbol.iterator]();
+    let text: string = reading.next().value;
+    log.append('later', noon);
+    for (let next = reading.next(); !next.done; next = reading.next()) text += next.value;
+    expect(text).toBe(`${lines.slice(-200).join('\n')}\n`);
+    const [begun, unbegun] = [log.pieces(300)[Symbol.iterator](), log.pieces(300)];
+    begun.next();
+    log.reset();
+    expect(begun.next().value).toMatch(/^\d+ü/);
+    expect([...unbegun]).toEqual([]);
+    log.close();
+  });
+
   it('takes no more of one day than it may, but notices', () => {
     const log = new LogFile(directory, { ...bounds, fileBytesMax: 10 });
     expect(log.append('12345678', noon)).toBe(true);

@@ -13,6 +13,8 @@ export interface ModuleLog {
    * as fit `bytesMax`.
    */
   tail(count: number, bytesMax?: number): string;
+  /** The same in pieces of whole lines, which are read when they are asked for. */
+  pieces(count: number, bytesMax?: number): Iterable<string>;
   /** Forgets all lines. */
   reset(): void;
   close(): void;
@@ -20,6 +22,7 @@ export interface ModuleLog {
 
 const microsPerDay = 86_400_000_000;
 const blockBytes = 64 * 1024;
+const lineEnd = 10;
 
 export interface LogFileBounds {
   /** Of the file of one day. */
@@ -58,15 +61,14 @@ export class LogFile implements ModuleLog {
     return true;
   }
 
-  tail(count: number, bytesMax = Number.POSITIVE_INFINITY): string {
+  tail(count: number, bytesMax?: number): string {
+    return [...this.pieces(count, bytesMax)].join('');
+  }
+
+  pieces(count: number, bytesMax = Number.POSITIVE_INFINITY): Iterable<string> {
     const newest = this.#files().at(-1);
-    if (newest === undefined || count <= 0) return '';
-    const descriptor = fs.openSync(path.join(this.#directory, newest), 'r');
-    try {
-      return readTail(descriptor, count, bytesMax);
-    } finally {
-      fs.closeSync(descriptor);
-    }
+    if (newest === undefined || count <= 0) return [];
+    return linesOf(placeOfTail(path.join(this.#directory, newest), count, bytesMax));
   }
 
   reset(): void {
@@ -148,6 +150,10 @@ export class MemoryModuleLog implements ModuleLog {
       .join('');
   }
 
+  pieces(count: number, bytesMax?: number): Iterable<string> {
+    return [this.tail(count, bytesMax)];
+  }
+
   reset(): void {
     this.#lines = [];
     this.#length = 0;
@@ -157,33 +163,81 @@ export class MemoryModuleLog implements ModuleLog {
 }
 
 /**
- * Reads blocks from the end until they hold `count` line ends before the last one, or what fits
- * `bytesMax`: then what stands before their first line end is the rest of a line that does not.
+ * Where the last `count` lines of a file begin, or as many of them as fit `bytesMax`, and where
+ * they end. Reads the file from its end.
  */
-function readTail(descriptor: number, count: number, bytesMax: number): string {
-  const size = fs.fstatSync(descriptor).size;
-  const first = Math.max(0, size - bytesMax - 1);
-  const blocks: Buffer[] = [];
-  let missing = count + 1;
-  for (let end = size; end > first && missing > 0; ) {
-    const start = Math.max(first, end - blockBytes);
-    const block = Buffer.alloc(end - start);
-    fs.readSync(descriptor, block, 0, block.length, start);
-    let from = 0;
-    // The line end at the very end of the file closes the last line, it does not begin one.
-    for (let at = block.length - 1; at >= 0 && missing > 0; at--) {
-      const isLast = start + at === size - 1;
-      if (block[at] !== 10 && !isLast) continue;
-      missing--;
-      if (missing === 0) from = at + 1;
-    }
-    blocks.unshift(block.subarray(from));
-    end = start;
+function placeOfTail(file: string, count: number, bytesMax: number): FilePart {
+  const descriptor = fs.openSync(file, 'r');
+  try {
+    const end = fs.fstatSync(descriptor).size;
+    return { file, start: startOfTail(descriptor, { count, bytesMax, end }), end };
+  } finally {
+    fs.closeSync(descriptor);
   }
-  const bytes = Buffer.concat(blocks);
-  const from = size > bytesMax && missing > 0 ? bytes.indexOf(10) + 1 : 0;
-  const text = bytes.toString('utf8', from);
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+interface FilePart {
+  readonly file: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Tail {
+  readonly count: number;
+  readonly bytesMax: number;
+  /** Of the file. */
+  readonly end: number;
+}
+
+function startOfTail(descriptor: number, { count, bytesMax, end }: Tail): number {
+  if (count >= end && bytesMax >= end) return 0;
+  let start = end;
+  let missing = count;
+  // The line end at the very end of the file closes the last line, it does not begin one.
+  for (let blockEnd = end - 1; blockEnd > 0; ) {
+    const blockStart = Math.max(0, blockEnd - blockBytes);
+    const block = readBlock(descriptor, blockStart, blockEnd - blockStart);
+    for (let at = block.lastIndexOf(lineEnd); at >= 0; at = lineEndBefore(block, at)) {
+      const lineStart = blockStart + at + 1;
+      if (end - lineStart > bytesMax) return start;
+      start = lineStart;
+      missing -= 1;
+      if (missing === 0) return start;
+    }
+    blockEnd = blockStart;
+  }
+  return end > bytesMax ? start : 0;
+}
+
+function lineEndBefore(block: Buffer, at: number): number {
+  return at === 0 ? -1 : block.lastIndexOf(lineEnd, at - 1);
+}
+
+/** In pieces of whole lines, each read when it is asked for. */
+function* linesOf({ file, start, end }: FilePart): Generator<string> {
+  // The log may have been emptied since the place was found.
+  if (!fs.existsSync(file)) return;
+  const descriptor = fs.openSync(file, 'r');
+  try {
+    let rest = Buffer.alloc(0);
+    for (let at = start; at < end; ) {
+      const block = readBlock(descriptor, at, Math.min(blockBytes, end - at));
+      if (block.length === 0) break;
+      at += block.length;
+      const bytes = Buffer.concat([rest, block]);
+      const cut = bytes.lastIndexOf(lineEnd) + 1;
+      if (cut > 0) yield bytes.toString('utf8', 0, cut);
+      rest = bytes.subarray(cut);
+    }
+    if (rest.length > 0) yield `${rest.toString('utf8')}\n`;
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
+function readBlock(descriptor: number, start: number, length: number): Buffer {
+  const block = Buffer.alloc(length);
+  return block.subarray(0, fs.readSync(descriptor, block, 0, length, start));
 }
 
 /** After a crash the file may end inside a line; the next one must not continue it. */
@@ -192,5 +246,5 @@ function endLastLine(descriptor: number): void {
   if (size === 0) return;
   const last = Buffer.alloc(1);
   fs.readSync(descriptor, last, 0, 1, size - 1);
-  if (last[0] !== 10) fs.writeSync(descriptor, '\n');
+  if (last[0] !== lineEnd) fs.writeSync(descriptor, '\n');
 }

@@ -1,5 +1,13 @@
 import { describe, expect, it, vi } from 'vitest';
-import { DbConnectionBuilder, type SocketFactoryArgs } from '../../src/client/index.ts';
+import {
+  DbConnectionBuilder,
+  DbConnectionImpl,
+  type SocketFactoryArgs,
+  schema,
+  t,
+  table,
+} from '../../src/client/index.ts';
+import { rowListOf } from '../../src/protocol/row-list.ts';
 import { product } from '../../src/values/special-types.ts';
 import { Adapter, heroRows } from './adapter.ts';
 import { DbConnection, tables } from './bindings/index.ts';
@@ -54,6 +62,15 @@ describe('a connection with generated bindings', () => {
     expect(lines.slice(1)).toEqual(['disconnect -']);
     await expect(call).rejects.toMatchObject({ outcome: 'unknown' });
     await expect(conn.reducers.ping({})).rejects.toMatchObject({ outcome: 'not-sent' });
+  });
+
+  it('[client-sdk 2] takes an adapter that is open already, and says so once more', async () => {
+    const { adapter, conn } = rig();
+    Object.assign(adapter, { readyState: 1 });
+    conn.subscriptionBuilder().subscribe('SELECT * FROM hero');
+    await settled();
+    await adapter.open();
+    expect(adapter.received.map(({ kind }) => kind)).toEqual(['subscribe']);
   });
 
   it('[client-sdk 2] tells a failed attempt as connect error and disconnect', async () => {
@@ -206,6 +223,36 @@ describe('a connection with generated bindings', () => {
     expect(() => builder.subscribe(5 as never)).toThrow(
       'Subscriptions must be SQL strings or typed queries',
     );
+  });
+
+  it('[client-sdk 3] has a table under two accessors where bindings give it an older one, too', async () => {
+    const adapter = new Adapter();
+    const line = table({ name: 'sent_line' }, { no: t.u32().primaryKey() });
+    const module = {
+      versionInfo: { cliVersion: '2.8.0' },
+      tables: schema({ sentLine: line, sent_line: line }).schemaType.tables,
+      reducers: [],
+      procedures: [],
+    };
+    const conn = new DbConnectionBuilder<DbConnectionImpl<typeof module>>(
+      module,
+      (config) => new DbConnectionImpl(config),
+    )
+      .withUri('ws://test')
+      .withDatabaseName('tavern')
+      .withWSFn(async () => adapter)
+      .build();
+    const told: string[] = [];
+    conn.db.sentLine.onInsert((_ctx, { no }) => told.push(`new ${no}`));
+    conn.db.sent_line.onInsert((_ctx, { no }) => told.push(`old ${no}`));
+    conn.subscriptionBuilder().subscribeToAllTables();
+    await settled();
+    await adapter.open();
+    expect(adapter.received[0]).toMatchObject({ queries: ['SELECT * FROM sent_line'] });
+    const tables = [{ table: 'sent_line', rows: rowListOf([Uint8Array.of(5, 0, 0, 0)]) }];
+    await adapter.say({ kind: 'subscribeApplied', requestId: 0, querySetId: 0, tables });
+    expect(told).toEqual(['new 5', 'old 5']);
+    expect([conn.db.sentLine.count(), conn.db.sent_line.no.find(5)]).toEqual([1n, { no: 5 }]);
   });
 
   it('[client-sdk 13] comes back only when it was told to', async () => {

@@ -19,7 +19,7 @@ beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-environments-'));
   const installed = path.join(folder, 'node_modules/reducerdb');
   cpSync(path.join(root, 'package.json'), path.join(installed, 'package.json'));
-  for (const room of ['cjs', 'client', 'declare', 'protocol', 'schema', 'values']) {
+  for (const room of ['cjs', 'client', 'declare', 'protocol', 'schema', 'server', 'values']) {
     cpSync(path.join(root, 'dist', room), path.join(installed, 'dist', room), { recursive: true });
   }
   for (const file of ['assert', 'limits', 'shared-limits']) {
@@ -37,10 +37,14 @@ async function printed(name: string, program: string): Promise<string> {
 }
 
 /** Throws unless `source` compiles as a file of the folder. */
-async function compiled(name: string, source: string): Promise<void> {
+async function compiled(
+  name: string,
+  source: string,
+  emitting: readonly string[] = ['--noEmit'],
+): Promise<void> {
   writeFileSync(path.join(folder, name), source);
   const compiler = path.join(root, 'node_modules/typescript/bin/tsc');
-  const options = ['--noEmit', '--strict', '--module', 'nodenext', '--lib', 'es2023,dom'];
+  const options = [...emitting, '--strict', '--module', 'nodenext', '--lib', 'es2023,dom'];
   await run(process.execPath, [compiler, ...options, '--types', '', name], { cwd: folder });
 }
 
@@ -121,6 +125,46 @@ describe('the CommonJS build', () => {
         `import { type Client, connect, Identity } from 'reducerdb/client';\n${use}`,
       );
     }
+  });
+});
+
+describe('declarations', () => {
+  it('[client-sdk 12] of modules and bindings may be written, and used in their stead', async () => {
+    const emitting = ['--declaration', '--emitDeclarationOnly', '--outDir', 'declared'];
+    const tavern = `
+      import { schema, t, table } from 'reducerdb/server';
+      const Mood = t.enum('Mood', ['Calm', 'Angry']);
+      const Spot = t.object('Spot', { x: t.f32(), notes: t.array(t.result(t.u8(), t.unit())) });
+      const hero = table(
+        { public: true },
+        { id: t.u32().primaryKey().autoInc(), nick: t.string().optional(), mood: Mood, at: Spot },
+      );
+      const db = schema({ hero });
+      export default db;
+      export const level = db.reducer({ returns: t.u64() }, { id: t.u32() }, () => 1n);
+    `;
+    await compiled('tavern.mts', tavern, emitting);
+    const bindings = `
+      import { makeQueryBuilder, reducerSchema, schema, t, table } from 'reducerdb/client';
+      export const Spot = t.object('Spot', { x: t.f32() });
+      export const row = t.row({ id: t.u32().primaryKey(), spots: t.array(Spot) });
+      export const level = reducerSchema('level', { id: t.u32() });
+      export const tables = makeQueryBuilder(schema({ hero: table({}, row) }).schemaType);
+    `;
+    await compiled('bindings.mts', bindings, emitting);
+    const use = `
+      import { type Client, type Infer } from 'reducerdb/client';
+      import type * as bindings from './declared/bindings.mjs';
+      import type * as tavern from './declared/tavern.mjs';
+      export const run = async ({ db, reducers }: Client<typeof tavern>): Promise<bigint> => {
+        const mood: 'Calm' | 'Angry' | undefined = db.hero.id.find(3)?.mood.tag;
+        return mood === 'Calm' ? 0n : reducers.level({ id: 3 });
+      };
+      export const xOf = ({ x }: Infer<typeof bindings.Spot>): number => x;
+      // @ts-expect-error: another argument
+      export const wrong = ({ reducers }: Client<typeof tavern>) => reducers.level({ no: 3 });
+    `;
+    await compiled('use.mts', use);
   });
 });
 

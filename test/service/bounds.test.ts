@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LoadBounds } from '../../src/http/load.ts';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
+import { modernRequest } from '../support/modern-request.ts';
 import { converse } from './raw-http.ts';
 import { program, Running } from './running.ts';
 import { SocketClient } from './socket-client.ts';
@@ -217,10 +218,13 @@ describe('requests that do not arrive', () => {
     expect(millis).toBeLessThan(6_000);
   });
 
-  it('[design D11] a slow body gets 408, however steadily it comes', async () => {
+  it.each([
+    ['as it is', ''],
+    ['with an offer of HTTP/2', 'connection: Upgrade\r\nupgrade: h2c\r\n'],
+  ])('[design D11] a slow body %s gets 408, however steadily it comes', async (_, more) => {
     await start({ bounds });
     const drops = Array.from({ length: 60 }, () => Buffer.from('S'));
-    const pieces = [Buffer.from(`${head}\r\n`), ...drops];
+    const pieces = [Buffer.from(`${head}${more}\r\n`), ...drops];
     const slow = { pieces, pauseMillis: 100, answersMin: 1, quietMillis: 4_000 };
     const { answers, millis } = await converse(port(), slow);
     expect(answers.map(({ status }) => status)).toEqual([408]);
@@ -288,6 +292,27 @@ describe('what is in hand for all clients', () => {
     expect((await running.ask('GET', '/v1/database/ledger/names')).status).toBe(200);
     held.destroy();
     await expect.poll(async () => (await ask()).status, patient).toBe(200);
+  });
+
+  it('[design D11] counts a body for as long as it is worked on, behind a stream, too', async () => {
+    await startWith({ bodiesBytesMax: 1_000_000 });
+    for (let number = 0; number < 30; number += 1)
+      await running.call('ledger', 'append', [1, number]);
+    const tables = [...'abcdefgh'].map((name) => `entry AS ${name}`).join(' CROSS JOIN ');
+    const sql = `SELECT COUNT(*) AS n FROM ${tables} WHERE a.number < h.number`;
+    const args = { database: 'ledger', sql, ignored: 'x'.repeat(900_000) };
+    const { body, headers } = modernRequest('tools/call', { name: 'sql', arguments: args });
+    const leaving = new AbortController();
+    const types = { 'content-type': 'application/json', accept: 'text/event-stream' };
+    const answer = await fetch(`${running.service.url}/v1/mcp`, {
+      ...{ method: 'POST', body, headers: { ...headers, ...types }, signal: leaving.signal },
+    });
+    expect(answer.status).toBe(200);
+    // Too long for a statement, once it is read.
+    const large = () => running.sql('ledger', `SELECT * FROM entry -- ${'x'.repeat(200_000)}`);
+    expect((await large()).status).toBe(503);
+    leaving.abort();
+    await expect.poll(async () => (await large()).status, patient).toBe(400);
   });
 
   it('[design D11] is so many bytes of answers; who has not taken theirs loses it', async () => {

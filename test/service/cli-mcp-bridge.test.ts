@@ -217,6 +217,15 @@ describe('the bridge writes', () => {
     expect(JSON.stringify(carried)).toBe(result);
   });
 
+  it('[mcp §B11] one line whatever its reader takes for the end of one', async () => {
+    const words = 'a\u2028b\u2029c\u0085d\r\ne';
+    service.answer = (seen) => replyResult(seen, { words });
+    const args = ['mcp', '--server', service.url];
+    const { stdout } = await sandbox.run(args, { input: request(1, 'x') });
+    expect(stdout).toMatch(/^[^\r\n\u0085\u2028\u2029]+\n$/);
+    expect(JSON.parse(stdout).result).toEqual({ words });
+  });
+
   it('[mcp §A6] the quick before the slow, and the last one before it ends', async () => {
     service.answer = (seen) => {
       const isSlow = seen.body.includes('"slow"');

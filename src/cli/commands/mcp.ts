@@ -53,8 +53,10 @@ export function addMcp(program: Command, io: Io): void {
 async function serve(address: Address): Promise<void> {
   const bridge = new Bridge({
     input: process.stdin,
-    write: (line) =>
-      new Promise((resolve) => void process.stdout.write(`${line}\n`, () => resolve())),
+    write: (line) => {
+      const text = `${line.replace(separators, escaped)}\n`;
+      return new Promise((resolve) => void process.stdout.write(text, () => resolve()));
+    },
     send: async ({ body, headers, signal }) =>
       address.api.open('POST', await address.find(), {
         headers: { ...ofMessages, ...headers },
@@ -63,6 +65,13 @@ async function serve(address: Address): Promise<void> {
       }),
   });
   await bridge.run();
+}
+
+/** Ends of lines to some readers, among them Node's own. In JSON they stand in strings alone. */
+const separators = /[\u0085\u2028\u2029]/g;
+
+function escaped(separator: string): string {
+  return `\\u${separator.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 const ofMessages = {
