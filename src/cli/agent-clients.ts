@@ -83,7 +83,7 @@ const copilot: Entry = ({ name, command, args }) =>
   json({ mcpServers: { [name]: { type: 'local', command, args, tools: ['*'] } } });
 
 const zed: Entry = ({ name, command, args }) =>
-  json({ context_servers: { [name]: { source: 'custom', command, args } } });
+  json({ context_servers: { [name]: { command, args } } });
 
 const opencode: Entry = ({ name, command, args }) =>
   json({ mcp: { [name]: { type: 'local', command: [command, ...args], enabled: true } } });

@@ -1,3 +1,4 @@
+import { quotedName } from '../schema/quoted-name.ts';
 import { ConnectionId } from '../values/connection-id.ts';
 import { Identity } from '../values/identity.ts';
 import { Timestamp } from '../values/timestamp.ts';
@@ -175,10 +176,6 @@ export function operandToSql(operand: Operand): string {
 /** Each part of a dotted name is quoted by itself. */
 export function quoted(table: string): string {
   return table.split('.').map(quotedName).join('.');
-}
-
-function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 /** A bare value as it is written in SQL. */

@@ -1,5 +1,5 @@
 import { present, unreachable } from '../assert.ts';
-import type { CallError } from '../database/outcome.ts';
+import { type CallError, fatalErrorText } from '../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../host/json-call.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
 import { argumentsBody, parseBody } from './body.ts';
@@ -37,7 +37,7 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
     case 'reducer.refusedWithValue':
       return json(reducerFailedStatus, present(value, 'the value of the error'), ran);
     case 'reducer.crashed':
-      return text(reducerFailedStatus, 'The instance encountered a fatal error.', ran);
+      return text(reducerFailedStatus, fatalErrorText, ran);
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
       return text(reducerFailedStatus, error.message, ran);

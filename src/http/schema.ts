@@ -1,5 +1,4 @@
-import { shownDefinition } from '../host/shown-definition.ts';
-import { schemaJson } from '../schema/schema-json.ts';
+import { shownSchemaJson } from '../host/shown-schema.ts';
 import { callerOf, type HttpContext, openTarget } from './context.ts';
 import { badQuery, type Exchange, json, type Reply } from './exchange.ts';
 
@@ -12,6 +11,6 @@ export async function schema(exchange: Exchange, { host }: HttpContext): Promise
   const version = exchange.query.oneOf('version', ['9', '10']);
   if (version === undefined) throw badQuery('missing field `version`');
   const { definition } = await database.handle.describe();
-  const shown = shownDefinition(definition, callerOf(exchange), caller.rights);
-  return json(200, schemaJson(shown, version === '9' ? 9 : 10));
+  const form = version === '9' ? 9 : 10;
+  return json(200, shownSchemaJson(definition, callerOf(exchange), caller.rights, form));
 }

@@ -1,5 +1,6 @@
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
+import { quotedName } from '../schema/quoted-name.ts';
 import { bindParameters } from '../sql/check/bind.ts';
 import type { ReadPlan } from '../sql/plan/plan.ts';
 import { requireAllWithinRowLimit, rowLimitOf } from '../sql/row-limit.ts';
@@ -66,7 +67,7 @@ export class RowsReader {
       if (rights.bypassesFilters) continue;
       for (const { id, name } of this.#plansOf(query).flatMap(({ tables }) => tables)) {
         if (sizes.has(id) || !schema.sql.filters.has(id)) continue;
-        const sql = `SELECT COUNT(*) AS n FROM "${name.replaceAll('"', '""')}"`;
+        const sql = `SELECT COUNT(*) AS n FROM ${quotedName(name)}`;
         const [counted] = this.rowsOf(prepareFull({ sql, rights, schema }, false));
         const { data } = present(counted, 'the count');
         sizes.set(id, Number(new DataView(data.buffer, data.byteOffset, 8).getBigUint64(0, true)));

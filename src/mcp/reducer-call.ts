@@ -1,5 +1,5 @@
 import { present, unreachable } from '../assert.ts';
-import type { CallError } from '../database/outcome.ts';
+import { type CallError, fatalErrorText } from '../database/outcome.ts';
 import { callWithJson, lifecycleText } from '../host/json-call.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
@@ -88,7 +88,7 @@ export function callFailureText(
     case 'reducer.refusedWithValue':
       return `reducer '${reducer}' failed: ${show(present(value, 'the value of the error'))}`;
     case 'reducer.crashed':
-      return `reducer '${reducer}' failed: The instance encountered a fatal error.`;
+      return `reducer '${reducer}' failed: ${fatalErrorText}`;
     case 'reducer.refused':
     case 'reducer.refusedWithoutValue':
       return `reducer '${reducer}' failed: ${show(error.message)}`;

@@ -7,6 +7,7 @@ import {
   generatedSequenceName,
   identifierProblem,
 } from './names.ts';
+import { quotedName } from './quoted-name.ts';
 
 describe('word splitting', () => {
   it.each([
@@ -75,6 +76,12 @@ describe('identifiers', () => {
     ],
   ])('refuses %j in these words', (name, message) => {
     expect(identifierProblem(name)).toBe(`module contains invalid identifier: ${message}`);
+  });
+});
+
+describe('a name in a statement', () => {
+  it('is quoted, with what would end it twice', () => {
+    expect(quotedName('a "b"')).toBe('"a ""b"""');
   });
 });
 

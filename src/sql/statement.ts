@@ -1,5 +1,6 @@
 import { assert } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
+import { quotedName } from '../schema/quoted-name.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { bindParameters, type ParameterValue } from './check/bind.ts';
 import { check } from './check/check.ts';
@@ -217,7 +218,7 @@ function countVisible(
   request: StatementRequest,
 ): VisibleCount {
   const { caller, tables } = request;
-  const sql = `SELECT COUNT(*) AS n FROM "${name.replaceAll('"', '""')}"`;
+  const sql = `SELECT COUNT(*) AS n FROM ${quotedName(name)}`;
   const counted = prepare(
     checkStatement(sql, { schema, caller, parameterNames: new Set() }),
     tables,

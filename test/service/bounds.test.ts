@@ -218,10 +218,13 @@ describe('requests that do not arrive', () => {
     expect(millis).toBeLessThan(6_000);
   });
 
-  it('[design D11] a slow body gets 408, however steadily it comes', async () => {
+  it.each([
+    ['as it is', ''],
+    ['with an offer of HTTP/2', 'connection: Upgrade\r\nupgrade: h2c\r\n'],
+  ])('[design D11] a slow body %s gets 408, however steadily it comes', async (_, more) => {
     await start({ bounds });
     const drops = Array.from({ length: 60 }, () => Buffer.from('S'));
-    const pieces = [Buffer.from(`${head}\r\n`), ...drops];
+    const pieces = [Buffer.from(`${head}${more}\r\n`), ...drops];
     const slow = { pieces, pauseMillis: 100, answersMin: 1, quietMillis: 4_000 };
     const { answers, millis } = await converse(port(), slow);
     expect(answers.map(({ status }) => status)).toEqual([408]);

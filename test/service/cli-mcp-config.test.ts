@@ -118,6 +118,11 @@ describe('mcp --print-config', () => {
     ]);
   });
 
+  it('[mcp print-config] leaves out of Zed what it calls deprecated', async () => {
+    const { box } = JSON.parse((await print('zed', 'box')).stdout).context_servers;
+    expect(Object.keys(box)).toEqual(['command', 'args']);
+  });
+
   it('[mcp print-config] names the files where the environment has them', async () => {
     const env = { CODEX_HOME: '/c', COPILOT_HOME: '/d', XDG_CONFIG_HOME: '/e' };
     const { stdout } = await sandbox.run(['mcp', '--print-config', 'list'], { env });

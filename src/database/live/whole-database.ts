@@ -1,3 +1,4 @@
+import { quotedName } from '../../schema/quoted-name.ts';
 import { isVisible } from '../../sql/check/visibility.ts';
 import type { Rights } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
@@ -15,5 +16,5 @@ export function expandAll(schema: SqlSchema, rights: Rights): readonly string[] 
   return schema.tables
     .filter(({ kind, isEvent }) => kind !== 'system' && !isEvent)
     .filter((table) => isVisible(table, rights))
-    .map(({ name }) => `SELECT * FROM "${name.replaceAll('"', '""')}"`);
+    .map(({ name }) => `SELECT * FROM ${quotedName(name)}`);
 }

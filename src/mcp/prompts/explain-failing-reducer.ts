@@ -1,3 +1,4 @@
+import { fatalErrorText } from '../../database/outcome.ts';
 import type { Prompt } from '../../mcp-protocol/prompt.ts';
 import { invalidParams } from '../../mcp-protocol/rpc-error.ts';
 import type { ReducerDefinition } from '../../schema/definition.ts';
@@ -74,7 +75,7 @@ function workWords({ features }: McpSession, { throws }: ReducerDefinition): str
     : 'Do not call the reducer to try it, unless I say so: a call that succeeds stays.';
   const kinds =
     'A line of level `Panic` is a crash, with the place in the source; callers see only ' +
-    '`The instance encountered a fatal error.` A line of level `Error` without a place is a ' +
+    `\`${fatalErrorText}\` A line of level \`Error\` without a place is a ` +
     `refusal, whose text callers see${throws === undefined ? '' : ' as a typed value'}.`;
   return (
     `${kinds} Look with \`sql\` at the rows that the reducer depends on. ${trial} Then say which ` +

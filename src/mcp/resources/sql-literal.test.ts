@@ -8,7 +8,7 @@ import {
   uuidType,
 } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
-import { quotedName, sqlLiteral } from './sql-literal.ts';
+import { sqlLiteral } from './sql-literal.ts';
 
 const identity = 'c2'.repeat(32);
 
@@ -37,9 +37,5 @@ describe('the literal of a value in an address', () => {
 
   it.each(literals)('[mcp B7] of %j %j is %j', (type, text, literal) => {
     expect(sqlLiteral(type, text)).toBe(literal);
-  });
-
-  it('[mcp B7] stands beside a name that is quoted', () => {
-    expect(quotedName('a "b"')).toBe('"a ""b"""');
   });
 });

@@ -1,10 +1,6 @@
 import { specialKindOf } from '../../values/special-types.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 
-export function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
 /**
  * How a statement says the value that a text stands for, where a column has this type: a query that
  * is watched takes no parameters. `undefined`: no value of the type is written like that, or values

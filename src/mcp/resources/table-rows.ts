@@ -4,13 +4,14 @@ import { limits } from '../../limits.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import type { ModuleDefinition } from '../../schema/definition.ts';
+import { quotedName } from '../../schema/quoted-name.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import type { OpenDatabase } from '../open-database.ts';
 import { runStatement } from '../statement.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import type { TableAddress } from './address.ts';
-import { quotedName, sqlLiteral } from './sql-literal.ts';
+import { sqlLiteral } from './sql-literal.ts';
 
 /** A table, or a view, as far as its rows are shown. */
 export interface ReadableTable {

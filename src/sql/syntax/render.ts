@@ -1,4 +1,5 @@
 import { unreachable } from '../../assert.ts';
+import { quotedName } from '../../schema/quoted-name.ts';
 import type { Token } from './token.ts';
 import { shownInCapitals } from './words.ts';
 
@@ -24,7 +25,7 @@ function renderToken(token: Token): string {
     case 'word':
       return shownInCapitals.has(token.keyword) ? token.keyword : token.text;
     case 'quotedWord':
-      return `"${token.text.replaceAll('"', '""')}"`;
+      return quotedName(token.text);
     case 'string':
       return `'${token.text.replaceAll("'", "''")}'`;
     case 'hex':
