@@ -64,13 +64,18 @@ export function factorySockets(factory: SocketFactory): OpenSocket {
         return;
       }
       adapter = made;
-      made.onopen = () => listener.opened(made.protocol);
+      let wasOpened = false;
+      const opened = () => {
+        if (!wasOpened) listener.opened(made.protocol);
+        wasOpened = true;
+      };
+      made.onopen = opened;
       made.onmessage = ({ data }) => listener.frame(tagged(data));
       made.onerror = (event) => {
         error = event instanceof Error ? event : new Error(event?.message ?? 'the socket failed');
       };
       made.onclose = () => listener.closed(error);
-      if (made.readyState === isOpen) listener.opened(made.protocol);
+      if (made.readyState === isOpen) opened();
     };
     // Whatever the factory does wrong, by its promise or at once, is a failed attempt.
     const make = async () =>

@@ -64,6 +64,15 @@ describe('a connection with generated bindings', () => {
     await expect(conn.reducers.ping({})).rejects.toMatchObject({ outcome: 'not-sent' });
   });
 
+  it('[client-sdk 2] takes an adapter that is open already, and says so once more', async () => {
+    const { adapter, conn } = rig();
+    Object.assign(adapter, { readyState: 1 });
+    conn.subscriptionBuilder().subscribe('SELECT * FROM hero');
+    await settled();
+    await adapter.open();
+    expect(adapter.received.map(({ kind }) => kind)).toEqual(['subscribe']);
+  });
+
   it('[client-sdk 2] tells a failed attempt as connect error and disconnect', async () => {
     const failing = async () => {
       throw new Error('Failed to verify token: Unauthorized');
