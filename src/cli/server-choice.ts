@@ -51,9 +51,13 @@ export function isLocalServer({ url }: ServerAddress): boolean {
 }
 
 function checkedUrl(text: string): string {
+  const { origin, pathname } = serverUrl(text);
+  return `${origin}${pathname}`.replace(/\/+$/, '');
+}
+
+/** Reads the address of a server. */
+export function serverUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new CliError(`\`${text}\` is not the address of a server, such as http://127.0.0.1:3000`);
-  }
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url;
+  throw new CliError(`\`${text}\` is not the address of a server, such as http://127.0.0.1:3000`);
 }

@@ -7,6 +7,11 @@ import { LogFile, type LogFileBounds, MemoryModuleLog, type ModuleLog } from '..
 import { type LineStore, MemoryLines, SyncedLines } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
 
+/** Nobody knows what is in the data folder: its registry is missing, or cannot be read. */
+export class RegistryError extends Error {
+  override readonly name = 'RegistryError';
+}
+
 /**
  * Where the files of a host are:
  *
@@ -38,7 +43,8 @@ export class DatabaseFiles {
     const databases = path.join(this.#root, 'databases');
     const isNew = !existsSync(this.registry) || readdirSync(this.registry).length === 0;
     if (isNew && existsSync(databases) && readdirSync(databases).length > 0) {
-      throw new Error(`${this.#root} holds databases but no registry of them; restore it first`);
+      const text = `${this.#root} holds databases but no registry of them; restore it first`;
+      throw new RegistryError(text);
     }
     await makeDirectoryDurably(this.registry);
   }

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
-import type { DatabaseFiles } from './database-files.ts';
+import { type DatabaseFiles, RegistryError } from './database-files.ts';
 import type { ProgramSource } from './database-handle.ts';
 import type { HostOptions } from './host-options.ts';
 import { LocalSeat } from './local-seat.ts';
@@ -17,13 +17,20 @@ const registryMillisMax = 60_000;
 
 export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report'>;
 
-/** Opens the registry's database, or makes it; it runs in this thread. Rejects when it cannot. */
+/**
+ * Opens the registry's database, or makes it; it runs in this thread. Rejects with `RegistryError`
+ * when it cannot.
+ */
 export async function openRegistry(
   options: RegistryOptions,
   files: DatabaseFiles,
 ): Promise<Registry> {
   const program = { kind: 'js', bytes: registryProgram() } as const;
   const database = registryDatabase(options, files, program);
+  await database.started().catch((cause: Error) => {
+    const advice = '`reducerdb verify` checks every log; put this one back from a copy.';
+    throw new RegistryError(`${files.registry}: ${cause.message}. ${advice}`, { cause });
+  });
   // A registry of an earlier version lacks tables; the same program does nothing.
   await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
   return Registry.open(database);

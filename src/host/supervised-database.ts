@@ -477,7 +477,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Why a new database is not made is for its maker: it has the words of the program. */
   #reportEnd(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
     const { report } = this.#options;
-    const isNew = mode.kind !== 'open' && !wasServing;
+    const isNew = mode.kind === 'create' && !wasServing;
     if (isNew && end.cause === 'refused') report('info', 'is not made: its program was refused');
     else report('error', `does not serve any more: ${end.message}`);
   }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { type LogReport, verifyLog } from '../log/verify.ts';
 import { MachineDisk } from '../node/disk.ts';
+import { identityFromHex } from '../values/identity.ts';
 import { registryIdentity } from './registry.ts';
 
 /** One log of a data folder, and what checking it found. */
@@ -21,16 +22,19 @@ export function verifyData(root: string): VerifiedLog[] {
     { folder: 'registry', identity: registryIdentity },
   ];
   for (const name of entries(path.join(root, 'databases'))) {
-    const identity = BigInt(`0x${name}`);
+    // Other programs leave files of their own in every folder.
+    const identity = identityFromHex(name);
+    if (identity === undefined) continue;
     for (const log of entries(path.join(root, 'databases', name))) {
       if (!log.startsWith('log-')) continue;
       logs.push({ folder: path.join('databases', name, log), identity });
     }
   }
-  return logs.map(({ folder, identity }) => ({
-    folder,
-    report: verifyLog(new MachineDisk(path.join(root, folder)), identity),
-  }));
+  return logs.map(({ folder, identity }) => {
+    const directory = path.join(root, folder);
+    if (!existsSync(directory)) return { folder, report: { kind: 'absent' } };
+    return { folder, report: verifyLog(new MachineDisk(directory), identity) };
+  });
 }
 
 function entries(folder: string): string[] {

@@ -16,9 +16,10 @@ export interface Finding {
 
 /**
  * Checks all logs of a data folder while no service uses it. Throws `ConfigurationError` when one
- * does.
+ * does, and when there are none.
  */
 export function checkDataFolder(folder: string): Finding[] {
+  requireData(folder);
   const lock = takeLock(folder);
   try {
     return verifyData(folder).map(finding);
@@ -38,6 +39,11 @@ export function hasData(folder: string): boolean {
   return dataParts.some((part) => existsSync(path.join(folder, part)));
 }
 
+/** Throws `ConfigurationError` unless a service has kept databases in the folder. */
+export function requireData(folder: string): void {
+  if (!hasData(folder)) throw new ConfigurationError(`There is no data in ${folder}.`);
+}
+
 /**
  * Deletes all databases of a data folder, and nothing else in it, while no service uses it. Throws
  * `ConfigurationError` when one does. The registry goes first: without it no service starts on what
@@ -52,8 +58,12 @@ export function clearData(folder: string): void {
   }
 }
 
-/** The last lines of a folder's audit log, the oldest first; a service may be using the folder. */
+/**
+ * The last lines of a folder's audit log, the oldest first; a service may be using the folder, or
+ * its databases may be gone. Throws `ConfigurationError` when there is no such folder.
+ */
 export function auditLines(folder: string, count: number): readonly string[] {
+  if (!existsSync(folder)) throw new ConfigurationError(`There is no folder ${folder}.`);
   const directory = path.join(folder, 'audit');
   const all = existsSync(directory) ? [...linesIn(directory)] : [];
   return count === 0 ? [] : all.slice(-count);

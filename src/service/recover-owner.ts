@@ -1,8 +1,9 @@
+import { RegistryError } from '../host/database-files.ts';
 import { type RecoverOutcome, recoverOwner } from '../host/recover-owner.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { ConfigurationError } from './configuration.ts';
-import { hasData, takeLock } from './data-folder.ts';
+import { requireData, takeLock } from './data-folder.ts';
 
 export type Recovered = Extract<RecoverOutcome, { kind: 'recovered' }>;
 
@@ -15,7 +16,7 @@ export async function recoverOwnerIn(
   target: string,
   owner: bigint,
 ): Promise<Recovered> {
-  if (!hasData(folder)) throw new ConfigurationError(`There is no data in ${folder}.`);
+  requireData(folder);
   const lock = takeLock(folder);
   const faults: string[] = [];
   try {
@@ -30,6 +31,9 @@ export async function recoverOwnerIn(
     if (outcome.kind === 'refused') throw new ConfigurationError(outcome.message);
     if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
     return outcome;
+  } catch (error) {
+    if (!(error instanceof RegistryError)) throw error;
+    throw new ConfigurationError(error.message, { cause: error });
   } finally {
     lock.release();
   }

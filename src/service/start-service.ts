@@ -7,6 +7,7 @@ import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { KeyError, loadKeys } from '../auth/keys.ts';
 import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
+import { RegistryError } from '../host/database-files.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
@@ -80,9 +81,8 @@ function startError(error: unknown): unknown {
     const advice = 'Stop that service, or name another folder with --data-dir.';
     return new ConfigurationError(`${error.message}. ${advice}`, { cause: error });
   }
-  return error instanceof KeyError
-    ? new ConfigurationError(error.message, { cause: error })
-    : error;
+  const isExpected = error instanceof KeyError || error instanceof RegistryError;
+  return isExpected ? new ConfigurationError(error.message, { cause: error }) : error;
 }
 
 /** Builds one of each; `releases` undoes in reverse order what was done when a later step fails. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
@@ -8,6 +7,7 @@ import type { HostedDatabase } from '../host/host-types.ts';
 import { parseTarget } from '../host/names.ts';
 import { statusOf } from '../host/refusal-status.ts';
 import { decodePathPart, splitTarget } from '../host/request-target.ts';
+import { randomConnectionId } from '../host/temporary-connection.ts';
 import type { QueryDialect } from '../live/query-dialect.ts';
 import type { Compression } from '../protocol/compression.ts';
 import { chooseSubprotocol, type Subprotocol, subprotocolOffers } from '../protocol/versions.ts';
@@ -149,9 +149,4 @@ function nameIn(url: string): string {
   if (name !== undefined) return name;
   const message = 'Invalid URL: Invalid UTF-8 in `name_or_identity`';
   throw new Refusal({ code: 'name.invalid', message });
-}
-
-function randomConnectionId(): bigint {
-  const id = BigInt(`0x${randomBytes(16).toString('hex')}`);
-  return id === 0n ? 1n : id;
 }

@@ -189,9 +189,29 @@ describe('verify', () => {
     expect(damaged.code).toBe(1);
     expect(damaged.stdout).toMatch(/^ databases\/\S+ +\| damaged +\| /m);
     expect(damaged.stderr).toContain('Error: 1 of 2 logs are damaged.');
-    const absent = await sandbox.run(['verify', '--data-dir', 'nowhere']);
-    expect(absent.code).toBe(1);
-    expect(absent.stderr).toContain('There is no data in ');
+    // A file of another program is nothing to check.
+    writeFileSync(path.join(data, 'databases', '.DS_Store'), '');
+    expect((await sandbox.run(['verify', '--data-dir', data])).stderr).toBe(damaged.stderr);
+    for (const folder of ['nowhere', '.']) {
+      const absent = await sandbox.run(['verify', '--data-dir', folder]);
+      expect(absent.code).toBe(1);
+      expect(absent.stderr).toMatch(/^Error: There is no data in .*\n$/);
+    }
+  });
+
+  it('[durability 5] a damaged registry stops the start, with its place and no stack', async () => {
+    expect(await (await start()).stop()).toBe(0);
+    const registry = path.join(sandbox.folder, 'root/data/registry');
+    const segment = path.join(registry, readdirSync(registry).sort()[0] ?? '');
+    const bytes = readFileSync(segment);
+    bytes[200] = (bytes[200] ?? 0) ^ 1;
+    writeFileSync(segment, bytes);
+    const { code, stderr } = await sandbox.run(['start', '--listen-addr', '127.0.0.1:0']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/"msg":"The registry does not serve any more: .*log is damaged/);
+    const [line, ...more] = stderr.slice(stderr.indexOf('Error: ')).split('\n');
+    expect(line).toMatch(/^Error: .*registry: .*log is damaged.*position \d+.*reducerdb verify/);
+    expect(more).toEqual(['']);
   });
 });
 

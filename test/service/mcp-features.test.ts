@@ -1,6 +1,7 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signToken } from '../support/sign-token.ts';
 import { type Inn, openInn } from './inn.ts';
 import { type AskOptions, ask, hostWide, modes, scoped, toolsIn } from './mcp-support.ts';
 import type { Person } from './running.ts';
@@ -137,6 +138,17 @@ describe('whoami', () => {
     expect(content[0]?.text).toMatch(
       /In inn you are the bearer of a limited token: you read the table person, call the reducer count_visit, and may not write by SQL\. An answer has at most 5 rows\.$/,
     );
+  });
+
+  it('[adr 0029] says until when a token counts, if that is a date', async () => {
+    const until = async (exp: number) => {
+      const claims = { iss: 'localhost', sub: 'somebody', iat: 1, exp };
+      const token = signToken(inn.running.privateKey(), claims);
+      const person = { token, identity: '' };
+      return (await ask(inn.running, options(person), 'whoami')).structuredContent?.expires;
+    };
+    expect(await until(4_000_000_000)).toBe('2096-10-02T07:06:40.000Z');
+    expect(await until(Number.MAX_SAFE_INTEGER)).toBeUndefined();
   });
 
   it('[adr 0029] says that a session is read-only', async () => {

@@ -12,6 +12,7 @@ export function addCall(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('call [words...]'))))
     .usage('[options] [database] <reducer> [arguments...]')
     .description('run a reducer; each argument is JSON, a string may stand without its quotes')
+    .addHelpText('after', examples)
     .action(async (words: string[], _flags, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
@@ -39,6 +40,11 @@ export function addCall(program: Command, io: Io): void {
       throw new CliError([explain(failed, signatures), ...hintsOf(answer)].join('\n'));
     });
 }
+
+const examples = `
+Examples:
+  reducerdb call my-db add_task "drink tea"
+  reducerdb call my-db complete_task 1`;
 
 interface FailedCall {
   readonly status: number;

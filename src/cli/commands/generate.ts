@@ -39,6 +39,7 @@ export function addGenerate(program: Command, io: Io): void {
     .addOption(new Option('--build-options <text>').hideHelp())
     .addOption(new Option('--build-opts <text>').hideHelp())
     .option('--env <name>', 'overlay of the project configuration')
+    .addHelpText('after', examples)
     .action(async (pattern: string | undefined, flags: GenerateFlags, command: Command) => {
       const session = new Session(io, command);
       const runs = runsOf(session, pattern, flags);
@@ -48,6 +49,11 @@ export function addGenerate(program: Command, io: Io): void {
       io.out('Generate finished successfully.');
     });
 }
+
+const examples = `
+Examples:
+  reducerdb generate --module-path app --out-dir web/module_bindings
+  reducerdb generate --database my-db --out-dir web/module_bindings`;
 
 /** What to write: what the flags say, or what the project says with the flags over it. */
 function runsOf(

@@ -32,6 +32,7 @@ export function addPublish(program: Command, io: Io): void {
     .addOption(new Option('--build-opts <text>').hideHelp())
     .addOption(new Option('--num-replicas <count>').hideHelp())
     .option('--env <name>', 'overlay of the project configuration')
+    .addHelpText('after', examples)
     .action(async (name: string | undefined, flags: PublishFlags, command: Command) => {
       const session = new Session(io, command);
       deleteDataOf(flags);
@@ -41,6 +42,12 @@ export function addPublish(program: Command, io: Io): void {
       }
     });
 }
+
+const examples = `
+Examples:
+  reducerdb publish my-db --module-path app
+  reducerdb publish                          what the service.json of this folder says
+  reducerdb publish my-db --delete-data      anew, without the rows`;
 
 /** What to publish: the flags alone, or the project's targets with the flags over them. */
 function targetsOf(session: Session, name: string | undefined, flags: PublishFlags): Target[] {

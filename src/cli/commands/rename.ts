@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { databasePath } from '../api.ts';
-import type { Io } from '../io.ts';
+import { databasePath, statusText } from '../api.ts';
+import { CliError, type Io } from '../io.ts';
 import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
 
@@ -12,10 +12,19 @@ export function addRename(program: Command, io: Io): void {
       const session = new Session(io, command);
       const api = await session.apiWithIdentity();
       const identity = await api.text('GET', databasePath(database, '/identity'));
-      await api.text('PUT', databasePath(identity, '/names'), {
+      const answer = await api.send('PUT', databasePath(identity, '/names'), {
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify([flags.to]),
       });
+      if (!answer.ok) throw new CliError(refusal(answer.status, await answer.text(), flags.to));
       io.out(`Name set to ${flags.to} for identity ${identity}.`);
     });
+}
+
+/** In words, what programs are told as JSON. */
+function refusal(status: number, text: string, name: string): string {
+  if (text.startsWith('{"NotYourDatabase"')) return 'You may not rename this database.';
+  if (text.startsWith('{"PermissionDenied"')) return `The name ${name} belongs to somebody else.`;
+  const [, other] = /^\{"OtherError":(".*")\}$/.exec(text) ?? [];
+  return other === undefined ? statusText(status, text) : JSON.parse(other);
 }

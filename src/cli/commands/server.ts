@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { Api } from '../api.ts';
 import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
 import { withYes } from '../program.ts';
-import { chooseServer, findServer, unknownServer } from '../server-choice.ts';
+import { chooseServer, findServer, serverUrl, unknownServer } from '../server-choice.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
@@ -169,9 +169,6 @@ function fingerprintOf(url: string): Promise<string> {
 }
 
 function parseUrl(text: string): { host: string; protocol: 'http' | 'https' } {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol === 'http:' || url?.protocol === 'https:') {
-    return { host: url.host, protocol: url.protocol === 'https:' ? 'https' : 'http' };
-  }
-  throw new CliError(`\`${text}\` is not the address of a server, such as http://127.0.0.1:3000`);
+  const { host, protocol } = serverUrl(text);
+  return { host, protocol: protocol === 'https:' ? 'https' : 'http' };
 }

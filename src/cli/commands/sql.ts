@@ -14,7 +14,7 @@ interface SqlFlags {
   readonly interactive?: boolean;
   readonly confirmed?: string;
   readonly format: string;
-  readonly param: readonly string[];
+  readonly param?: readonly string[];
 }
 
 export function addSql(program: Command, io: Io): void {
@@ -23,8 +23,9 @@ export function addSql(program: Command, io: Io): void {
     .description('run one SQL statement and show its rows')
     .option('--interactive', 'read statements line by line')
     .option('--confirmed <bool>', 'wait until what is shown is durable (default: true)')
-    .option('--param <[name=]value>', 'value of $1, $2, … or :name; may be repeated', collect, [])
+    .option('--param <[name=]value>', 'value of $1, $2, … or :name; may be repeated', collect)
     .option('--format <format>', 'text or json', 'text')
+    .addHelpText('after', examples)
     .action(async (words: string[], flags: SqlFlags, command: Command) => {
       warnUnstable(io);
       const session = new Session(io, command);
@@ -42,6 +43,12 @@ export function addSql(program: Command, io: Io): void {
     });
 }
 
+const examples = `
+Examples:
+  reducerdb sql my-db "SELECT * FROM task ORDER BY id LIMIT 10"
+  reducerdb sql my-db 'SELECT * FROM task WHERE title = $1' --param "drink tea"
+  reducerdb sql my-db --interactive`;
+
 function checkFlags({ format, confirmed }: SqlFlags): void {
   if (format !== 'text' && format !== 'json') throw new CliError('--format: text or json', 2);
   if (confirmed !== undefined && confirmed !== 'true' && confirmed !== 'false') {
@@ -49,7 +56,7 @@ function checkFlags({ format, confirmed }: SqlFlags): void {
   }
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
@@ -75,7 +82,7 @@ async function run(
   );
 }
 
-function requestOf(statement: string, parameters: readonly string[]): ApiRequest {
+function requestOf(statement: string, parameters: readonly string[] = []): ApiRequest {
   if (parameters.length === 0) return { body: statement };
   const body = `{"sql":${JSON.stringify(statement)},"params":${parametersJson(parameters)}}`;
   return { body, headers: { 'content-type': sqlBodyType } };

@@ -65,6 +65,7 @@ function addCreate(token: Command, io: Io): void {
     .option('--max-rows <n>', 'most rows of one answer', wholeNumber)
     .option('--features <names>', `what its agent is offered: ${agentFeatures.join(', ')}`, names)
     .option('--expires <duration>', 'how long it counts, such as 1h or 7d', seconds)
+    .addHelpText('after', example)
     .action(async (word: string | undefined, flags: CreateFlags, command: Command) => {
       const session = new Session(io, command);
       const { database, server } = onlyDatabase(session, word ?? flags.database);
@@ -79,6 +80,10 @@ function addCreate(token: Command, io: Io): void {
       io.out(made);
     });
 }
+
+const example = `
+Example:
+  reducerdb token create my-db --tables task --reducers add_task --expires 1h > agent.token`;
 
 function requestOf(flags: CreateFlags): object {
   return {

@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CliError, type Io } from '../io.ts';
 import { dataFolder } from '../service-settings.ts';
@@ -13,7 +12,6 @@ export function addVerify(program: Command, io: Io): void {
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
       const folder = dataFolder(new Session(io, command), flags.dataDir);
-      if (!existsSync(folder)) throw new CliError(`There is no data in ${folder}.`);
       const findings = checkDataFolder(folder);
       io.out(
         drawTable({

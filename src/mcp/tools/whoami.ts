@@ -64,16 +64,19 @@ interface Self {
 
 function selfOf({ caller, features }: McpSession): Self {
   const { exp } = JSON.parse(caller.payload) as { readonly exp?: number | null };
+  const expires = typeof exp !== 'number' || caller.isAnonymous ? undefined : timeOf(exp);
   return {
     identity: identityToHex(caller.identity),
     anonymous: caller.isAnonymous,
     features: [...features],
-    ...(typeof exp !== 'number' || caller.isAnonymous ? {} : { expires: timeOf(exp) }),
+    ...(expires === undefined ? {} : { expires }),
   };
 }
 
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1000).toISOString();
+/** `undefined`: an issuer may say a moment that is later than any date. */
+function timeOf(seconds: number): string | undefined {
+  const time = new Date(seconds * 1000);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
 function selfText({ identity, anonymous, features, expires }: Self): string {
