@@ -29,6 +29,8 @@ export const limits = {
   callQueueMax: 16_384,
   /** How many of them may come from clients that stay connected; what they send more waits. */
   feedQueueMax: 12_288,
+  /** How many of these may be of one of them, so that the others need not wait for more. */
+  feedShareMax: 1_024,
   /** Calls run in one turn, that is, between two syncs. */
   callsPerTurnMax: 4_096,
   /** Calls that are not divided into several turns; of more, each turn takes that part. */
@@ -421,5 +423,6 @@ assert(limits.cursorsBytesMax >= 4 * limits.cursorBytesMax, 'agents must not dri
 assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
+assert(limits.feedShareMax <= limits.feedQueueMax / 8, 'no client takes most of the queue');
 assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');
 assert(limits.readSliceMillisMax <= limits.turnMillisMax, 'a slice is part of a turn');

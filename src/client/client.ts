@@ -47,28 +47,28 @@ export interface ConnectOptions {
   /** Its name or its identity. */
   readonly database: string;
   /** Who connects; a function is asked for every connection. Without one: somebody new. */
-  readonly token?: string | (() => string | undefined | Promise<string | undefined>);
+  readonly token?: string | (() => string | undefined | Promise<string | undefined>) | undefined;
   /** Called with the token that the server issued, if none was given. */
-  readonly saveToken?: (token: string) => void;
+  readonly saveToken?: ((token: string) => void) | undefined;
   /** `gzip` where the platform can undo it, unless told. */
-  readonly compression?: CompressionChoice;
+  readonly compression?: CompressionChoice | undefined;
   /** Hear of changes only when they are safe on disk. The server decides unless told. */
-  readonly confirmedReads?: boolean;
-  readonly lightMode?: boolean;
+  readonly confirmedReads?: boolean | undefined;
+  readonly lightMode?: boolean | undefined;
   /** Where the platform has no `WebSocket` of its own. */
-  readonly webSocket?: WebSocketClass;
+  readonly webSocket?: WebSocketClass | undefined;
   /** What the schema endpoint would answer. Without it, it is asked. */
-  readonly schema?: RawSchema;
+  readonly schema?: RawSchema | undefined;
   /** Keeps what the schema endpoint answers: tables have names before the network is there. */
-  readonly schemaCache?: KeyValue;
+  readonly schemaCache?: KeyValue | undefined;
   /** Rows that were read elsewhere, shown until the server's are there: see `preload`. */
-  readonly snapshot?: Snapshot;
+  readonly snapshot?: Snapshot | undefined;
   /** False: a lost connection is not tried again. */
-  readonly reconnect?: false | ReconnectOptions;
+  readonly reconnect?: false | ReconnectOptions | undefined;
   /** How long a call waits to be sent while there is no connection; 30,000 unless told. */
-  readonly queueMillis?: number;
+  readonly queueMillis?: number | undefined;
   /** After how long without a word the server is asked for one; 25,000 unless told. */
-  readonly idleMillis?: number;
+  readonly idleMillis?: number | undefined;
 }
 
 /**
@@ -82,11 +82,11 @@ export interface ConnectOptions {
  */
 export interface SubscriptionListener {
   /** Values for the `:name`s of SQL texts. */
-  readonly params?: SqlParameters;
+  readonly params?: SqlParameters | undefined;
   /** Its rows are in the cache. */
-  readonly onApplied?: () => void;
+  readonly onApplied?: (() => void) | undefined;
   /** The server refused it or gave it up. */
-  readonly onError?: (error: Error) => void;
+  readonly onError?: ((error: Error) => void) | undefined;
 }
 
 /**
@@ -99,7 +99,7 @@ export interface SubscriptionListener {
  */
 export interface QueryOptions extends CallOptions {
   /** Values for the `:name`s of a SQL text. */
-  readonly params?: SqlParameters;
+  readonly params?: SqlParameters | undefined;
 }
 
 /**

@@ -46,15 +46,15 @@ export type ConnectionState =
  */
 export interface ReconnectOptions {
   /** 250 unless told. Doubles with every failure. */
-  readonly firstDelayMillis?: number;
+  readonly firstDelayMillis?: number | undefined;
   /** 15,000 unless told. */
-  readonly maxDelayMillis?: number;
+  readonly maxDelayMillis?: number | undefined;
   /** 0.5 unless told: the delay is multiplied by something random from 1 minus this up to 1. */
-  readonly jitter?: number;
+  readonly jitter?: number | undefined;
   /** Counted from the loss of the connection. Never, unless told. */
-  readonly giveUpAfterMillis?: number;
+  readonly giveUpAfterMillis?: number | undefined;
   /** False unless told: a server that knows this client by another identity ends the connection. */
-  readonly allowIdentityChange?: boolean;
+  readonly allowIdentityChange?: boolean | undefined;
 }
 
 /** The delay before attempt number `attempt`, which counts the failures since it last held. */

@@ -24,16 +24,16 @@ import type { Platform, StopSignal } from './platform.ts';
  */
 export interface CallOptions<Draft = any, Args = any> {
   /** Aborting stops the waiting; the call may still run. */
-  readonly signal?: StopSignal;
-  readonly timeoutMillis?: number;
+  readonly signal?: StopSignal | undefined;
+  readonly timeoutMillis?: number | undefined;
   /** Running it twice does no harm: it is sent again when the connection was lost. */
-  readonly retry?: boolean;
+  readonly retry?: boolean | undefined;
   /**
    * Writes to `draft` what the call is expected to change; shown at once, until the answer is
    * there. It runs again whenever other rows change, so all that it may look at is the draft
    * and `args`.
    */
-  readonly optimistic?: (draft: Draft, args: Args) => void;
+  readonly optimistic?: ((draft: Draft, args: Args) => void) | undefined;
 }
 
 /**

@@ -66,7 +66,7 @@ export async function preload<M>(
   const given = Object.entries(queries).map(([name, input]) => {
     const isWhole = typeof input === 'object' && 'query' in input;
     const { query, params } = isWhole ? input : { query: input, params: undefined };
-    const watched = client.watch(query, params && { params });
+    const watched = client.watch(query, { params });
     return { name, sql: keyOf(withValues(query, params)), watched };
   });
   // All at once: the rows are of one moment if no change comes in between.

@@ -66,9 +66,6 @@ function literalOf(name: string, params: SqlParameters): string {
   const value = Object.hasOwn(params, name) ? params[name] : undefined;
   if (value === undefined) throw new TypeError(`the query needs a parameter \`${name}\``);
   if (value === null) return 'NULL';
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    throw new TypeError(`parameter \`${name}\`: SQL has no literal for ${value}`);
-  }
   if (value instanceof Uint8Array) {
     return `X'${Array.from(value, (byte) => byte.toString(16).padStart(2, '0')).join('')}'`;
   }

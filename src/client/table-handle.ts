@@ -50,7 +50,7 @@ export interface ListenOptions {
    * What becomes of the rows as they are shown, predictions of calls included, instead of what
    * becomes of the server's.
    */
-  readonly includeOptimistic?: boolean;
+  readonly includeOptimistic?: boolean | undefined;
 }
 
 /**

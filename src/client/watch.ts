@@ -37,16 +37,16 @@ export interface WatchedRows<R> {
  */
 export interface WatchOptions<R, Out = R> {
   /** Values for the `:name`s of a SQL text. */
-  readonly params?: SqlParameters;
+  readonly params?: SqlParameters | undefined;
   /** How long the rows are kept up to date after the last listener left; 5,000 unless told. */
-  readonly keepMillis?: number;
-  readonly sort?: (a: R, b: R) => number;
+  readonly keepMillis?: number | undefined;
+  readonly sort?: ((a: R, b: R) => number) | undefined;
   /** So many rows at most, of the sorted ones. */
-  readonly limit?: number;
+  readonly limit?: number | undefined;
   /** Rows for the time before the server's: see `preload`. */
-  readonly initial?: Snapshot;
+  readonly initial?: Snapshot | undefined;
   /** What is shown in the place of a row; must give equal results for equal rows. */
-  readonly select?: (row: R) => Out;
+  readonly select?: ((row: R) => Out) | undefined;
 }
 
 /**

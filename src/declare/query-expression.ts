@@ -182,12 +182,13 @@ export function quoted(table: string): string {
 export function literalToSql(value: LiteralValue): string {
   if (typeof value === 'string') return `'${value.replaceAll("'", "''")}'`;
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
-  if (typeof value === 'number' || typeof value === 'bigint') return String(value);
+  if (typeof value === 'bigint' || Number.isFinite(value)) return String(value);
   if (value instanceof Timestamp) return `'${value.toISOString()}'`;
   if (value instanceof Uuid || value instanceof Identity || value instanceof ConnectionId) {
     return `0x${value.toHexString()}`;
   }
-  throw new TypeError('a query compares with strings, numbers, booleans, ids and timestamps only');
+  const known = 'strings, finite numbers, booleans, ids and timestamps';
+  throw new TypeError(`a query compares with ${known} only`);
 }
 
 function joinedBy(kind: 'and' | 'or', expressions: readonly BooleanExpr<any>[]): BooleanExpr<any> {

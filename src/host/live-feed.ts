@@ -2,6 +2,7 @@ import { assert, unreachable } from '../assert.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { RefusalBody } from '../database/outcome.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
+import { limits } from '../limits.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import { EventLine } from './event-line.ts';
 import type {
@@ -116,9 +117,9 @@ export class LiveFeed implements LiveConnection {
     this.#owner.hasRequests(this);
   }
 
-  /** The next requests for the database, at most `countMax`. */
+  /** The next requests for the database, at most `countMax`, and not more than its share. */
   take(countMax: number): FeedRequest[] {
-    const taken = this.#requests.splice(0, countMax);
+    const taken = this.#requests.splice(0, Math.min(countMax, this.#room));
     for (const { kind } of taken) {
       if (kind !== 'connect' && kind !== 'disconnect') this.#submitted += 1;
     }
@@ -130,8 +131,15 @@ export class LiveFeed implements LiveConnection {
     if (this.#state === 'waiting') this.#state = 'connecting';
   }
 
+  /** It has requests that the database may be given now. */
   get hasMore(): boolean {
-    return this.#requests.length > 0;
+    return this.#requests.length > 0 && this.#room > 0;
+  }
+
+  /** How many requests the database may be given; of one that has ended there will not be more. */
+  get #room(): number {
+    if (this.#state === 'ended') return Number.POSITIVE_INFINITY;
+    return limits.feedShareMax - this.#submitted;
   }
 
   answered(request: FeedRequest, reply: DatabaseReply, timestampMicros: bigint): void {
@@ -141,7 +149,7 @@ export class LiveFeed implements LiveConnection {
       return;
     }
     if (request.kind === 'disconnect') return;
-    this.#submitted -= 1;
+    this.#settle();
     const event = this.#eventOf(request, reply, timestampMicros);
     if (this.#line.isPromised(request)) this.#keep(request, event);
     else this.#tell(event);
@@ -158,7 +166,7 @@ export class LiveFeed implements LiveConnection {
   /** Answers what the database is not asked for. */
   answerProcedure(request: LiveProcedure): void {
     if (this.#hearsNothing) return;
-    this.#submitted -= 1;
+    this.#settle();
     const event = { kind: 'noProcedure', request } as const;
     if (this.#state === 'open') this.#tell(event);
     else this.#early.push(event);
@@ -171,7 +179,7 @@ export class LiveFeed implements LiveConnection {
       this.endAfterEvents('database');
       return;
     }
-    this.#submitted -= 1;
+    this.#settle();
     this.#tell({ kind: 'refused', request, body });
   }
 
@@ -243,6 +251,13 @@ export class LiveFeed implements LiveConnection {
   /** It has ended, or the end is the next that it is told. */
   get #hearsNothing(): boolean {
     return this.#state === 'ended' || this.#end !== undefined;
+  }
+
+  /** The database has one of its requests less. */
+  #settle(): void {
+    const hadShare = this.#room === 0;
+    this.#submitted -= 1;
+    if (hadShare && this.#requests.length > 0) this.#owner.hasRequests(this);
   }
 
   #connected(reply: DatabaseReply): void {

@@ -302,6 +302,25 @@ describe('feeds', () => {
       expect([one.feed.unanswered, two.feed.unanswered]).toEqual([1_000, 1]);
     });
 
+    it('and has its share of the queue at most', () => {
+      const lab = new Lab();
+      const one = lab.open();
+      const requests = Array.from({ length: limits.feedShareMax + 2 }, () => ({ ...request }));
+      for (const each of requests) one.feed.send(each);
+      fill(lab, 10_000);
+      expect(lab.requests(one.feed)).toEqual([]);
+      const answer = (each: FeedRequest | undefined): void => {
+        const outcome = { kind: 'failed', error: 'no', micros: 0 } as const;
+        if (each !== undefined) one.feed.answered(each, { kind: 'oneOff', outcome }, 0n);
+      };
+      answer(requests[0]);
+      expect(lab.requests(one.feed)).toEqual([requests.at(-2)]);
+      answer(requests[1]);
+      expect(lab.requests(one.feed)).toEqual([requests.at(-1)]);
+      answer(requests[2]);
+      expect([lab.requests(one.feed), one.feed.unanswered]).toEqual([[], limits.feedShareMax - 1]);
+    });
+
     it('and when room comes back little by little, which each of them would fill', () => {
       const lab = new Lab();
       const [one, two, three] = [lab.open(), lab.open(), lab.open()];

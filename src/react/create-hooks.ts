@@ -40,9 +40,9 @@ export interface UseSuspenseQueryOptions<R, Out = R>
  */
 export interface UseQueryOptions<R, Out = R> extends UseSuspenseQueryOptions<R, Out> {
   /** False: the query is not asked, there are no rows. */
-  readonly enabled?: boolean;
+  readonly enabled?: boolean | undefined;
   /** True unless told: while a changed query loads, the rows of the one before stay, as stale. */
-  readonly keepPrevious?: boolean;
+  readonly keepPrevious?: boolean | undefined;
 }
 
 /**
@@ -147,9 +147,5 @@ function watched<M, R>(
   query: QueryInput<M, R>,
   { params, keepMillis, initial }: WatchOptions<R, unknown>,
 ): WatchedQuery<R> {
-  return client.watch<R>(query, {
-    ...(params !== undefined && { params }),
-    ...(keepMillis !== undefined && { keepMillis }),
-    ...(initial !== undefined && { initial }),
-  });
+  return client.watch<R>(query, { params, keepMillis, initial });
 }

@@ -22,7 +22,7 @@ import { disabled, type RowCallbacks, still, useWatched } from './use-watched.ts
  */
 export interface UseTableOptions<R> extends RowCallbacks<R> {
   /** False: the query is not asked, there are no rows. */
-  readonly enabled?: boolean;
+  readonly enabled?: boolean | undefined;
 }
 
 /**

@@ -24,10 +24,10 @@ export type ConnectionStatus = ConnectionState & { readonly offline: boolean };
  * ```
  */
 export interface UseOnlineOptions {
-  readonly onLost?: () => void;
-  readonly onBack?: () => void;
+  readonly onLost?: (() => void) | undefined;
+  readonly onBack?: (() => void) | undefined;
   /** A loss that is over before this is none; 1,000 unless told. */
-  readonly graceMillis?: number;
+  readonly graceMillis?: number | undefined;
 }
 
 /** Hooks for the state of a connection, whichever `useSource` finds. */

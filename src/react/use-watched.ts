@@ -13,13 +13,13 @@ import { QueryView } from './query-view.ts';
  * ```
  */
 export interface RowCallbacks<R> {
-  readonly onInsert?: (row: R) => void;
-  readonly onDelete?: (row: R) => void;
-  readonly onUpdate?: (old: R, row: R) => void;
+  readonly onInsert?: ((row: R) => void) | undefined;
+  readonly onDelete?: ((row: R) => void) | undefined;
+  readonly onUpdate?: ((old: R, row: R) => void) | undefined;
 }
 
 export interface WatchedView<R, Out> extends WatchOptions<R, Out>, RowCallbacks<R> {
-  readonly keepPrevious?: boolean;
+  readonly keepPrevious?: boolean | undefined;
 }
 
 /** The rows of a watched query, kept up to date while the component is on the screen. */

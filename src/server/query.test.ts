@@ -58,6 +58,7 @@ describe('the text of a query', () => {
     expect(sqlOf((p) => p.age.lte(1))).toBe('"person"."age" <= 1');
     expect(sqlOf((p) => p.age.gte(literal(1)))).toBe('"person"."age" >= 1');
     expect(sqlOf((p) => p.age.eq(p.id))).toBe('"person"."age" = "person"."id"');
+    expect(() => sqlOf((p) => p.age.lt(Number.NaN))).toThrow('finite numbers');
     expect(sqlOf((p) => p.age.lt(1).or(p.age.gt(5)).and(p.active.eq(false)))).toBe(
       '(("person"."age" < 1) OR ("person"."age" > 5)) AND ("person"."active" = FALSE)',
     );

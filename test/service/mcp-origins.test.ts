@@ -9,7 +9,7 @@ let service: RunningService;
 beforeAll(async () => {
   sandbox = await Sandbox.make();
   service = await sandbox.start([
-    ...['--mcp-host', 'DB.example.com,other.example.com'],
+    ...['--mcp-host', 'DB.example.com,other.example.com:8443'],
     ...['--mcp-origin', 'https://app.example.com/'],
     ...['--public-url', 'https://outer.example.com:8443'],
   ]);

@@ -73,7 +73,8 @@ function httpSettings(): Setting[] {
       otherwise: 'loopback names',
       example: ['db.example.com'],
       apply: (values, draft) => {
-        draft.mcpHosts = values.map((value) => value.toLowerCase());
+        // Any port will do, also where one is written.
+        draft.mcpHosts = values.map((value) => value.toLowerCase().replace(/:\d+$/, ''));
       },
     }),
     setting({

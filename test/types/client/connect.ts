@@ -21,6 +21,12 @@ export async function calls(me: Identity): Promise<void> {
   const result = await client.reducers.joinTavern.result({ nick: 'Ada' }, { timeoutMillis: 5 });
   expectType<Equal<typeof result, CallResult<void>>>();
   await client.reducers.say({ room: 'hall', text: 'hi' }, { retry: true });
+  // What a program may not have is given as it is.
+  const none = undefined;
+  const control = { signal: none, timeoutMillis: none, optimistic: none };
+  await client.reducers.say({ room: 'hall', text: 'hi' }, control);
+  const place = { uri: 'ws://localhost:3000', database: 'tavern' };
+  connect<typeof tavern>({ ...place, token: none, snapshot: none, reconnect: { jitter: none } });
   console.log(said, me);
 
   // @ts-expect-error: an argument of another type
