@@ -41,6 +41,17 @@ describe('SQL', () => {
     expect(rows).toEqual(Array(3).fill(['é'.repeat(200_000), 7]));
   });
 
+  it.each(['', ' ORDER BY c1'])(
+    '[http 10] answers no row that is longer than one of a table may be%s',
+    async (rest) => {
+      const columns = Array.from({ length: 60 }, (_, at) => `repeat('x', 1000000) AS c${at}`);
+      const sql = `SELECT ${columns.join(', ')} FROM secret${rest}`;
+      const { status, text } = await running.sql('inn', sql, owner);
+      expect(status).toBe(400);
+      expect(text).toMatch(/^A row of the statement has more than 33554432 bytes; name fewer/);
+    },
+  );
+
   it('[http 10] hides private tables from all but the owner, as if they were not there', async () => {
     const hidden = await running.sql('inn', 'SELECT * FROM secret', stranger);
     const absent = await running.sql('inn', 'SELECT * FROM absent', stranger);

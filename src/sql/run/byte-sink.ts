@@ -1,3 +1,5 @@
+import { limits } from '../../limits.ts';
+import { overBudget } from '../failure.ts';
 import type { RowSink } from './compile-output.ts';
 
 /** One encoded row at a time, in a buffer that is used again for the next. */
@@ -22,8 +24,21 @@ export class ByteSink implements RowSink {
   }
 
   #grow(needed: number): void {
+    requireRowBytes(needed);
     const grown = new Uint8Array(Math.max(needed, this.bytes.length * 2));
     grown.set(this.bytes.subarray(0, this.length));
     this.bytes = grown;
   }
+}
+
+/**
+ * Throws `SqlFailure` for a row that is longer than one of a table may be: a statement can make
+ * millions of bytes of each of its columns, and all of them would be in memory at once.
+ */
+export function requireRowBytes(length: number): void {
+  if (length <= limits.rowBytesMax) return;
+  throw overBudget(
+    `A row of the statement has more than ${limits.rowBytesMax} bytes; ` +
+      'name fewer columns or shorten their values',
+  );
 }

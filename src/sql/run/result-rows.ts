@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
+import { requireRowBytes } from './byte-sink.ts';
 import type { RowSink } from './compile-output.ts';
 
 /**
@@ -26,6 +27,8 @@ export interface ResultCollector extends RowSink {
 export class ResultRows implements ResultCollector {
   #bytes: Uint8Array;
   #length = 0;
+  /** Where the row begins that is being built. */
+  #rowStart = 0;
   #rowCount = 0;
   #finished: Uint8Array | undefined;
   readonly #rowsMax: number;
@@ -43,6 +46,7 @@ export class ResultRows implements ResultCollector {
   /** Appends `bytes[from, to)` to the row that is being built. */
   append(bytes: Uint8Array, from: number, to: number): void {
     const length = to - from;
+    if (length >= 64) requireRowBytes(this.#length - this.#rowStart + length);
     if (this.#length + length > this.#bytes.length) this.#grow(length);
     if (length < 64) {
       const into = this.#bytes;
@@ -53,6 +57,7 @@ export class ResultRows implements ResultCollector {
   }
 
   endRow(): void {
+    this.#rowStart = this.#length;
     this.#rowCount++;
     if (this.#rowCount > this.#rowsMax) {
       throw overBudget(
