@@ -24,6 +24,8 @@ try {
   // Such as port 3000 in use: what is wrong with the surroundings needs no stack.
   if (error.name !== 'ConfigurationError') throw error;
   console.error(`Error: ${error.message}`);
+  if (!isOnce)
+    console.error('The demo is for port 3000; `npm run demo -- --once` takes a free one.');
   process.exitCode = 1;
 } finally {
   if (isOnce) rmSync(folder, { recursive: true, force: true });

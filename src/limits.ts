@@ -183,6 +183,8 @@ export const limits = {
   /** Answers of all requests that wait for slow clients, and from which size on they count. */
   answersBytesMax: 1024 * mebibyte,
   largeAnswerBytesMin: 64 * kibibyte,
+  /** A part of such an answer that is written in one go. */
+  answerPieceCharacters: 64 * kibibyte,
   /** Open connections from one address. */
   addressConnectionsMax: 1_000,
   /** Identities, or addresses, whose rate is known. */

@@ -89,12 +89,22 @@ export function databasePath(database: string, rest = ''): string {
   return `/v1/database/${encodeURIComponent(database)}${rest}`;
 }
 
-/** An error text without the noise of a status that says nothing more. */
+/**
+ * An error text with what to do about it, where that is known, and without the noise of a status
+ * that says nothing more.
+ */
 export function statusText(status: number, text: string): string {
   if (text.trim() === '') return `the server answered with status ${status}`;
   const isDatabase = status === 404 && /^`[^`]*` not found$/.test(text);
-  return isDatabase ? `${text}\nThe server has no such database: see \`reducerdb list\`.` : text;
+  if (isDatabase) return `${text}\nThe server has no such database: see \`reducerdb list\`.`;
+  const isToken = status === 401 && text.startsWith('Invalid token: ');
+  return isToken ? `${text}\n${tokenAdvice}` : text;
 }
+
+/** A plain `login` would take the place of an identity that counts elsewhere. */
+const tokenAdvice =
+  'Your saved token does not count on this server. To get an identity there and keep yours: ' +
+  'reducerdb --config-path <file> login --server <server>';
 
 /** No service answers, or it cannot do so yet. */
 export class Unreachable extends CliError {}

@@ -1,4 +1,4 @@
-import { type Api, databasePath } from './api.ts';
+import { type Api, databasePath, statusText } from './api.ts';
 import { CliError, confirm, type Io } from './io.ts';
 import type { YesKind } from './session.ts';
 
@@ -57,7 +57,8 @@ async function prePublish(
   if (answer.status === 404) return undefined;
   if (answer.ok) return JSON.parse(text) as Plan;
   if (answer.status === 403) throw notYours(api, database);
-  throw new CliError(`Pre-publish check failed with status ${answer.status}: ${text}`);
+  const reason = statusText(answer.status, text);
+  throw new CliError(`Pre-publish check failed with status ${answer.status}: ${reason}`);
 }
 
 /** The database is there, and somebody else's. */

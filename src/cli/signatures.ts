@@ -1,8 +1,9 @@
-import { JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { type JsonValue, parseJson } from '../values/json.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import { typeText } from '../values/typespace.ts';
 import { type Api, databasePath } from './api.ts';
+import { elementsOf, member } from './json-parts.ts';
 
 /** A reducer as a caller needs to know it. */
 export interface FunctionSignature {
@@ -14,15 +15,15 @@ export interface FunctionSignature {
 /** The reducers of a database that a client may call, from its schema. */
 export async function readSignatures(api: Api, database: string): Promise<FunctionSignature[]> {
   const schema = parseJson(await api.text('GET', databasePath(database, '/schema?version=9')));
-  const types = list(get(get(schema, 'typespace'), 'types')).map(typeFromJson);
-  return list(get(schema, 'reducers'))
-    .filter((reducer) => get(get(reducer, 'lifecycle'), 'none') !== undefined)
+  const types = elementsOf(member(member(schema, 'typespace'), 'types')).map(typeFromJson);
+  return elementsOf(member(schema, 'reducers'))
+    .filter((reducer) => member(member(reducer, 'lifecycle'), 'none') !== undefined)
     .map((reducer) => ({
-      name: String(get(reducer, 'name')),
+      name: String(member(reducer, 'name')),
       typespace: { types },
-      params: list(get(get(reducer, 'params'), 'elements')).map((element, at) => ({
+      params: elementsOf(member(member(reducer, 'params'), 'elements')).map((element, at) => ({
         name: parameterName(element, at),
-        type: typeFromJson(get(element, 'algebraic_type') ?? null),
+        type: typeFromJson(member(element, 'algebraic_type') ?? null),
       })),
     }));
 }
@@ -33,14 +34,6 @@ export function signatureText({ name, params, typespace }: FunctionSignature): s
 }
 
 function parameterName(element: JsonValue, at: number): string {
-  const name = get(get(element, 'name'), 'some');
+  const name = member(member(element, 'name'), 'some');
   return typeof name === 'string' ? name : `arg${at}`;
-}
-
-function get(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.get(key) : undefined;
-}
-
-function list(value: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }

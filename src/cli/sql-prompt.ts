@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
-import { JsonNumber, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import { JsonNumber, type JsonValue, parseJson } from '../values/json.ts';
 import { CliError, type Io } from './io.ts';
+import { member } from './json-parts.ts';
 import { drawTable, readResult } from './sql-table.ts';
 
 /** Reads statements line by line until `.exit` or the end of input. */
@@ -65,10 +66,6 @@ function summary(result: JsonValue, rows: number): string {
   return `(${rows} ${rows === 1 ? 'row' : 'rows'}) [${parts.join(', ')}]`;
 }
 
-function member(value: JsonValue, key: string): JsonValue {
-  return value instanceof JsonObject ? (value.get(key) ?? null) : null;
-}
-
-function count(value: JsonValue): number {
+function count(value: JsonValue | undefined): number {
   return value instanceof JsonNumber ? Number(value.text) : 0;
 }

@@ -2,6 +2,7 @@ import { JsonNumber, JsonObject, type JsonValue, valueFromJson } from '../values
 import { valueToText } from '../values/text.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
+import { elementsOf, member } from './json-parts.ts';
 
 /** One result of a statement, as the service answers it, ready to be shown to people. */
 export interface TextTable {
@@ -11,12 +12,12 @@ export interface TextTable {
 
 /** Reads one result out of the service's answer; values become the text that people read. */
 export function readResult(result: JsonValue): TextTable {
-  const columns = list(member(member(result, 'schema'), 'elements')).map((element, at) => ({
+  const columns = elementsOf(member(member(result, 'schema'), 'elements')).map((element, at) => ({
     name: columnName(member(element, 'name'), at),
-    type: typeFromJson(member(element, 'algebraic_type')),
+    type: typeFromJson(member(element, 'algebraic_type') ?? null),
   }));
-  const rows = list(member(result, 'rows')).map((row) =>
-    list(row).map((value, at) => cellText(columns[at]?.type, value)),
+  const rows = elementsOf(member(result, 'rows')).map((row) =>
+    elementsOf(row).map((value, at) => cellText(columns[at]?.type, value)),
   );
   return { header: columns.map(({ name }) => name), rows };
 }
@@ -67,20 +68,12 @@ function compactJson(value: JsonValue): string {
   return JSON.stringify(value);
 }
 
-function columnName(name: JsonValue, at: number): string {
-  const some = name instanceof JsonObject ? name.get('some') : undefined;
+function columnName(name: JsonValue | undefined, at: number): string {
+  const some = member(name, 'some');
   return typeof some === 'string' ? some : `column ${at}`;
 }
 
 /** Columns that a text takes on a terminal, near enough: code points. */
 function width(text: string): number {
   return [...text].length;
-}
-
-function member(value: JsonValue, key: string): JsonValue {
-  return value instanceof JsonObject ? (value.get(key) ?? null) : null;
-}
-
-function list(value: JsonValue): JsonValue[] {
-  return Array.isArray(value) ? value : [];
 }

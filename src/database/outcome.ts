@@ -237,6 +237,10 @@ export class Refusal extends Error {
   }
 }
 
+export function refusal(code: RefusalBody['code'], message: string): Refusal {
+  return new Refusal({ code, message });
+}
+
 export interface RefusalBody {
   readonly code:
     | 'database.overloaded'

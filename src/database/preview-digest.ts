@@ -27,10 +27,6 @@ export function digestOf(
   return hash(joinBytes([...partsOfResult(result).map(hash), ...ofChanges]));
 }
 
-export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
-}
-
 function partsOfResult(result: PreviewResult): Uint8Array[] {
   switch (result.kind) {
     case 'returned':

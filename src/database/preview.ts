@@ -1,13 +1,14 @@
 import { assert } from '../assert.ts';
 import type { TableChange } from '../store/change-set.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { sameBytes } from '../values/bytes.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseCore } from './core.ts';
 import { tryConnection } from './lifecycle.ts';
 import type { CollectedLines } from './module-lines.ts';
 import type { CommitOffset } from './outcome.ts';
 import { changesSince, shownChanges } from './preview-changes.ts';
-import { digestOf, isSameDigest } from './preview-digest.ts';
+import { digestOf } from './preview-digest.ts';
 import {
   askingOf,
   type Preview,
@@ -119,7 +120,7 @@ function applyIfSame(trial: Trial, { digest }: PreviewKey): Tried {
   const takeBack = rollbackFrom(core);
   const transaction = core.store.begin();
   const { tried, commit } = tryWork(trial, transaction);
-  const isSame = commit !== undefined && isSameDigest(tried.digest, digest);
+  const isSame = commit !== undefined && sameBytes(tried.digest, digest);
   if (isSame) commit();
   else takeBack(transaction);
   const { offset } = core.store;

@@ -8,6 +8,7 @@ import { validateModule } from '../schema/validate.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import type { Store } from '../store/store.ts';
 import { DecodeError } from '../values/binary-reader.ts';
+import { sameBytes } from '../values/bytes.ts';
 import { validatorOf } from '../values/layout.ts';
 import { type ResultCheck, resultCheckOf } from './call-result.ts';
 import type { DatabaseDescription } from './description.ts';
@@ -206,8 +207,4 @@ function asInvalid(error: unknown): unknown {
 
 function invalid(message: string, cause?: unknown): Refusal {
   return new Refusal({ code: 'program.invalid', message }, { cause });
-}
-
-function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
-  return one.length === other.length && one.every((byte, at) => byte === other[at]);
 }

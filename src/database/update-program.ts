@@ -11,7 +11,7 @@ import { type Migration, MigrationError } from '../store/migrate.ts';
 import type { DatabaseCore } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
-import { Refusal, type RefusalBody } from './outcome.ts';
+import { type Refusal, type RefusalBody, refusal } from './outcome.ts';
 import { type LoadedProgram, programOf, type UpdatePermission } from './program.ts';
 import { migrationToken, type ProgramHash } from './program-hash.ts';
 import { RowFilterError } from './row-filters.ts';
@@ -225,8 +225,4 @@ function inputsOf(core: DatabaseCore, timestampMicros: bigint): CommitInputs {
 
 function failed(code: RefusalBody['code'], detail: string): Refusal {
   return refusal(code, `Failed to create or update the database: ${detail}`);
-}
-
-function refusal(code: RefusalBody['code'], message: string): Refusal {
-  return new Refusal({ code, message });
 }

@@ -1,4 +1,4 @@
-import { type Caller, Refusal, type RefusalBody } from '../database/outcome.ts';
+import { type Caller, refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { Access } from './access.ts';
 import { type AuditAction, AuditLog } from './audit-log.ts';
@@ -296,8 +296,4 @@ async function atMost(millis: number, work: Promise<void>): Promise<void> {
   });
   await Promise.race([work, late]);
   clearTimeout(timer);
-}
-
-function refusal(code: RefusalBody['code'], message: string): Refusal {
-  return new Refusal({ code, message });
 }

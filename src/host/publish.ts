@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { deriveIdentity } from '../auth/identity.ts';
 import type { Clock } from '../database/clock.ts';
-import { Refusal, type RefusalBody } from '../database/outcome.ts';
+import { refusal } from '../database/outcome.ts';
 import { hashHex } from '../database/program-hash.ts';
 import type { Access } from './access.ts';
 import type { AuditAction, AuditLog } from './audit-log.ts';
@@ -226,8 +226,4 @@ export class Publisher {
   #newIdentity(): bigint {
     return deriveIdentity(this.#options.issuer, randomUUID());
   }
-}
-
-function refusal(code: RefusalBody['code'], message: string): Refusal {
-  return new Refusal({ code, message });
 }

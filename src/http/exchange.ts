@@ -27,6 +27,8 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
+  /** Of a body that comes in pieces: what they are made from, and held for as long. */
+  readonly heldBytes?: number;
 }
 
 /**

@@ -271,8 +271,8 @@ class HonoExchange implements Exchange {
   }
 
   /** Counts an answer that is large as part of the load, until its client has taken it. */
-  hold({ body }: Reply): void {
-    const bytes = body === undefined || body instanceof ReadableStream ? 0 : body.length;
+  hold({ body, heldBytes = 0 }: Reply): void {
+    const bytes = body === undefined || body instanceof ReadableStream ? heldBytes : body.length;
     const { socket } = this.#incoming;
     if (bytes < limits.largeAnswerBytesMin || socket.destroyed) return;
     const release = this.#load.holdAnswer({ bytes, giveUp: () => socket.destroy() });

@@ -1,12 +1,14 @@
 import { unreachable } from '../assert.ts';
 import type { SqlError } from '../database/outcome.ts';
+import { nextTurn } from '../host/next-turn.ts';
 import { temporaryConnection } from '../host/temporary-connection.ts';
+import { limits } from '../limits.ts';
 import {
   SqlParametersError,
   type SqlParameterValues,
   sqlParametersFromJson,
 } from '../protocol/sql-parameters.ts';
-import { sqlBodyType, sqlResultJson } from '../protocol/sql-result.ts';
+import { sqlBodyType, sqlResultJson, sqlResultPieces } from '../protocol/sql-result.ts';
 import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import { parseBody, textBody } from './body.ts';
 import { type HttpContext, openTarget } from './context.ts';
@@ -38,7 +40,23 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   });
   if (outcome.kind === 'failed') return failure(outcome.error);
   const headers = { 'spacetime-execution-duration-micros': String(outcome.micros) };
-  return json(200, sqlResultJson(outcome), headers);
+  const { length } = outcome.rows;
+  if (length < limits.largeAnswerBytesMin) return json(200, sqlResultJson(outcome), headers);
+  const body = inTurns(sqlResultPieces(outcome, limits.answerPieceCharacters));
+  return { ...json(200, '', headers), body, heldBytes: length };
+}
+
+/** A result may have a million rows: between two pieces of it the service sees to others. */
+function inTurns(pieces: Iterator<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    async pull(controller) {
+      await nextTurn();
+      const { done, value } = pieces.next();
+      if (done) controller.close();
+      else controller.enqueue(encoder.encode(value));
+    },
+  });
 }
 
 interface StatementBody {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { type Asker, type Bag, LiveLab, textOf, type Watched } from '../../test/live/live-lab.ts';
+import { type Asker, type Bag, LiveLab, type Watched } from '../../test/live/live-lab.ts';
 import type { SampleTable } from '../../test/sql/sample-tables.ts';
+import { valueText } from '../../test/support/value-text.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { Random } from '../testing/random.ts';
@@ -268,7 +269,7 @@ class Run {
     });
     const expected: Bag = new Map();
     for (const { values } of rows.slice(offset, offset + limit)) {
-      const text = textOf(values.slice(0, shownCount));
+      const text = valueText(values.slice(0, shownCount));
       expected.set(text, (expected.get(text) ?? 0) + 1);
     }
     expect([...bag].sort(), whole).toEqual([...expected].sort());

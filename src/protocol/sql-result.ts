@@ -24,17 +24,36 @@ export interface SqlResult {
  * The JSON that the HTTP and MCP doors answer a statement with: an array of one result, with all
  * of its rows, or with these.
  */
-export function sqlResultJson(result: SqlResult, rows = rowTexts(result)): string {
-  const { inserted, deleted, updated } = result;
-  return (
-    `[{"schema":${namedTypesToJson(result.columns)},"rows":[${rows.join(',')}],` +
-    `"total_duration_micros":${result.micros},"stats":{"rows_inserted":${inserted},` +
-    `"rows_deleted":${deleted},"rows_updated":${updated}}}]`
-  );
+export function sqlResultJson(result: SqlResult, rows?: readonly string[]): string {
+  if (rows === undefined) return [...sqlResultPieces(result, Number.POSITIVE_INFINITY)].join('');
+  const { before, behind } = aroundRows(result);
+  return `${before}${rows.join(',')}${behind}`;
 }
 
-function rowTexts(result: SqlResult): readonly string[] {
-  return sqlRows(result, firstRow, () => true).rows;
+/** The same, with all of its rows, in pieces that end where they reach so many characters. */
+export function* sqlResultPieces(result: SqlResult, characters: number): Generator<string> {
+  const { columns, types, rows, rowCount } = result;
+  const rowType: ProductType = { kind: 'product', elements: columns };
+  const reader = new BinaryReader(rows);
+  const { before, behind } = aroundRows(result);
+  let piece = before;
+  for (let row = 0; row < rowCount; row += 1) {
+    const text = encodedToJson(rowType, reader, 'positional', types);
+    piece += row === 0 ? text : `,${text}`;
+    if (piece.length < characters) continue;
+    yield piece;
+    piece = '';
+  }
+  yield piece + behind;
+}
+
+function aroundRows({ columns, micros, inserted, deleted, updated }: SqlResult) {
+  return {
+    before: `[{"schema":${namedTypesToJson(columns)},"rows":[`,
+    behind:
+      `],"total_duration_micros":${micros},"stats":{"rows_inserted":${inserted},` +
+      `"rows_deleted":${deleted},"rows_updated":${updated}}}]`,
+  };
 }
 
 type ResultRows = Pick<SqlResult, 'columns' | 'types' | 'rows' | 'rowCount'>;

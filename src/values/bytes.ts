@@ -8,3 +8,7 @@ export function joinBytes(parts: readonly Uint8Array[]): Uint8Array {
   }
   return whole;
 }
+
+export function sameBytes(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, at) => byte === other[at]);
+}

@@ -14,10 +14,8 @@ import type {
 } from '../host/live-connection.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
-import { clientMessageFromText } from '../protocol/v1/text.ts';
-import { DecodeError } from '../values/binary-reader.ts';
+import { clientMessageFromText, utf8Text } from '../protocol/v1/text.ts';
 import { JsonError, type JsonValue, parseJson } from '../values/json.ts';
-import { readUtf8 } from '../values/utf8.ts';
 import { callErrorText } from './call-error-text.ts';
 import { type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
 import { Outgoing } from './outgoing.ts';
@@ -68,7 +66,7 @@ class V1<Rows, Given> implements Dialect {
   *requests(bytes: Uint8Array, isBinary: boolean): Generator<LiveRequest, void, void> {
     const message: Received = isBinary
       ? decodeClientMessage(bytes)
-      : clientMessageFromText(textOf(bytes));
+      : clientMessageFromText(utf8Text(bytes));
     if (this.#early === undefined) {
       yield this.#requestOf(message);
       return;
@@ -382,12 +380,6 @@ class V1<Rows, Given> implements Dialect {
     const id = reducers.findIndex((reducer) => reducer.name === name);
     return id < 0 ? 0xffff_ffff : id;
   }
-}
-
-function textOf(bytes: Uint8Array): string {
-  const text = readUtf8(bytes, 0, bytes.length);
-  if (text === undefined) throw new DecodeError('invalid utf8');
-  return text;
 }
 
 function encodedJson(

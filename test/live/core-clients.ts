@@ -9,8 +9,8 @@ import { ownerRights, type Rights, strangerRights } from '../../src/sql/rights.t
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import type { ProductType } from '../../src/values/type.ts';
-import type { Value } from '../../src/values/value.ts';
 import { type CoreUnderTest, ownerIdentity } from '../support/core-under-test.ts';
+import { valueText } from '../support/value-text.ts';
 import { rowTypeOf } from './live-lab.ts';
 
 /** Connections to a database without the actor around it. */
@@ -220,7 +220,7 @@ function textsOf({ core }: CoreUnderTest, name: string, rows: RowSet): string[] 
   const rowType = name.startsWith('{') ? rowTypeOf(name) : rowTypeOfTable(core, name);
   const decode = decoderOf(rowType, { types: core.program.sql.types });
   return Array.from({ length: rowCountOf(rows) }, (_, row) =>
-    textOf(decode(new BinaryReader(rows.data, startOfRow(rows, row), endOfRow(rows, row)))),
+    valueText(decode(new BinaryReader(rows.data, startOfRow(rows, row), endOfRow(rows, row)))),
   ).sort();
 }
 
@@ -228,8 +228,4 @@ function rowTypeOfTable(core: CoreUnderTest['core'], name: string): ProductType 
   const table = core.program.sql.tables.find((one) => one.name === name);
   if (table === undefined) throw new Error(`there is no table ${name}`);
   return { kind: 'product', elements: table.columns };
-}
-
-function textOf(value: Value): string {
-  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
 }

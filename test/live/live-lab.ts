@@ -20,6 +20,7 @@ import type { AlgebraicType } from '../../src/values/type.ts';
 import { typeFromJson } from '../../src/values/type-codec.ts';
 import type { Value } from '../../src/values/value.ts';
 import { type SampleTable, sampleCatalog } from '../sql/sample-tables.ts';
+import { valueText } from '../support/value-text.ts';
 
 export interface Asker {
   readonly identity: bigint;
@@ -196,7 +197,7 @@ export class LiveLab {
   /** `name`: of their table, or the JSON of their type. */
   rowTexts(name: string, rows: RowSet, mark = ''): string[] {
     return this.#valuesOf(name, rows)
-      .map((value) => mark + textOf(value))
+      .map((value) => mark + valueText(value))
       .sort();
   }
 
@@ -231,8 +232,4 @@ export class LiveLab {
 /** The type that rows go out under. */
 export function rowTypeOf(name: string): AlgebraicType {
   return typeFromJson(parseJson(`{"Product":${name}}`));
-}
-
-export function textOf(value: Value): string {
-  return JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
 }

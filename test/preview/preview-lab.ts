@@ -14,9 +14,9 @@ import type { RowList } from '../../src/store/change-set.ts';
 import { Random } from '../../src/testing/random.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { parseJson } from '../../src/values/json.ts';
-import type { Value } from '../../src/values/value.ts';
 import { decodedRows, previewIn } from '../support/previewed.ts';
 import type { Shop, ShopOpener } from '../support/shop.ts';
+import { valueText } from '../support/value-text.ts';
 import { type Op, opKinds, randomModule, randomOps, randomWrite } from './random-module.ts';
 
 /** What a run came to; a run that never gets somewhere proves nothing about it. */
@@ -206,7 +206,7 @@ class PreviewLab {
 
   async #rowsOf(table: string): Promise<string[]> {
     const rows = await this.#shop.rows(`SELECT * FROM ${table}`, { open: looking.id });
-    return rows.map(rowText);
+    return rows.map(valueText);
   }
 }
 
@@ -245,7 +245,7 @@ function expectTold({ changes }: Preview, events: readonly LiveEvent[]): void {
     const { table, columns } = change;
     const decode = decoderOf({ kind: 'product', elements: columns });
     const texts = (rows: RowSet): string[] =>
-      decodedRows({ bytes: rows.data, count: rowCountOf(rows) }, decode).map(rowText);
+      decodedRows({ bytes: rows.data, count: rowCountOf(rows) }, decode).map(valueText);
     const mine = updates.filter((update) => update.table === table).flatMap((one) => one.changes);
     const inserts = mine.flatMap((one) => texts(one.kind === 'event' ? one.events : one.inserts));
     const deletes = mine.flatMap((one) => (one.kind === 'event' ? [] : texts(one.deletes)));
@@ -260,10 +260,6 @@ function expectTold({ changes }: Preview, events: readonly LiveEvent[]): void {
 
 function changedRows(change: PreviewedTable): { inserts: string[]; deletes: string[] } {
   const decode = decoderOf({ kind: 'product', elements: change.columns });
-  const texts = (rows: RowList): string[] => decodedRows(rows, decode).map(rowText).sort();
+  const texts = (rows: RowList): string[] => decodedRows(rows, decode).map(valueText).sort();
   return { inserts: texts(change.inserts), deletes: texts(change.deletes) };
-}
-
-function rowText(row: Value): string {
-  return JSON.stringify(row, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
 }

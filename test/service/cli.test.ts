@@ -154,7 +154,20 @@ describe('the command line', () => {
     const { code, stderr } = await stray.run(['sql', 'inn', 'SELECT * FROM person']);
     stray.remove();
     expect(code).toBe(1);
-    expect(stderr.replace(unstable, '')).toMatch(/^Error: \S/);
+    expect(stderr.replace(unstable, '')).toMatch(
+      /^Error: Invalid token: .*\nYour saved token does not count on this server\. /,
+    );
+  });
+
+  it('[cli §2.4] says in words why a database cannot be renamed', async () => {
+    await sandbox.ok(['publish', 'spare', '--module-path', fixture('inn')]);
+    const taken = await sandbox.run(['rename', 'spare', '--to', 'inn']);
+    expect(taken).toMatchObject({ code: 1, stdout: '' });
+    expect(taken.stderr).toBe('Error: Cannot rename to inn because it already is in use.\n');
+    await other.ok(['login']);
+    const others = await other.run(['rename', 'spare', '--to', 'theirs']);
+    expect(others).toMatchObject({ code: 1, stdout: '' });
+    expect(others.stderr).toBe('Error: You may not rename this database.\n');
   });
 });
 

@@ -28,6 +28,19 @@ describe('SQL', () => {
     expect(headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
   });
 
+  it('[http 10] answers many rows in pieces, while others are answered', async () => {
+    const one = "SELECT repeat('é', 200000) AS text, 7 AS seven FROM secret";
+    const big = await running.sql('inn', Array(3).fill(one).join(' UNION ALL '), owner);
+    const small = await running.sql('inn', one.replace('200000', '2'), owner);
+    expect(big.headers.get('content-length')).toBeNull();
+    expect(big.headers.get('content-type')).toBe('application/json');
+    expect(big.headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
+    const [{ rows, stats, schema }] = JSON.parse(big.text);
+    expect(schema).toEqual(JSON.parse(small.text)[0].schema);
+    expect(stats).toEqual({ rows_inserted: 0, rows_deleted: 0, rows_updated: 0 });
+    expect(rows).toEqual(Array(3).fill(['é'.repeat(200_000), 7]));
+  });
+
   it('[http 10] hides private tables from all but the owner, as if they were not there', async () => {
     const hidden = await running.sql('inn', 'SELECT * FROM secret', stranger);
     const absent = await running.sql('inn', 'SELECT * FROM absent', stranger);

@@ -23,6 +23,7 @@ import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { decoderOf } from '../../src/values/decode.ts';
 import { encodeValue } from '../../src/values/encode.ts';
 import type { Value } from '../../src/values/value.ts';
+import { valueText } from './value-text.ts';
 
 const identity = 0xdbn;
 export const ownerIdentity = 1n;
@@ -169,7 +170,5 @@ export function rowsIn(table: Table): Value[] {
   for (let ref = table.nextRow(noRow); ref !== noRow; ref = table.nextRow(ref)) {
     rows.push(decode(new BinaryReader(table.pageOf(ref), table.offsetOf(ref))));
   }
-  const textOf = (value: Value) =>
-    JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? `${part}n` : part));
-  return rows.sort((one, other) => (textOf(one) < textOf(other) ? -1 : 1));
+  return rows.sort((one, other) => (valueText(one) < valueText(other) ? -1 : 1));
 }

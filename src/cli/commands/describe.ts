@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
+import { type JsonValue, parseJson } from '../../values/json.ts';
 import { type Api, databasePath } from '../api.ts';
 import { databaseAndEntity } from '../database-argument.ts';
 import { indentedJson } from '../indented-json.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
+import { elementsOf, member } from '../json-parts.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
 
@@ -35,32 +36,24 @@ async function newestSchema(api: Api, database: string): Promise<JsonValue> {
 function entityOf(schema: JsonValue, kind: string, name: string): JsonValue {
   const isTable = kind === 'table';
   const newer = section(schema, isTable ? 'Tables' : 'Reducers');
-  const entities = newer ?? get(schema, isTable ? 'tables' : 'reducers');
+  const entities = newer ?? member(schema, isTable ? 'tables' : 'reducers');
   const sourceName = sourceNameOf(schema, isTable ? 'Table' : 'Function', name);
-  const found = list(entities).find((entity) => {
-    return (get(entity, 'source_name') ?? get(entity, 'name')) === sourceName;
+  const found = elementsOf(entities).find((entity) => {
+    return (member(entity, 'source_name') ?? member(entity, 'name')) === sourceName;
   });
   if (found === undefined) throw new CliError(`No such ${kind}: ${name}`);
   return found;
 }
 
 function sourceNameOf(schema: JsonValue, kind: 'Table' | 'Function', name: string): JsonValue {
-  const names = list(get(section(schema, 'ExplicitNames'), 'entries')).map((entry) => {
-    return get(entry, kind);
+  const names = elementsOf(member(section(schema, 'ExplicitNames'), 'entries')).map((entry) => {
+    return member(entry, kind);
   });
-  const entry = names.find((candidate) => get(candidate, 'canonical_name') === name);
-  return get(entry, 'source_name') ?? name;
+  const entry = names.find((candidate) => member(candidate, 'canonical_name') === name);
+  return member(entry, 'source_name') ?? name;
 }
 
 function section(schema: JsonValue, name: string): JsonValue | undefined {
-  const found = list(get(schema, 'sections')).find((candidate) => get(candidate, name));
-  return get(found, name);
-}
-
-function get(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.get(key) : undefined;
-}
-
-function list(value: JsonValue | undefined): JsonValue[] {
-  return Array.isArray(value) ? value : [];
+  const found = elementsOf(member(schema, 'sections')).find((candidate) => member(candidate, name));
+  return member(found, name);
 }

@@ -123,7 +123,7 @@ async function identityOf(database: string, api: Api): Promise<string> {
   const answer = await api.send('GET', databasePath(database, '/identity'));
   const text = await answer.text();
   if (answer.ok) return text;
-  if (answer.status === 401) throw new CliError(text);
+  if (answer.status === 401) throw new CliError(statusText(answer.status, text));
   // What stands before a service that is away, or a service with too much to do: asked again later.
   const isBusy = answer.status >= 500 || answer.status === 429;
   if (isBusy) throw new Unreachable(statusText(answer.status, text));

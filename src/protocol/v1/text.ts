@@ -44,7 +44,7 @@ export function clientMessageFromText(text: string): TextClientMessage {
   // A string is encoded like bytes, so that the binary form of the message can be read from here.
   const message = decodeClientMessage(encodedMessage(text));
   if (message.kind !== 'callReducer' && message.kind !== 'callProcedure') return message;
-  return { ...message, args: textOf(message.args) };
+  return { ...message, args: utf8Text(message.args) };
 }
 
 /**
@@ -83,7 +83,8 @@ function encodedMessage(text: string): Uint8Array {
   }
 }
 
-function textOf(bytes: Uint8Array): string {
+/** Throws `DecodeError`. */
+export function utf8Text(bytes: Uint8Array): string {
   const text = readUtf8(bytes, 0, bytes.length);
   if (text === undefined) throw new DecodeError('invalid utf8');
   return text;

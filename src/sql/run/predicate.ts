@@ -3,6 +3,7 @@ import type { RowShape } from '../../store/row-shape.ts';
 import { encodedComparatorOf } from '../../values/compare-encoded.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
+import { readI32 } from './read-bytes.ts';
 import { type Locator, locatorOf } from './row-layout.ts';
 
 /** Whether the encoded row that begins at `row` satisfies a condition. Allocates nothing. */
@@ -239,15 +240,6 @@ function readInteger(kind: ShortKind, bytes: Uint8Array, at: number): number {
     default:
       return unreachable(kind);
   }
-}
-
-function readI32(bytes: Uint8Array, at: number): number {
-  return (
-    (bytes[at] as number) |
-    ((bytes[at + 1] as number) << 8) |
-    ((bytes[at + 2] as number) << 16) |
-    ((bytes[at + 3] as number) << 24)
-  );
 }
 
 function viewOf(bytes: Uint8Array): DataView {

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { encodeValue } from '../values/encode.ts';
+import type { ProductType } from '../values/type.ts';
+import { type SqlResult, sqlResultJson, sqlResultPieces } from './sql-result.ts';
+
+const rowType: ProductType = {
+  kind: 'product',
+  elements: [
+    { name: 'id', type: { kind: 'u64' } },
+    { name: 'text', type: { kind: 'string' } },
+  ],
+};
+
+function resultOf(texts: readonly string[]): SqlResult {
+  const types = { types: [] };
+  const rows = texts.map((text, at) => [...encodeValue(rowType, [BigInt(at), text], types)]);
+  const counts = { inserted: 1, deleted: 2, updated: 3, micros: 4 };
+  const columns = rowType.elements;
+  return { columns, types, rows: Uint8Array.from(rows.flat()), rowCount: rows.length, ...counts };
+}
+
+const piecesOf = (result: SqlResult, characters: number) => [
+  ...sqlResultPieces(result, characters),
+];
+
+describe('the JSON of a result', () => {
+  it.each([0, 1, 2, 100])('[http 10] of %d rows is the same in pieces of any size', (count) => {
+    const result = resultOf(Array.from({ length: count }, (_, at) => 'é"'.repeat(at % 7)));
+    const whole = sqlResultJson(result);
+    expect(JSON.parse(whole)[0].rows).toHaveLength(count);
+    for (const characters of [1, 50, 1_000, Number.POSITIVE_INFINITY]) {
+      expect(piecesOf(result, characters).join('')).toBe(whole);
+    }
+  });
+
+  it('[http 10] comes in pieces that are no longer than they have to be', () => {
+    const longest = 40;
+    const texts = Array.from({ length: 200 }, (_, at) => 'x'.repeat(at % longest));
+    const [first = '', ...others] = piecesOf(resultOf(texts), 300);
+    expect(others.length).toBeGreaterThan(10);
+    for (const piece of [first, ...others.slice(0, -1)]) {
+      expect(piece.length).toBeGreaterThanOrEqual(300);
+      expect(piece.length).toBeLessThan(300 + longest + 20);
+    }
+  });
+});
