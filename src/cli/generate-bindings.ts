@@ -1,11 +1,13 @@
 import { CodegenError } from '../codegen/codegen-error.ts';
+import { schemaModule } from '../codegen/schema-module.ts';
+import type { ImportStyle } from '../codegen/source-file.ts';
 import { type Bindings, typescriptBindings } from '../codegen/typescript.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { productVersion } from '../service/version.ts';
 import { updateBindings } from './bindings-folder.ts';
 import type { ImportExtension } from './import-extension.ts';
 import { CliError } from './io.ts';
-import { type DefinitionSource, readDefinition } from './module-definition.ts';
+import { type DefinitionSource, readDefinition, readSchema } from './module-definition.ts';
 import type { Session } from './session.ts';
 
 /** One folder of bindings. */
@@ -14,6 +16,8 @@ export interface BindingsRun {
   readonly folder: string;
   readonly includePrivate: boolean;
   readonly extension: ImportExtension;
+  /** What the database has, and nothing else. */
+  readonly isSchemaOnly: boolean;
 }
 
 /** Writes all of these, one after the other. */
@@ -22,7 +26,13 @@ export async function generateBindings(
   runs: readonly BindingsRun[],
 ): Promise<void> {
   const read = definitionReader(session);
-  for (const run of runs) await generate(session, run, await read(run.source));
+  for (const run of runs) {
+    const files = run.isSchemaOnly
+      ? [schemaModule(await readSchema(run.source, session), styleOf(run))]
+      : filesOf(await read(run.source), run, session.io);
+    const answers = { io: session.io, isYes: session.answersYes('all') };
+    await updateBindings(run.folder, files, answers);
+  }
 }
 
 /** Builds a project once, however many bindings are made from it. */
@@ -36,12 +46,12 @@ function definitionReader(session: Session) {
   };
 }
 
-async function generate(
-  session: Session,
-  run: BindingsRun,
+/** The files of bindings; what they leave out is told. */
+function filesOf(
   definition: ModuleDefinition,
-): Promise<void> {
-  const { io } = session;
+  run: BindingsRun,
+  io: Session['io'],
+): Bindings['files'] {
   const { files, skippedTables, skippedSubmodules } = bindingsOf(definition, run);
   if (skippedTables.length > 0) {
     io.err(`Skipping private tables during codegen: ${skippedTables.join(', ')}.`);
@@ -49,14 +59,18 @@ async function generate(
   if (skippedSubmodules.length > 0) {
     io.err(`Skipping submodules during codegen: ${skippedSubmodules.join(', ')}.`);
   }
-  await updateBindings(run.folder, files, { io, isYes: session.answersYes('all') });
+  return files;
+}
+
+function styleOf({ extension }: BindingsRun): ImportStyle {
+  return { extension, library: 'reducerdb/client' };
 }
 
 function bindingsOf(definition: ModuleDefinition, run: BindingsRun): Bindings {
-  const { includePrivate, extension } = run;
-  const style = { extension, library: 'reducerdb/client' };
+  const { includePrivate } = run;
+  const options = { includePrivate, style: styleOf(run), version: productVersion };
   try {
-    return typescriptBindings(definition, { includePrivate, style, version: productVersion });
+    return typescriptBindings(definition, options);
   } catch (cause) {
     if (cause instanceof CodegenError) throw new CliError(cause.message, 1, { cause });
     throw cause;

@@ -1,9 +1,4 @@
-import { JsonObject, type JsonValue } from '../values/json.ts';
-
-/** A member of what may be an object. */
-export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.get(name) : undefined;
-}
+import type { JsonValue } from '../values/json.ts';
 
 /** The elements of what may be an array. */
 export function elementsOf(value: JsonValue | undefined): readonly JsonValue[] {

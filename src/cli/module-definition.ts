@@ -4,6 +4,7 @@ import { definitionFromSchema } from '../codegen/schema-document.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
 import { DefinitionErrors } from '../schema/problems.ts';
+import { schemaJson } from '../schema/schema-json.ts';
 import { validateModule } from '../schema/validate.ts';
 import { JsonError } from '../values/json.ts';
 import { databasePath, statusText } from './api.ts';
@@ -32,15 +33,29 @@ export async function readDefinition(
     case 'program':
       return described(new Uint8Array(bytesOf(source.file)), source.file);
     case 'document':
-      return fromDocument(bytesOf(source.file).toString('utf8'), source.file);
-    case 'database': {
-      const api = session.api(session.server(source.server));
-      const answer = await api.send('GET', databasePath(source.name, '/schema?version=10'));
-      const text = await answer.text();
-      if (!answer.ok) throw new CliError(statusText(answer.status, text));
-      return fromDocument(text, `database ${source.name}`);
-    }
+    case 'database':
+      return fromDocument(await documentOf(source, session), source);
   }
+}
+
+/** The same as JSON, as a database that has it answers it. */
+export async function readSchema(source: DefinitionSource, session: Session): Promise<string> {
+  if (source.kind === 'project' || source.kind === 'program')
+    return schemaJson(await readDefinition(source, session), 10);
+  const text = await documentOf(source, session);
+  fromDocument(text, source);
+  return text;
+}
+
+type DocumentSource = Extract<DefinitionSource, { kind: 'database' | 'document' }>;
+
+async function documentOf(source: DocumentSource, session: Session): Promise<string> {
+  if (source.kind === 'document') return bytesOf(source.file).toString('utf8');
+  const api = session.api(session.server(source.server));
+  const answer = await api.send('GET', databasePath(source.name, '/schema?version=10'));
+  const text = await answer.text();
+  if (!answer.ok) throw new CliError(statusText(answer.status, text));
+  return text;
 }
 
 async function described(program: Uint8Array, origin: string): Promise<ModuleDefinition> {
@@ -51,7 +66,7 @@ async function described(program: Uint8Array, origin: string): Promise<ModuleDef
   return validateModule(decodeRawModule(description.bytes));
 }
 
-function fromDocument(text: string, origin: string): ModuleDefinition {
+function fromDocument(text: string, source: DocumentSource): ModuleDefinition {
   try {
     return definitionFromSchema(text);
   } catch (cause) {
@@ -60,6 +75,7 @@ function fromDocument(text: string, origin: string): ModuleDefinition {
       cause instanceof JsonError ||
       cause instanceof DefinitionErrors;
     if (!isExpected) throw cause;
+    const origin = source.kind === 'document' ? source.file : `database ${source.name}`;
     throw new CliError(`the schema of ${origin} cannot be read: ${cause.message}`, 1, { cause });
   }
 }

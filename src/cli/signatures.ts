@@ -1,9 +1,9 @@
-import { type JsonValue, parseJson } from '../values/json.ts';
+import { type JsonValue, member, parseJson } from '../values/json.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
 import { typeText } from '../values/typespace.ts';
 import { type Api, databasePath } from './api.ts';
-import { elementsOf, member } from './json-parts.ts';
+import { elementsOf } from './json-parts.ts';
 
 /** A reducer as a caller needs to know it. */
 export interface FunctionSignature {

@@ -1,7 +1,6 @@
 import { createInterface } from 'node:readline';
-import { JsonNumber, type JsonValue, parseJson } from '../values/json.ts';
+import { JsonNumber, type JsonValue, member, parseJson } from '../values/json.ts';
 import { CliError, type Io } from './io.ts';
-import { member } from './json-parts.ts';
 import { drawTable, readResult } from './sql-table.ts';
 
 /** Reads statements line by line until `.exit` or the end of input. */

@@ -1,8 +1,8 @@
-import { JsonNumber, JsonObject, type JsonValue, valueFromJson } from '../values/json.ts';
+import { JsonNumber, JsonObject, type JsonValue, member, valueFromJson } from '../values/json.ts';
 import { valueToText } from '../values/text.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { typeFromJson } from '../values/type-codec.ts';
-import { elementsOf, member } from './json-parts.ts';
+import { elementsOf } from './json-parts.ts';
 
 /** One result of a statement, as the service answers it, ready to be shown to people. */
 export interface TextTable {

@@ -46,7 +46,7 @@ export function readUserConfig(file: string): UserConfig {
     return fromToml(parse(readFileSync(file, 'utf8')));
   } catch (cause) {
     throw new CliError(
-      `${file} cannot be read as configuration: ${(cause as Error).message}. ` +
+      `${file} cannot be read as configuration: ${(cause as Error).message.trim()}\n` +
         'Mend it, or move it away to start anew.',
       1,
       { cause },

@@ -1,6 +1,5 @@
-import { JsonObject, type JsonValue } from '../values/json.ts';
+import { JsonObject, type JsonValue, member } from '../values/json.ts';
 import type { InputRequest } from './input-required.ts';
-import { member } from './meta.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 import type { Terms } from './terms.ts';
 

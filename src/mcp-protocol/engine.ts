@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { member } from '../values/json.ts';
 import { whenAborted } from './abort.ts';
 import { type Accepted, readAccept } from './accept.ts';
 import { sessionHeader, sessionIdFor } from './client-capabilities.ts';
@@ -17,7 +18,6 @@ import {
   resultText,
 } from './json-rpc.ts';
 import { canListen, ListenStreams } from './listen-streams.ts';
-import { member } from './meta.ts';
 import { type Method, modernMembers } from './method.ts';
 import { methodsOf } from './methods.ts';
 import { Outgoing } from './outgoing.ts';

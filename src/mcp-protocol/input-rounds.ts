@@ -7,11 +7,10 @@
  * request ─▶ inputRequests, requestState ─▶ request, inputResponses, requestState ─▶ … ─▶ result
  * ```
  */
-import { JsonObject, type JsonValue } from '../values/json.ts';
+import { JsonObject, type JsonValue, member } from '../values/json.ts';
 import { requireCapabilities } from './client-capabilities.ts';
 import type { GivenInput, InputRequired } from './input-required.ts';
 import { jsonText } from './json-text.ts';
-import { member } from './meta.ts';
 import { invalidParams } from './rpc-error.ts';
 import { StateSeal } from './sealed-state.ts';
 import type { Terms } from './terms.ts';

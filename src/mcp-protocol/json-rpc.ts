@@ -13,7 +13,7 @@ export interface RequestMessage {
   readonly params: JsonValue | undefined;
 }
 
-/** An object without `id` is one, whatever else it holds. */
+/** An object without `id` is one, whatever else it holds, and so is a body that is a mere value. */
 export interface NotificationMessage {
   readonly kind: 'notification';
   readonly method: JsonValue | undefined;
@@ -60,7 +60,10 @@ export function readBody(text: string, mayBeBatch: boolean): Message | Batch {
       error: new RpcError(rpcCode.parseError, words, undefined, 400),
     };
   }
-  if (!Array.isArray(parsed)) return readMessage(parsed);
+  if (parsed instanceof JsonObject) return readMessage(parsed);
+  if (!Array.isArray(parsed)) {
+    return { kind: 'notification', method: undefined, params: undefined };
+  }
   if (!mayBeBatch) return invalid('batches are not supported');
   if (parsed.length === 0) return invalid('the batch is empty');
   if (parsed.length > limits.mcpBatchMax) {

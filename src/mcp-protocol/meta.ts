@@ -1,4 +1,4 @@
-import { JsonObject, type JsonValue } from '../values/json.ts';
+import { type JsonValue, member } from '../values/json.ts';
 
 /** Names in `_meta` that belong to the protocol. */
 export const metaKey = {
@@ -17,9 +17,4 @@ export function readMeta(
 ): JsonValue | undefined {
   const meta = member(params, '_meta');
   return member(meta, metaKey[name]);
-}
-
-/** A member of what may be an object. */
-export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
-  return value instanceof JsonObject ? value.get(name) : undefined;
 }

@@ -1,7 +1,6 @@
 import { limits } from '../limits.ts';
-import type { JsonValue } from '../values/json.ts';
+import { type JsonValue, member } from '../values/json.ts';
 import { fromBase64, toBase64 } from './base64.ts';
-import { member } from './meta.ts';
 import { invalidParams } from './rpc-error.ts';
 
 /** A part of a list, and the cursor of the next one if there is any. */

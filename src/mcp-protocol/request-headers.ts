@@ -9,9 +9,9 @@
  * Mcp-Param-<X>          the argument whose schema says "x-mcp-header": "<X>"
  * ```
  */
-import { JsonNumber, type JsonValue } from '../values/json.ts';
+import { JsonNumber, type JsonValue, member } from '../values/json.ts';
 import { decodeHeaderValue, encodeHeaderValue } from './header-value.ts';
-import { member, readMeta } from './meta.ts';
+import { readMeta } from './meta.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 import type { JsonSchema } from './tool.ts';
 

@@ -1,6 +1,5 @@
 import { limits } from '../limits.ts';
-import { JsonObject, type JsonValue } from '../values/json.ts';
-import { member } from './meta.ts';
+import { JsonObject, type JsonValue, member } from '../values/json.ts';
 import { ownText } from './own-text.ts';
 import { invalidParams } from './rpc-error.ts';
 

@@ -59,6 +59,11 @@ export class JsonObject {
   }
 }
 
+/** A member of what may be an object. */
+export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return value instanceof JsonObject ? value.get(name) : undefined;
+}
+
 /**
  * Parses one JSON text. Throws `JsonError`, whose message ends with the line and column.
  *

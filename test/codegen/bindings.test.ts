@@ -3,11 +3,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CodegenError } from '../../src/codegen/codegen-error.ts';
 import { recursiveRefs } from '../../src/codegen/recursive-types.ts';
 import { definitionFromSchema } from '../../src/codegen/schema-document.ts';
+import { schemaModule } from '../../src/codegen/schema-module.ts';
+import { marker } from '../../src/codegen/source-file.ts';
 import type { ModuleDefinition } from '../../src/schema/definition.ts';
 import { schemaJson } from '../../src/schema/schema-json.ts';
 import { buildText } from '../support/build-text.ts';
 import { compilation } from './compilation.ts';
-import { definitionOfProgram, definitionOfProject, projects, root, textsOf } from './described.ts';
+import {
+  definitionOfProgram,
+  definitionOfProject,
+  plainOptions,
+  projects,
+  root,
+  textsOf,
+} from './described.ts';
 import { manorText } from './manor.ts';
 
 const { complaints, remove } = compilation();
@@ -59,6 +68,24 @@ describe('bindings', () => {
     expect(texts['types.ts']).toContain('globalThis.Record<never, never>');
     expect(texts['types.ts']).toContain('bytes: globalThis.Uint8Array');
     expect(await complaints('language', texts)).toBe('');
+  }, 60_000);
+
+  it('[client-sdk 12] are the schema alone, if wanted: what the endpoint answers', async () => {
+    for (const name of names) {
+      const answer = schemaJson(definitionNamed(name), 10);
+      const { path: file, text } = schemaModule(answer, plainOptions.style);
+      expect(text.startsWith(marker)).toBe(true);
+      const [, json] = /RawSchema = (.*);\n$/.exec(text) ?? [];
+      expect([file, json]).toEqual(['schema.ts', answer]);
+    }
+    const manor = schemaJson(definitionNamed('manor'), 10);
+    const { path: file, text } = schemaModule(manor, plainOptions.style);
+    const use = `
+      import { connect } from 'reducerdb/client';
+      import { schema } from './schema.js';
+      export const client = connect<object>({ uri: 'ws://a', database: 'b', schema });
+    `;
+    expect(await complaints('schema-only', { [file]: text, 'use.ts': use })).toBe('');
   }, 60_000);
 
   it('[cli 5.3] compile where imports have other endings', async () => {

@@ -1,7 +1,6 @@
 import type { InputRequest, InputRequired } from '../../src/mcp-protocol/input-required.ts';
-import { member } from '../../src/mcp-protocol/meta.ts';
 import { type Content, type JsonSchema, type Tool, text } from '../../src/mcp-protocol/tool.ts';
-import { JsonObject } from '../../src/values/json.ts';
+import { JsonObject, member } from '../../src/values/json.ts';
 import { formOf, formOfUser, formWithChoices, formWithDefaults } from './fixture-forms.ts';
 import {
   type FixtureAnswer,

@@ -172,9 +172,15 @@ describe('the envelope', () => {
     }
   });
 
+  it.each(['7', '"ping"', 'null'])(
+    '[mcp §A2] the body %s is a 202, and nothing happens',
+    async (body) => {
+      expect(await post(hostWide.path, body)).toMatchObject({ status: 202, text: '' });
+    },
+  );
+
   it.each([
     ['[]', 400, -32600],
-    ['7', 400, -32600],
     ['{', 400, -32700],
     ['{"id":1,"method":"ping"}', 400, -32600],
     ['{"jsonrpc":"1.0","id":1,"method":"ping"}', 400, -32600],

@@ -1,9 +1,9 @@
 import { idText, noId, type RequestId } from '../../mcp-protocol/json-rpc.ts';
-import { member, readMeta } from '../../mcp-protocol/meta.ts';
+import { readMeta } from '../../mcp-protocol/meta.ts';
 import { expectedHeaders } from '../../mcp-protocol/request-headers.ts';
 import { rpcCode } from '../../mcp-protocol/rpc-error.ts';
 import { modernMethods } from '../../mcp-protocol/versions.ts';
-import { JsonObject, type JsonValue, parseJson } from '../../values/json.ts';
+import { JsonObject, type JsonValue, member, parseJson } from '../../values/json.ts';
 import { type BadLine, bad, type InputLine } from './input-lines.ts';
 
 /** What a line of the client asks of the bridge. */

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { type JsonValue, parseJson } from '../../values/json.ts';
+import { type JsonValue, member, parseJson } from '../../values/json.ts';
 import { type Api, databasePath } from '../api.ts';
 import { databaseAndEntity } from '../database-argument.ts';
 import { indentedJson } from '../indented-json.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
-import { elementsOf, member } from '../json-parts.ts';
+import { elementsOf } from '../json-parts.ts';
 import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
 

@@ -17,6 +17,7 @@ interface GenerateFlags {
   readonly database?: string;
   readonly moduleDef?: string;
   readonly includePrivate?: boolean;
+  readonly schemaOnly?: boolean;
   readonly importExtension?: 'none' | 'js' | 'ts';
 }
 
@@ -30,6 +31,7 @@ export function addGenerate(program: Command, io: Io): void {
     .option('--database <database>', 'ask a running database for its schema, without building')
     .addOption(new Option('--module-def <file>', 'schema as JSON').hideHelp())
     .option('--include-private', 'cover private tables and functions, too')
+    .option('--schema-only', 'write `schema.ts` alone, for clients typed by the module')
     .addOption(
       new Option(
         '--import-extension <ending>',
@@ -103,6 +105,7 @@ function runOf(
     source,
     folder,
     includePrivate: flags.includePrivate === true || entry?.includePrivate === true,
+    isSchemaOnly: flags.schemaOnly === true,
     extension:
       flags.importExtension === undefined
         ? importExtensionFor(folder)

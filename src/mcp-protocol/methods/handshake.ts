@@ -1,5 +1,5 @@
+import { member } from '../../values/json.ts';
 import { cachingOf } from '../caching.ts';
-import { member } from '../meta.ts';
 import { type Method, result } from '../method.ts';
 import type { ServerDefinition } from '../server-definition.ts';
 import { type Era, legacyVersions, protocolVersions } from '../versions.ts';

@@ -1,7 +1,6 @@
 import { limits } from '../../limits.ts';
-import { JsonObject, type JsonValue } from '../../values/json.ts';
+import { JsonObject, type JsonValue, member } from '../../values/json.ts';
 import { cachingOf } from '../caching.ts';
-import { member } from '../meta.ts';
 import { type Method, result } from '../method.ts';
 import { pageOf } from '../page.ts';
 import type { CompletionRequest, Prompt } from '../prompt.ts';

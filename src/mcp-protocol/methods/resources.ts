@@ -1,5 +1,5 @@
+import { member } from '../../values/json.ts';
 import { notCached } from '../caching.ts';
-import { member } from '../meta.ts';
 import { type Method, result } from '../method.ts';
 import { pageOf } from '../page.ts';
 import type { Resources } from '../resource.ts';

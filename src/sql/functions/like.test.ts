@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { cpuMillis } from '../../../test/support/cpu-millis.ts';
 import { checkedEscape, likeMatcher } from './like.ts';
 
 function like(text: string, pattern: string, character = '\\'): boolean {
@@ -57,11 +58,11 @@ describe('LIKE', () => {
 
   it('patterns that make other matchers try everything take no time', () => {
     const text = `${'a'.repeat(20_000)}b`;
-    const begin = performance.now();
+    const begin = cpuMillis();
     expect(like(text, `${'%a'.repeat(200)}%c`)).toBe(false);
     expect(like(text, `${'%_a'.repeat(200)}%c`)).toBe(false);
     expect(like('a'.repeat(1_000_000), `%b${'a'.repeat(100_000)}%`)).toBe(false);
-    expect(performance.now() - begin).toBeLessThan(1_000);
+    expect(cpuMillis() - begin).toBeLessThan(1_000);
   });
 
   it('a text that would take too long for a pattern with _ is refused', () => {

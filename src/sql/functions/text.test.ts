@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { callFunction as call, resultType, typed } from '../../../test/sql/call-function.ts';
+import { cpuMillis } from '../../../test/support/cpu-millis.ts';
 import { limits } from '../../limits.ts';
 import { bytesType } from '../../values/special-types.ts';
 import { SqlFailure } from '../failure.ts';
@@ -106,12 +107,12 @@ describe('text functions', () => {
   it('texts that make a plain search slow take no time', () => {
     const text = 'a'.repeat(800_000);
     const part = `b${'a'.repeat(200_000)}`;
-    const begin = performance.now();
+    const begin = cpuMillis();
     expect(call('contains', text, part)).toBe(false);
     expect(call('strpos', `${text}${part}`, part)).toBe(800_001n);
     expect(call('replace', text, part, 'x')).toBe(text);
     expect(call('split_part', `${text}${part}c`, part, 2n)).toBe('c');
-    expect(performance.now() - begin).toBeLessThan(1_000);
+    expect(cpuMillis() - begin).toBeLessThan(1_000);
   });
 
   it('long texts are taken apart without cutting characters', () => {
