@@ -253,7 +253,10 @@ describe('init', () => {
     mkdirSync(folder);
     writeFileSync(path.join(folder, '.gitignore'), 'mine\n');
     const no = await sandbox.run(['init', 'taken'], { input: 'n\n' });
-    expect(no.code).toBe(1);
+    expect(no).toMatchObject({ code: 1, stderr: 'Error: Nothing was made.\n' });
+    const unasked = await sandbox.run(['init', 'taken']);
+    expect(unasked.code).toBe(1);
+    expect(unasked.stderr).toContain('There is nobody to answer, so that is a no; --yes says yes.');
     expect(readdirSync(folder)).toEqual(['.gitignore']);
     await sandbox.ok(['init', 'taken', '--yes']);
     expect(readFileSync(path.join(folder, '.gitignore'), 'utf8')).toBe('mine\n');
