@@ -45,9 +45,10 @@ export function readClientMessage(line: InputLine): ClientMessage {
     return bad(rpcCode.parseError, `parse error: ${(error as Error).message}`);
   }
   if (parsed instanceof JsonObject) return single(text, parsed);
-  // Revision 2025-03-26 has batches; of all else the service says what is wrong with it.
-  const ids = Array.isArray(parsed) && parsed.length > 0 ? parsed.flatMap(idOf) : [noId];
-  return plainErrand(text, ids);
+  // Nothing is answered to a mere value.
+  if (!Array.isArray(parsed)) return plainErrand(text, []);
+  // Revision 2025-03-26 has batches; of an empty one the service says what is wrong with it.
+  return plainErrand(text, parsed.length > 0 ? parsed.flatMap(idOf) : [noId]);
 }
 
 /** As something to be carried that is not answered itself. */
