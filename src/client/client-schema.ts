@@ -102,8 +102,7 @@ export class ClientTable {
     const { columns, primaryKey } = this.parts;
     const key = columns[primaryKey ?? -1]?.key;
     if (key !== undefined) return this.#keyOf(row[key]);
-    const bytes = this.encode(row);
-    return binaryText(bytes, 0, bytes.length);
+    return binaryText(this.encode(row));
   }
 
   /** As the server would write it; throws `TypeError` with the path to what does not fit. */
@@ -190,13 +189,12 @@ export function keyReader(type: AlgebraicType, typespace: Typespace): (value: un
   return (value) => {
     writer.reset();
     encode(writer, value);
-    const bytes = writer.view();
-    return binaryText(bytes, 0, bytes.length);
+    return binaryText(writer.view());
   };
 }
 
 /** The bytes as a text of as many characters. */
-function binaryText(data: Uint8Array, start: number, end: number): string {
+function binaryText(data: Uint8Array, start = 0, end = data.length): string {
   const bytesMax = 8192;
   let text = '';
   for (let from = start; from < end; from += bytesMax) {

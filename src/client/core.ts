@@ -40,6 +40,7 @@ import {
   SenderError,
 } from './errors.ts';
 import type { Event, EventParts } from './events.ts';
+import { guarded } from './guarded.ts';
 import { Link, type LinkOptions } from './link.ts';
 import type { Platform } from './platform.ts';
 import { Predictions } from './predictions.ts';
@@ -547,13 +548,8 @@ export class Core {
     this.link.send([encodeClientMessage({ kind: 'oneOffQuery', requestId, query: '' })]);
   }
 
-  /** Runs what belongs to the program; what it throws is reported. */
   #guard(run: () => void): void {
-    try {
-      run();
-    } catch (error) {
-      this.#options.platform.report(error);
-    }
+    guarded(run, this.platform.report);
   }
 }
 

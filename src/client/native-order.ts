@@ -21,13 +21,7 @@ export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth =
         key: item.name ?? '',
         order: inner(item.type),
       }));
-      return (a, b) => {
-        for (const { key, order } of parts) {
-          const difference = order(a[key], b[key]);
-          if (difference !== 0) return difference;
-        }
-        return 0;
-      };
+      return (a, b) => firstDifference(parts, parts, ({ key, order }) => order(a[key], b[key]));
     }
     case 'sum': {
       if (special === 'option') {
@@ -54,17 +48,26 @@ export function nativeOrderOf(type: AlgebraicType, typespace: Typespace, depth =
       let order: Compare | undefined;
       return (a, b) => {
         order ??= inner(type.element);
-        const shared = Math.min(a.length, b.length);
-        for (let index = 0; index < shared; index += 1) {
-          const difference = order(a[index], b[index]);
-          if (difference !== 0) return difference;
-        }
-        return a.length - b.length;
+        return firstDifference(a, b, order);
       };
     }
     default:
       return (a, b) => (a < b ? -1 : a > b ? 1 : 0);
   }
+}
+
+/** Of two lists: that of the first elements that differ, else that of the lengths. */
+function firstDifference<Item>(
+  a: readonly Item[],
+  b: readonly Item[],
+  order: (a: Item, b: Item) => number,
+): number {
+  const shared = Math.min(a.length, b.length);
+  for (let index = 0; index < shared; index += 1) {
+    const difference = order(a[index] as Item, b[index] as Item);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
 }
 
 /** By code points: JavaScript's own order puts some characters elsewhere. */

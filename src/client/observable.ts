@@ -1,3 +1,5 @@
+import { guarded } from './guarded.ts';
+
 /**
  * A value that changes, in the shape that user interfaces want: `get` returns the same object until
  * the value is another one.
@@ -30,13 +32,7 @@ export class Observable<Value> implements Readable<Value> {
   set(value: Value): void {
     if (Object.is(value, this.#value)) return;
     this.#value = value;
-    for (const listener of [...this.#listeners]) {
-      try {
-        listener();
-      } catch (error) {
-        this.#report(error);
-      }
-    }
+    for (const listener of [...this.#listeners]) guarded(listener, this.#report);
   }
 
   get listenerCount(): number {

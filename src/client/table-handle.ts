@@ -10,6 +10,7 @@ import type { Columns, RowOf, TraitsOf } from '../declare/infer.ts';
 import type { TableOptions } from '../declare/table.ts';
 import type { ClientTable, Row } from './client-schema.ts';
 import type { Difference, RowChange, TableChange } from './contents.ts';
+import { guarded } from './guarded.ts';
 import type { TableRows } from './table-rows.ts';
 
 /**
@@ -185,12 +186,10 @@ export function liveHandle(rows: () => TableRows | undefined): LiveHandle {
   const tell: LiveHandle['tell'] = (change, { to, ctx, report }) => {
     for (const [callback, isOptimistic] of [...callbacks[change.kind]]) {
       if (to !== 'all' && isOptimistic !== (to === 'shown')) continue;
-      try {
+      guarded(() => {
         if (change.kind === 'update') callback(ctx, change.old, change.row);
         else callback(ctx, change.row);
-      } catch (error) {
-        report(error);
-      }
+      }, report);
     }
   };
   return { handle, tell };

@@ -1,5 +1,6 @@
 import type { Row, RowKey } from './client-schema.ts';
 import type { RowChange } from './contents.ts';
+import { guarded } from './guarded.ts';
 import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
 import type { ResultOrder } from './result-order.ts';
@@ -291,11 +292,7 @@ export class Watch implements WatchedQuery<Row> {
   #tell(changes: readonly RowChange[]): void {
     if (changes.length === 0) return;
     for (const listener of [...this.#changeListeners]) {
-      try {
-        listener(changes);
-      } catch (error) {
-        this.#owner.report(error);
-      }
+      guarded(() => listener(changes), this.#owner.report);
     }
   }
 
