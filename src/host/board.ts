@@ -6,8 +6,9 @@ export type Phase = 'resting' | 'calling' | 'loading' | 'writing' | 'viewing';
 const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'viewing'];
 
 /**
- * A few words of memory that a worker writes and its watcher reads, also while the worker's thread
- * is busy and after it has died. Each word is 32 bits:
+ * A few words of memory that an actor writes and its watcher reads, also while the actor is busy
+ * and after it has died. Threads share the memory; a process has `board-file.ts`. Each word is 32
+ * bits:
  *
  * ```
  * 0  phase
@@ -20,10 +21,10 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  * ```
  */
 export class Board implements Progress {
-  readonly buffer: SharedArrayBuffer;
+  readonly buffer: ArrayBufferLike;
   readonly #words: Int32Array;
 
-  constructor(buffer = new SharedArrayBuffer(24)) {
+  constructor(buffer: ArrayBufferLike = new SharedArrayBuffer(boardBytes)) {
     this.buffer = buffer;
     this.#words = new Int32Array(buffer);
   }
@@ -99,6 +100,9 @@ export class Board implements Progress {
     Atomics.add(this.#words, 2, 1);
   }
 }
+
+/** Bytes of a board. */
+export const boardBytes = 24;
 
 const mebibyte = 1024 * 1024;
 

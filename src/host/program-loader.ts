@@ -1,5 +1,6 @@
 import type { ProgramLoader } from '../database/program.ts';
 import type { Progress } from '../database/progress.ts';
+import type { Realm } from '../module/javascript/realm.ts';
 import { loadJavaScriptProgram } from '../module/javascript/runner.ts';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { openRealm } from '../node/realm.ts';
@@ -8,7 +9,11 @@ import { openRealm } from '../node/realm.ts';
 export type LinkProgram = (bytes: Uint8Array) => Promise<LinkedProgram>;
 
 /** Loads programs into sandboxes of this thread; `progress` is told while user code may run. */
-export function programLoader(link: LinkProgram, progress: Progress): ProgramLoader {
+export function programLoader(
+  link: LinkProgram,
+  progress: Progress,
+  open: () => Realm = openRealm,
+): ProgramLoader {
   return async ({ kind, bytes }, context) => {
     if (kind === 'wasm') {
       throw new ProgramError(
@@ -18,7 +23,7 @@ export function programLoader(link: LinkProgram, progress: Progress): ProgramLoa
     const linked = await link(bytes);
     progress.loading();
     try {
-      return loadJavaScriptProgram(linked, context, openRealm());
+      return loadJavaScriptProgram(linked, context, open());
     } finally {
       progress.resting();
     }

@@ -10,6 +10,8 @@ export interface Watched {
   isBusy(): boolean;
   /** Messages sent to it. */
   messagesSent(): number;
+  /** Memory of its own in bytes; `undefined` where it shares that of the process. */
+  memoryBytes?(): number | undefined;
   /** Ends it. Called at most once. */
   kill(end: Kill): void;
 }

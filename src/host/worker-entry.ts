@@ -4,25 +4,29 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The file that a database's worker runs: `worker-main.js` beside this one in a built package. Run
- * from source, where the platform cannot load TypeScript in a worker, it is bundled once and kept
- * until a source file changes.
+ * The file that a worker runs: beside this one in a built package, `thread-main.js`, or
+ * `process-main.bundle.mjs`, which holds all that it needs, because a process may read nothing
+ * else. Run from source, where the platform cannot load TypeScript in a worker, the file is bundled
+ * once and kept until a source file changes.
  */
-export function workerEntry(): Promise<string> {
-  cached ??= findEntry();
-  return cached;
+export function workerEntry(kind: WorkerKind): Promise<string> {
+  cached[kind] ??= findEntry(kind);
+  return cached[kind];
 }
 
-let cached: Promise<string> | undefined;
+export type WorkerKind = 'thread' | 'process';
 
-async function findEntry(): Promise<string> {
+const cached: { [kind in WorkerKind]?: Promise<string> } = {};
+
+async function findEntry(kind: WorkerKind): Promise<string> {
   const here = fileURLToPath(import.meta.url);
-  const beside = path.join(path.dirname(here), 'worker-main.js');
-  if (here.endsWith('.js')) return beside;
+  const folderOfThis = path.dirname(here);
+  const built = kind === 'thread' ? 'thread-main.js' : 'process-main.bundle.mjs';
+  if (here.endsWith('.js')) return path.join(folderOfThis, built);
   const sources = path.resolve(path.dirname(here), '..');
   const folder = path.resolve(sources, '../node_modules/.cache/reducerdb');
-  const file = path.join(folder, `worker-${fingerprint(sources)}.mjs`);
-  if (!existsSync(file)) await bundle(path.join(path.dirname(here), 'worker-main.ts'), file);
+  const file = path.join(folder, `${kind}-${fingerprint(sources)}.mjs`);
+  if (!existsSync(file)) await bundle(path.join(folderOfThis, `${kind}-main.ts`), file, kind);
   return file;
 }
 
@@ -37,7 +41,7 @@ function fingerprint(sources: string): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-async function bundle(entry: string, file: string): Promise<void> {
+async function bundle(entry: string, file: string, kind: WorkerKind): Promise<void> {
   const { build } = await import('esbuild');
   mkdirSync(path.dirname(file), { recursive: true });
   const unfinished = `${file}.${process.pid}`;
@@ -48,7 +52,7 @@ async function bundle(entry: string, file: string): Promise<void> {
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    packages: 'external',
+    packages: kind === 'thread' ? 'external' : 'bundle',
     sourcemap: 'inline',
     logLevel: 'silent',
   });

@@ -7,10 +7,10 @@ import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 
 /**
- * What a worker is started with. It either holds one database until it ends, or examines one
- * program and ends.
+ * What an actor is started with, in a thread or a process. It either holds one database until it
+ * ends, or examines one program and ends.
  */
-export interface WorkerStart extends HeapLimits {
+export interface ActorStart extends HeapLimits {
   readonly task:
     | { readonly kind: 'serve'; readonly mode: SeatMode }
     | { readonly kind: 'examine'; readonly program: ProgramSource };
@@ -19,8 +19,14 @@ export interface WorkerStart extends HeapLimits {
   readonly statementMillisMax: number;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
+  /** Text of the library that hardens realms; a process may read nothing but its own files. */
+  readonly hardeningFile: string;
+}
+
+/** What a thread is started with. */
+export interface ThreadStart extends ActorStart {
   /** See `board.ts`. */
-  readonly board: SharedArrayBuffer;
+  readonly board: ArrayBufferLike;
 }
 
 /** Gateway to worker. */

@@ -2,18 +2,20 @@ import { availableParallelism } from 'node:os';
 import { linkProgram } from '../bundle/link.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
+import { examineProgram } from './examine-program.ts';
 import type { Budget } from './host-options.ts';
 import type { Placement } from './placement.ts';
 import type { Seat, SeatEvents, SeatStart } from './seat.ts';
 import { StartGate } from './start-gate.ts';
+import { startThread } from './thread-worker.ts';
 import { Watchdog } from './watchdog.ts';
-import { examineOnWorker, WorkerSeat } from './worker-seat.ts';
+import { WorkerSeat } from './worker-seat.ts';
 
 /** A thread for each database. */
 export function workerPlacement({ budget }: { readonly budget: Budget }): Placement {
   const watchdog = new Watchdog(budget);
   const gate = new StartGate(Math.max(2, availableParallelism()));
-  const shared = { budget, watchdog, gate, link: linkProgram };
+  const shared = { budget, watchdog, gate, link: linkProgram, startWorker: startThread };
   return {
     seatsOf(place) {
       const take = (start: SeatStart, events: SeatEvents): Seat =>
@@ -21,7 +23,7 @@ export function workerPlacement({ budget }: { readonly budget: Budget }): Placem
       return place.directory === undefined ? forgetful(take) : take;
     },
     async examine(program, identity) {
-      const outcome = await examineOnWorker(program, identity, shared);
+      const outcome = await examineProgram(program, identity, shared);
       if (outcome instanceof Uint8Array) return outcome;
       throw new Refusal(outcome.body ?? { code: 'program.invalid', message: outcome.message });
     },

@@ -1,21 +1,19 @@
-import { Worker } from 'node:worker_threads';
-import type { ProgramSource } from '../database/program.ts';
 import type { TicketedRequest, TurnResult } from '../database/turn.ts';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
-import { Board } from './board.ts';
+import { hardeningFile } from '../node/realm.ts';
 import { heapLimits, statementMillis } from './budget.ts';
 import type { Budget } from './host-options.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 import type { StartGate } from './start-gate.ts';
 import type { Watchdog, Watched } from './watchdog.ts';
-import { workerEntry } from './worker-entry.ts';
+import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 import {
+  type ActorStart,
   buffersOf,
   type FromWorker,
   type LinkOutcome,
   type ToWorker,
-  type WorkerStart,
 } from './worker-messages.ts';
 import { decodeTurn } from './worker-outcomes.ts';
 import { encodeRequests } from './worker-requests.ts';
@@ -29,25 +27,26 @@ export interface WorkerSeatOptions {
   /** Bounds how many databases start at once. */
   readonly gate: StartGate;
   readonly link: (bytes: Uint8Array) => Promise<LinkedProgram>;
+  readonly startWorker: StartWorker;
 }
 
 /**
- * A seat on a thread of its own. The thread may end at any moment, by itself or ended by the
- * watchdog; what it had sent before arrives first, then `ended` says how far it came.
+ * A seat on a thread or in a process of its own. That may end at any moment, by itself or ended by
+ * the watchdog; what it had sent before arrives first, then `ended` says how far it came.
  */
 export class WorkerSeat implements Seat {
   readonly #options: WorkerSeatOptions;
   readonly #events: SeatEvents;
-  readonly #board = new Board();
-  readonly #watched: Watched;
+  readonly #startedAfter: number;
   #worker: Worker | undefined;
+  #watched: Watched | undefined;
   #leaveGate: () => void = () => undefined;
   #messagesSent = 0;
   /** Requests whose outcome has not come. */
   #outstanding = 0;
   #lastTicket: number;
   #isOpen = false;
-  /** What to say of the end, once the thread is gone. */
+  /** What to say of the end, once the worker is gone. */
   #end: PlainEnd | undefined;
   #hasEnded = false;
   #whenEmpty: (() => void)[] = [];
@@ -56,13 +55,7 @@ export class WorkerSeat implements Seat {
     this.#options = options;
     this.#events = events;
     this.#lastTicket = start.lastTicket;
-    this.#board.startAfter(start.lastTicket);
-    this.#watched = {
-      board: this.#board,
-      isBusy: () => !this.#isOpen || this.#outstanding > 0,
-      messagesSent: () => this.#messagesSent,
-      kill: (end) => this.kill(end),
-    };
+    this.#startedAfter = start.lastTicket;
     void this.#start(start);
   }
 
@@ -86,49 +79,57 @@ export class WorkerSeat implements Seat {
 
   kill({ cause, message }: Kill): void {
     this.#end ??= { cause, message, running: this.#running() };
-    if (this.#worker === undefined) this.#ended();
-    else void this.#worker.terminate();
+    if (this.#worker === undefined) this.#ended(undefined);
+    else this.#worker.terminate();
   }
 
   async #start({ mode }: SeatStart): Promise<void> {
-    const { identity, ownerIdentity, directory, budget, watchdog, gate } = this.#options;
+    const { identity, ownerIdentity, directory, budget, gate, startWorker } = this.#options;
     this.#leaveGate = await gate.enter();
     if (this.#hasEnded) {
       this.#leaveGate();
       return;
     }
-    const workerData: WorkerStart = {
-      task: { kind: 'serve', mode },
-      identity,
-      ownerIdentity,
-      directory,
-      statementMillisMax: statementMillis(budget),
-      ...heapLimits(budget),
-      board: this.#board.buffer,
-    };
+    const task = { kind: 'serve', mode } as const;
+    const start = actorStart({ task, identity, ownerIdentity, directory }, budget);
     try {
-      this.#listen(new Worker(await workerEntry(), workerOptions(workerData, budget)));
-      watchdog.add(this.#watched);
+      const worker = await startWorker(
+        start,
+        { budget, lastTicket: this.#startedAfter },
+        {
+          message: (message) => this.#receiveSafely(message),
+          ended: (death) => this.#ended(death),
+        },
+      );
+      this.#employ(worker);
     } catch (error) {
       this.#end = { cause: 'died', message: String(error), running: undefined };
-      this.#ended();
+      this.#ended(undefined);
     }
   }
 
-  #listen(worker: Worker): void {
+  #employ(worker: Worker): void {
     this.#worker = worker;
-    worker.on('message', (message: FromWorker) => {
-      try {
-        this.#receive(message);
-      } catch (error) {
-        this.kill({ cause: 'bug', message: String(error) });
-      }
-    });
-    worker.on('error', (error) => {
-      this.#end ??= { ...describeDeath(error, this.#options.budget), running: this.#running() };
-    });
-    worker.on('exit', () => this.#ended());
-    if (this.#hasEnded) void worker.terminate();
+    if (this.#hasEnded || this.#end !== undefined) {
+      worker.terminate();
+      return;
+    }
+    this.#watched = {
+      board: worker.board,
+      isBusy: () => !this.#isOpen || this.#outstanding > 0,
+      messagesSent: () => this.#messagesSent,
+      memoryBytes: () => worker.memoryBytes?.(),
+      kill: (end) => this.kill(end),
+    };
+    this.#options.watchdog.add(this.#watched);
+  }
+
+  #receiveSafely(message: FromWorker): void {
+    try {
+      this.#receive(message);
+    } catch (error) {
+      this.kill({ cause: 'bug', message: String(error) });
+    }
   }
 
   #receive(message: FromWorker): void {
@@ -162,11 +163,11 @@ export class WorkerSeat implements Seat {
         return;
       case 'ended':
         this.#end ??= message.end;
-        void this.#worker?.terminate();
+        this.#worker?.terminate();
         return;
       case 'closed':
         this.#end ??= { cause: 'closed', message: 'closed', running: undefined };
-        void this.#worker?.terminate();
+        this.#worker?.terminate();
         return;
       case 'examined':
         return;
@@ -177,34 +178,37 @@ export class WorkerSeat implements Seat {
     this.#send({ kind: 'linked', id, outcome: await linkOutcome(this.#options.link, bytes) });
   }
 
-  /** The thread is gone, or will never be. */
-  #ended(): void {
+  /** The worker is gone, or will never be. */
+  #ended(death: WorkerDeath | undefined): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.#leaveGate();
-    this.#options.watchdog.remove(this.#watched);
-    const end = this.#end ?? {
-      cause: 'died',
-      message: 'the thread of the database ended',
-      running: this.#running(),
-    };
+    if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
+    const unknown = { cause: 'died', message: 'the worker of the database ended' } as const;
+    const end = this.#end ?? { ...(death ?? unknown), running: this.#running() };
     if (this.#whenEmpty.length === 0 || end.cause !== 'closed') {
-      this.#events.ended({ ...end, reached: (ticket) => this.#board.reached(ticket) });
+      this.#events.ended({ ...end, reached: (ticket) => this.#reached(ticket) });
     }
     for (const resolve of this.#whenEmpty) resolve();
   }
 
+  #reached(ticket: number): boolean {
+    return this.#worker?.board.reached(ticket) ?? ticket <= this.#startedAfter;
+  }
+
   /** Ticket of the request that the board says is running. */
   #running(): number | undefined {
-    const { phase } = this.#board;
+    const board = this.#worker?.board;
+    if (board === undefined) return undefined;
+    const { phase } = board;
     if (phase !== 'calling' && phase !== 'viewing') return undefined;
-    const behind = ((this.#lastTicket | 0) - this.#board.running) >>> 0;
+    const behind = ((this.#lastTicket | 0) - board.running) >>> 0;
     return this.#lastTicket - behind;
   }
 
   #send(message: ToWorker, transfer: ArrayBuffer[] = []): void {
     this.#messagesSent += 1;
-    this.#worker?.postMessage(message, transfer);
+    this.#worker?.send(message, transfer);
   }
 }
 
@@ -213,72 +217,20 @@ function isAnswer({ reply }: TurnResult): boolean {
   return reply.kind !== 'reading';
 }
 
-/** Examines one program on a thread that is thrown away. Resolves with how it went. */
-export async function examineOnWorker(
-  program: ProgramSource,
-  identity: bigint,
-  { budget, watchdog, link }: Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'link'>,
-): Promise<Uint8Array | PlainEnd> {
-  const board = new Board();
-  const workerData: WorkerStart = {
-    task: { kind: 'examine', program },
-    identity,
-    ownerIdentity: 0n,
-    directory: undefined,
+/** What an actor is started with, where the budget decides the rest. */
+export function actorStart(
+  what: Pick<ActorStart, 'task' | 'identity' | 'ownerIdentity' | 'directory'>,
+  budget: Budget,
+): ActorStart {
+  return {
+    ...what,
     statementMillisMax: statementMillis(budget),
     ...heapLimits(budget),
-    board: board.buffer,
-  };
-  const worker = new Worker(await workerEntry(), workerOptions(workerData, budget));
-  return new Promise((resolve) => {
-    let outcome: Uint8Array | PlainEnd | undefined;
-    let messagesSent = 0;
-    const watched: Watched = {
-      board,
-      isBusy: () => true,
-      messagesSent: () => messagesSent,
-      kill: (end) => {
-        outcome ??= { ...end, running: undefined };
-        void worker.terminate();
-      },
-    };
-    worker.on('message', async (message: FromWorker) => {
-      if (message.kind === 'examined') outcome = message.described;
-      if (message.kind === 'ended') outcome ??= message.end;
-      if (message.kind !== 'link') return;
-      const linked = await linkOutcome(link, message.bytes);
-      messagesSent += 1;
-      worker.postMessage({ kind: 'linked', id: message.id, outcome: linked } satisfies ToWorker);
-    });
-    worker.on('error', (error) => {
-      outcome ??= { ...describeDeath(error, budget), running: undefined };
-    });
-    worker.on('exit', () => {
-      watchdog.remove(watched);
-      resolve(outcome ?? { cause: 'died', message: 'the thread ended', running: undefined });
-    });
-    watchdog.add(watched);
-  });
-}
-
-/**
- * The platform's own heap limit of a worker, above what the budget allows. It is no defence: when
- * one allocation passes it (an array or a map that doubles), the platform ends the whole process.
- * So it stands where the watchdog, which looks every few milliseconds, always comes first.
- */
-const headroomMebibytes = 4_096;
-
-function workerOptions(workerData: WorkerStart, { workerHeapMebibytesMax }: Budget) {
-  return {
-    workerData,
-    resourceLimits: { maxOldGenerationSizeMb: workerHeapMebibytesMax + headroomMebibytes },
-    // Nothing of the service's environment is for a module, should it ever get out of its sandbox.
-    env: {},
-    execArgv: [],
+    hardeningFile: hardeningFile(),
   };
 }
 
-async function linkOutcome(
+export async function linkOutcome(
   link: WorkerSeatOptions['link'],
   bytes: Uint8Array,
 ): Promise<LinkOutcome> {
@@ -288,16 +240,4 @@ async function linkOutcome(
     if (error instanceof ProgramError) return { kind: 'failed', message: error.message };
     return { kind: 'failed', message: `the program could not be linked: ${String(error)}` };
   }
-}
-
-function describeDeath(
-  error: unknown,
-  { workerHeapMebibytesMax }: Budget,
-): Pick<PlainEnd, 'cause' | 'message'> {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    const text = `far more than ${workerHeapMebibytesMax} MiB of heap`;
-    return { cause: 'died', message: `The module used ${text} and was stopped.` };
-  }
-  return { cause: 'died', message: error instanceof Error ? error.message : String(error) };
 }

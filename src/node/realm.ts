@@ -12,6 +12,15 @@ import { realmPreludeSource } from '../module/javascript/realm-prelude-source.ts
  * its compartments), WebAssembly may not. Costs about 20 ms and 3 MiB.
  */
 export function openRealm(): Realm {
+  return realmOpener(hardeningFile())();
+}
+
+/** `openRealm` where the library's file is known, and perhaps the only one that may be read. */
+export function realmOpener(file: string): () => Realm {
+  return () => openWith(file);
+}
+
+function openWith(file: string): Realm {
   const context = vm.createContext(vm.constants.DONT_CONTEXTIFY, {
     microtaskMode: 'afterEvaluate',
     codeGeneration: { strings: true, wasm: false },
@@ -21,19 +30,21 @@ export function openRealm(): Realm {
     enter: enterGuest,
   };
   realm.evaluate(realmPreludeSource, 'reducerdb-prelude.js');
-  hardeningScript().runInContext(context);
+  hardeningScript(file).runInContext(context);
   return realm;
 }
 
 let cachedScript: vm.Script | undefined;
 
-function hardeningScript(): vm.Script {
-  if (cachedScript === undefined) {
-    const folder = path.dirname(createRequire(import.meta.url).resolve('ses/package.json'));
-    const file = path.join(folder, 'dist/ses.umd.js');
-    cachedScript = new vm.Script(readFileSync(file, 'utf8'), { filename: 'ses.js' });
-  }
+function hardeningScript(file: string): vm.Script {
+  cachedScript ??= new vm.Script(readFileSync(file, 'utf8'), { filename: 'ses.js' });
   return cachedScript;
+}
+
+/** The file that holds the hardening library. */
+export function hardeningFile(): string {
+  const folder = path.dirname(createRequire(import.meta.url).resolve('ses/package.json'));
+  return path.join(folder, 'dist/ses.umd.js');
 }
 
 let isInside = false;

@@ -1,0 +1,268 @@
+import { availableParallelism } from 'node:os';
+import v8 from 'node:v8';
+import type { Database } from '../database/database.ts';
+import type { DatabaseOptions } from '../database/open-database.ts';
+import type { ProgramLoader, ProgramSource } from '../database/program.ts';
+import type { Progress } from '../database/progress.ts';
+import type { DatabaseOwner, TurnReport } from '../database/turn.ts';
+import type { ModuleLogLine } from '../module/runner.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineDisk } from '../node/disk.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { MemoryDisk } from '../node/memory-disk.ts';
+import { realmOpener } from '../node/realm.ts';
+import { assembleDatabase, examineAside } from './assemble.ts';
+import { HeapCare } from './heap-care.ts';
+import { nextTurn } from './next-turn.ts';
+import { programHash } from './program-hash.ts';
+import { programLoader } from './program-loader.ts';
+import { RemoteLinker } from './remote-linker.ts';
+import type { SeatMode, StampedLine } from './seat.ts';
+import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
+import { type ActorStart, buffersOf, type FromWorker, type ToWorker } from './worker-messages.ts';
+import { encodeTurn } from './worker-outcomes.ts';
+import { RequestReader } from './worker-requests.ts';
+
+/** The actor's way to the gateway: `thread-main.ts` and `process-main.ts` have one each. */
+export interface ActorPort {
+  post(message: FromWorker, transfer?: ArrayBuffer[]): void;
+  /** Nothing more is received; the thread or process ends when nothing else is left to do. */
+  close(): void;
+  /** Ends the thread or process. What was posted still arrives. */
+  exit(): void;
+}
+
+/** What the watchdog reads of an actor; see `board.ts`. */
+export interface ActorBoard extends Progress {
+  tookMessage(): void;
+  holds(bytes: number): void;
+}
+
+/** Lines are sent with the turn, or when there are so many of them, or they are so old. */
+const lineCountMax = 256;
+const lineMillisMax = 50;
+
+/** Sizes are sent when they may have changed, at most this often. */
+const memoryMillis = 100;
+
+/**
+ * One database, or the examination of one program, in a thread or process of its own: takes
+ * messages from the gateway, hands back the outcomes of each turn. It reads no file but its
+ * database's, and nothing it does depends on another database.
+ */
+export class Actor {
+  readonly #start: ActorStart;
+  readonly #port: ActorPort;
+  readonly #board: ActorBoard;
+  readonly #clock = new MachineClock();
+  readonly #heap: HeapCare;
+  readonly #linker: RemoteLinker;
+  readonly #loader: ProgramLoader;
+  readonly #memoryDisk = new MemoryDisk();
+  /** Lines that the gateway does not have yet. */
+  #lines: StampedLine[] = [];
+  #linesSentAt = 0;
+  #memoryToldAt = 0;
+  #isMemoryDue = false;
+  #database: Promise<Database | undefined> | undefined;
+  /** What holds bytes of the database here, once it is there. */
+  #serving: Database | undefined;
+
+  constructor(start: ActorStart, port: ActorPort, board: ActorBoard) {
+    this.#start = start;
+    this.#port = port;
+    this.#board = board;
+    this.#heap = new HeapCare(start, () => this.#heldBytes());
+    this.#linker = new RemoteLinker((id, bytes) => port.post({ kind: 'link', id, bytes }));
+    const openRealm = realmOpener(start.hardeningFile);
+    this.#loader = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
+  }
+
+  run(): void {
+    tuneEngine();
+    const { task } = this.#start;
+    if (task.kind === 'serve') this.#database = this.#serve(task.mode);
+    else void this.#examine(task.program);
+  }
+
+  async receive(message: ToWorker): Promise<void> {
+    this.#board.tookMessage();
+    switch (message.kind) {
+      case 'requests': {
+        const open = await this.#database;
+        const requests = new RequestReader(message.batch);
+        // Only a program comes beside a batch, and it is loaded before its turn comes.
+        if (message.batch.blobs.length === 0) open?.submitAll(requests);
+        else while (requests.remaining > 0) open?.submit(requests.next());
+        return;
+      }
+      case 'linked':
+        this.#linker.settle(message.id, message.outcome);
+        return;
+      case 'close':
+        await (await this.#database)?.close();
+        this.#sendLines();
+        this.#port.post({ kind: 'closed' });
+        this.#port.close();
+        return;
+    }
+  }
+
+  async #serve(mode: SeatMode): Promise<Database | undefined> {
+    try {
+      const open = await assembleDatabase(mode, this.#databaseOptions());
+      this.#serving = open;
+      this.#sendLines();
+      this.#tellMemory(open);
+      const opening = { description: open.description, offset: open.offset };
+      this.#port.post({ kind: 'opened', opening });
+      return open;
+    } catch (error) {
+      this.#end(endOfStart(error));
+      return undefined;
+    }
+  }
+
+  async #examine(program: ProgramSource): Promise<void> {
+    const { identity } = this.#start;
+    try {
+      const described = await examineAside(program, {
+        identity,
+        loader: this.#loader,
+        hash: programHash,
+        progress: this.#board,
+        clock: this.#clock,
+      });
+      this.#port.post({ kind: 'examined', described });
+    } catch (error) {
+      this.#end(endOfStart(error));
+    }
+    this.#port.close();
+  }
+
+  #databaseOptions(): DatabaseOptions {
+    const { identity, ownerIdentity, directory, statementMillisMax } = this.#start;
+    return {
+      identity,
+      ownerIdentity,
+      disk: directory === undefined ? this.#memoryDisk : new MachineDisk(directory),
+      clock: this.#clock,
+      entropy: new MachineEntropy(),
+      statementMillisMax,
+      progress: this.#board,
+      loader: this.#loader,
+      hash: programHash,
+      nextTurn: () => {
+        // A turn that only reads on hands nothing over, and is to be seen all the same.
+        this.#tellMemorySoon();
+        return nextTurn();
+      },
+      report: (line) => this.#addLine(line),
+      warn: (message) => this.#port.post({ kind: 'warn', message }),
+      owner: this.#owner(),
+    };
+  }
+
+  #owner(): DatabaseOwner {
+    return {
+      handOver: (turn) => this.#handOver(turn),
+      durable: (write, offset) => {
+        this.#port.post({ kind: 'durable', write, offset });
+        this.#tellMemorySoon();
+      },
+      stopped: (reason) => this.#end(endOfService(reason)),
+    };
+  }
+
+  #handOver(turn: TurnReport): void {
+    this.#sendLines();
+    const batch = encodeTurn(turn);
+    this.#port.post({ kind: 'turn', batch }, buffersOf(batch));
+    this.#tellMemorySoon();
+    const over = this.#heap.over();
+    if (over === undefined) return;
+    const { heapBytesMax, bufferBytesMax } = this.#start;
+    const bytesMax = over === 'heap' ? heapBytesMax : bufferBytesMax;
+    const message = `The module kept more than ${bytesMax / (1024 * 1024)} MiB of ${over}.`;
+    this.#end({ cause: 'died', message, running: undefined });
+    this.#port.exit();
+  }
+
+  #addLine(line: ModuleLogLine): void {
+    this.#lines.push({ micros: this.#clock.nowMicros(), line });
+    const isLate = this.#clock.monotonicMillis() >= this.#linesSentAt + lineMillisMax;
+    if (isLate || this.#lines.length >= lineCountMax) this.#sendLines();
+  }
+
+  #sendLines(): void {
+    this.#linesSentAt = this.#clock.monotonicMillis();
+    if (this.#lines.length === 0) return;
+    this.#port.post({ kind: 'lines', lines: this.#lines });
+    this.#lines = [];
+  }
+
+  #heldBytes(): number {
+    if (this.#serving === undefined) return Number.POSITIVE_INFINITY;
+    const { rowBytes, indexBytes } = this.#serving.memory();
+    return rowBytes + indexBytes + this.#memoryDisk.allocatedBytes;
+  }
+
+  /** At once or a little later, so that the last change is sent, too, when nothing follows it. */
+  #tellMemorySoon(): void {
+    const open = this.#serving;
+    if (this.#isMemoryDue || open === undefined) return;
+    const wait = this.#memoryToldAt + memoryMillis - this.#clock.monotonicMillis();
+    if (wait <= 0) {
+      this.#tellMemory(open);
+      return;
+    }
+    this.#isMemoryDue = true;
+    setTimeout(() => {
+      this.#isMemoryDue = false;
+      this.#tellMemory(open);
+    }, wait).unref();
+  }
+
+  #tellMemory(open: Database): void {
+    this.#memoryToldAt = this.#clock.monotonicMillis();
+    const memory = open.memory();
+    this.#board.holds(memory.rowBytes + memory.indexBytes);
+    this.#port.post({ kind: 'memory', memory: { ...memory, live: { ...open.liveFigures } } });
+  }
+
+  /** The last message; the gateway then lets the thread or process go. */
+  #end(end: PlainEnd): void {
+    this.#sendLines();
+    this.#port.post({ kind: 'ended', end });
+    this.#port.close();
+  }
+}
+
+/**
+ * Flags of the engine. They hold for the whole process, so for the gateway, too, where an actor is
+ * a thread of it.
+ */
+function tuneEngine(): void {
+  keepYoung();
+  collectAlone();
+}
+
+/**
+ * Without this the engine sometimes decides, after a busy moment, to make what lives for one call
+ * among what lives long. There each dead object keeps the young ones that it names until a full
+ * collection: they are copied, and look long-lived themselves. It cost a third of the time.
+ */
+function keepYoung(): void {
+  v8.setFlagsFromString('--no-allocation-site-pretenuring');
+}
+
+/**
+ * Has each thread collect its young garbage alone, where there are few processors. Next to nothing
+ * of it survives, so helpers find little to do, and take the processors from the other threads.
+ */
+function collectAlone(): void {
+  if (availableParallelism() > fewProcessors) return;
+  v8.setFlagsFromString('--no-parallel-scavenge');
+}
+
+const fewProcessors = 4;

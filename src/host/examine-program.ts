@@ -1,0 +1,70 @@
+import type { ProgramSource } from '../database/program.ts';
+import type { PlainEnd } from './start-end.ts';
+import type { Watched } from './watchdog.ts';
+import type { Worker, WorkerDeath } from './worker.ts';
+import type { FromWorker } from './worker-messages.ts';
+import { actorStart, linkOutcome, type WorkerSeatOptions } from './worker-seat.ts';
+
+type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'link' | 'startWorker'>;
+
+/** Examines one program on a worker that is thrown away. Resolves with how it went. */
+export async function examineProgram(
+  program: ProgramSource,
+  identity: bigint,
+  options: Options,
+): Promise<Uint8Array | PlainEnd> {
+  const { budget, startWorker } = options;
+  const task = { kind: 'examine', program } as const;
+  const start = actorStart({ task, identity, ownerIdentity: 0n, directory: undefined }, budget);
+  return new Promise((resolve, reject) => {
+    const examination = new Examination(options, resolve);
+    startWorker(start, { budget, lastTicket: 0 }, examination).then(
+      (worker) => examination.begin(worker),
+      reject,
+    );
+  });
+}
+
+class Examination {
+  readonly #options: Options;
+  readonly #resolve: (outcome: Uint8Array | PlainEnd) => void;
+  #worker: Worker | undefined;
+  #watched: Watched | undefined;
+  #outcome: Uint8Array | PlainEnd | undefined;
+  #messagesSent = 0;
+
+  constructor(options: Options, resolve: (outcome: Uint8Array | PlainEnd) => void) {
+    this.#options = options;
+    this.#resolve = resolve;
+  }
+
+  begin(worker: Worker): void {
+    this.#worker = worker;
+    this.#watched = {
+      board: worker.board,
+      isBusy: () => true,
+      messagesSent: () => this.#messagesSent,
+      memoryBytes: () => worker.memoryBytes?.(),
+      kill: (end) => {
+        this.#outcome ??= { ...end, running: undefined };
+        worker.terminate();
+      },
+    };
+    this.#options.watchdog.add(this.#watched);
+  }
+
+  async message(message: FromWorker): Promise<void> {
+    if (message.kind === 'examined') this.#outcome = message.described;
+    if (message.kind === 'ended') this.#outcome ??= message.end;
+    if (message.kind !== 'link') return;
+    const outcome = await linkOutcome(this.#options.link, message.bytes);
+    this.#messagesSent += 1;
+    this.#worker?.send({ kind: 'linked', id: message.id, outcome });
+  }
+
+  ended(death: WorkerDeath | undefined): void {
+    if (this.#watched !== undefined) this.#options.watchdog.remove(this.#watched);
+    const unknown = { cause: 'died', message: 'the worker ended' } as const;
+    this.#resolve(this.#outcome ?? { ...(death ?? unknown), running: undefined });
+  }
+}

@@ -1,0 +1,20 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { present } from '../assert.ts';
+import { Actor } from './actor.ts';
+import { Board } from './board.ts';
+import type { ThreadStart, ToWorker } from './worker-messages.ts';
+
+/** What a thread of a database runs, see `actor.ts`. */
+const port = present(parentPort, 'this file runs in a worker thread');
+const { board, ...start } = workerData as ThreadStart;
+const actor = new Actor(
+  start,
+  {
+    post: (message, transfer = []) => port.postMessage(message, transfer),
+    close: () => port.close(),
+    exit: () => process.exit(),
+  },
+  new Board(board),
+);
+port.on('message', (message: ToWorker) => void actor.receive(message));
+actor.run();

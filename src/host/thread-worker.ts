@@ -1,0 +1,53 @@
+import { Worker as Thread } from 'node:worker_threads';
+import { Board } from './board.ts';
+import type { Budget } from './host-options.ts';
+import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
+import { workerEntry } from './worker-entry.ts';
+import type { ActorStart, FromWorker, ThreadStart } from './worker-messages.ts';
+
+/** Starts an actor on a thread of this process. */
+export async function startThread(
+  start: ActorStart,
+  { budget, lastTicket }: WorkerOptions,
+  events: WorkerEvents,
+): Promise<Worker> {
+  const board = new Board();
+  board.startAfter(lastTicket);
+  const workerData: ThreadStart = { ...start, board: board.buffer };
+  const thread = new Thread(await workerEntry('thread'), {
+    workerData,
+    resourceLimits: {
+      maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + headroomMebibytes,
+    },
+    // Nothing of the service's environment is for a module, should it ever get out of its sandbox.
+    env: {},
+    execArgv: [],
+  });
+  let death: WorkerDeath | undefined;
+  thread.on('message', (message: FromWorker) => events.message(message));
+  thread.on('error', (error) => {
+    death = describeDeath(error, budget);
+  });
+  thread.on('exit', () => events.ended(death));
+  return {
+    board,
+    send: (message, transfer = []) => thread.postMessage(message, transfer),
+    terminate: () => void thread.terminate(),
+  };
+}
+
+/**
+ * The platform's own heap limit of a thread, above what the budget allows. It is no defence: when
+ * one allocation passes it (an array or a map that doubles), the platform ends the whole process.
+ * So it stands where the watchdog, which looks every few milliseconds, always comes first.
+ */
+const headroomMebibytes = 4_096;
+
+function describeDeath(error: unknown, { workerHeapMebibytesMax }: Budget): WorkerDeath {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  if (code === 'ERR_WORKER_OUT_OF_MEMORY') {
+    const text = `far more than ${workerHeapMebibytesMax} MiB of heap`;
+    return { cause: 'died', message: `The module used ${text} and was stopped.` };
+  }
+  return { cause: 'died', message: error instanceof Error ? error.message : String(error) };
+}
