@@ -3,6 +3,7 @@
 // in its place at the end.
 import { chmodSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { build } from 'esbuild';
 import { buildCommonJs } from './build-commonjs.mjs';
 import { bundleSizes, sizeText } from './bundle-size.mjs';
 import { packageBin, root, runNode } from './run.mjs';
@@ -21,12 +22,30 @@ try {
     chmodSync(path.join(fresh, 'cli/main.js'), 0o755);
     dropImportHelper(path.join(fresh, 'client/platform.js'));
     await buildCommonJs(fresh);
+    await bundleProcess(path.join(fresh, 'host'));
     replace();
     const sizes = await bundleSizes(dist, '.js');
     for (const size of sizes) console.log(sizeText(size));
   }
 } finally {
   for (const folder of [fresh, old]) rmSync(folder, { recursive: true, force: true });
+}
+
+/**
+ * What the process of a database runs, as one file: such a process may read this and its database's
+ * directory, and nothing else.
+ */
+async function bundleProcess(folder) {
+  await build({
+    entryPoints: [path.join(folder, 'process-main.js')],
+    outfile: path.join(folder, 'process-main.bundle.mjs'),
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    legalComments: 'inline',
+    logLevel: 'warning',
+  });
 }
 
 /** Two renames: a program that starts in between would not find `dist`, so they stand together. */

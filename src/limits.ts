@@ -45,6 +45,10 @@ export const limits = {
    * Not the limit of a call: a short one must not end a thread that is slow to start.
    */
   silenceMillisMax: 10_000,
+  /** One message between the gateway and the process of a database. */
+  workerFrameBytesMax: 1024 * mebibyte,
+  /** By how much the memory ceiling of a process rises when the rows of its database grow. */
+  ceilingStepBytes: 1024 * mebibyte,
   /** Wall-clock time of loading a program, describing it and running `init`. */
   publishMillisMax: 60_000,
   /**

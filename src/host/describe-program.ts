@@ -15,7 +15,7 @@ export type ProgramDescription =
  */
 export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescription> {
   const budget = completeBudget({ publishMillisMax: limits.callMillisMax });
-  const placement = workerPlacement({ budget });
+  const placement = workerPlacement({ budget, isolationOf: () => 'thread' });
   try {
     return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, 0n) };
   } catch (error) {

@@ -41,7 +41,9 @@ class Examination {
   begin(worker: Worker): void {
     this.#worker = worker;
     this.#watched = {
-      board: worker.board,
+      get board() {
+        return worker.board;
+      },
       isBusy: () => true,
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),

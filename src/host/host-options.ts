@@ -1,13 +1,19 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import type { Creators } from './host-types.ts';
+import type { IsolationRules } from './isolation.ts';
 import type { LogBounds } from './module-log.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
   readonly directory: string | undefined;
-  /** `worker`: a thread for each database. `local`: all in the caller's thread, for tests. */
+  /**
+   * `worker`: a thread or a process for each database. `local`: all in the caller's thread, for
+   * tests.
+   */
   readonly placement: 'worker' | 'local';
+  /** What keeps databases on workers apart; left out: a thread for each. */
+  readonly isolation?: IsolationRules;
   readonly creators: Creators;
   /** Identities that may on every database what its owner may. */
   readonly operators: readonly bigint[];

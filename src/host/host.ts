@@ -17,6 +17,7 @@ import type {
   PublishOutcome,
   PublishRequest,
 } from './host-types.ts';
+import { isolationFor, threads } from './isolation.ts';
 import { Listeners } from './listeners.ts';
 import { localPlacement } from './local-placement.ts';
 import { nameFault, parseTarget } from './names.ts';
@@ -84,8 +85,14 @@ export class Host {
     await files.makeRegistry();
     const registry = await openRegistry(options, files);
     const placed = { ...options, budget: completeBudget(options.budget) };
+    const isolationOf = (identity: bigint) => {
+      const names = registry.namesOf(identity).map(({ name }) => name);
+      return isolationFor(options.isolation ?? threads, identity, names);
+    };
     const placement =
-      options.placement === 'local' ? localPlacement(placed) : workerPlacement(placed);
+      options.placement === 'local'
+        ? localPlacement(placed)
+        : workerPlacement({ ...placed, isolationOf });
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines() });
     const access = new Access({ ...options, registry, audit });
     const running = new RunningDatabases({ ...options, files, placement });

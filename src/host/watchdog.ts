@@ -20,8 +20,13 @@ export interface Watched {
 interface Sighting {
   changes: number;
   sinceMillis: number;
-  /** Memory of the process when this began; `undefined` = to be taken at the next look. */
+  /**
+   * Memory when this began, of the process that it shares or of its own; `undefined` = to be taken
+   * at the next look.
+   */
   level: number | undefined;
+  /** Memory of its own at the last look; `undefined` where it shares that of the process. */
+  own: number | undefined;
   isKilled: boolean;
 }
 
@@ -32,10 +37,10 @@ const lookMillis = 50;
  * Looks at the boards of busy workers and ends those that are over budget: in time, or in memory
  * that the heap limit of a worker does not see.
  *
- * Memory is that of the process, less what the databases say they hold. When it grows by more than
- * one call may use while calls run, the one that runs longest is ended: buffers do not say whose
- * they are. Afterwards the level is taken anew, so that one culprit is not followed by the
- * innocent.
+ * Memory is that of the process, less what the databases say they hold. Where a worker is a process
+ * of its own, that is exact. Where several share one, and it grows by more than one call may use
+ * while calls run, the one that runs longest is ended: buffers do not say whose they are.
+ * Afterwards the level is taken again, so that one culprit is not followed by the innocent.
  */
 export class Watchdog {
   readonly #budget: Budget;
@@ -51,8 +56,9 @@ export class Watchdog {
 
   /** Starts to look at a worker; `wake` says when it became busy. */
   add(watched: Watched): void {
-    const changes = watched.board.changes;
-    this.#watched.set(watched, { changes, sinceMillis: now(), level: undefined, isKilled: false });
+    const sighting = { level: undefined, own: undefined, isKilled: false };
+    const { changes } = watched.board;
+    this.#watched.set(watched, { changes, sinceMillis: now(), ...sighting });
     this.wake();
   }
 
@@ -90,10 +96,12 @@ export class Watchdog {
 
   #sight(watched: Watched, sighting: Sighting): void {
     const { changes } = watched.board;
+    const before = sighting.own;
+    sighting.own = ownMemory(watched);
     if (changes !== sighting.changes) {
       sighting.changes = changes;
       sighting.sinceMillis = now();
-      sighting.level = this.#lastLevel;
+      sighting.level = sighting.own === undefined ? this.#lastLevel : (before ?? sighting.own);
       return;
     }
     const message = this.#overTime(watched, now() - sighting.sinceMillis);
@@ -127,21 +135,28 @@ export class Watchdog {
   #checkMemory(busy: readonly [Watched, Sighting][]): void {
     const level = this.#level();
     this.#lastLevel = level;
-    if (this.#dying.size > 0) return;
+    const bytesMax = this.#budget.callBufferBytesMax;
     let longest: [Watched, Sighting] | undefined;
     for (const [watched, sighting] of busy) {
       const { phase } = watched.board;
       if (sighting.isKilled || !memoryPhases.has(phase)) continue;
-      sighting.level ??= level;
-      const isOver = level - sighting.level > this.#budget.callBufferBytesMax;
+      sighting.level ??= sighting.own ?? level;
+      const isOver = (sighting.own ?? level) - sighting.level > bytesMax;
+      if (sighting.own !== undefined) {
+        if (isOver) this.#kill(watched, sighting, this.#overMemory());
+        continue;
+      }
       const isLongest = longest === undefined || sighting.sinceMillis < longest[1].sinceMillis;
       if (isOver && isLongest) longest = [watched, sighting];
     }
-    if (longest === undefined) return;
+    if (longest === undefined || this.#dying.size > 0) return;
     this.#dying.add(longest[0]);
+    this.#kill(longest[0], longest[1], this.#overMemory());
+  }
+
+  #overMemory(): string {
     const mebibytes = Math.round(this.#budget.callBufferBytesMax / (1024 * 1024));
-    const text = `The call held more than ${mebibytes} MiB of memory and was stopped.`;
-    this.#kill(longest[0], longest[1], text);
+    return `The call held more than ${mebibytes} MiB of memory and was stopped.`;
   }
 
   #kill(watched: Watched, sighting: Sighting, message: string): void {
@@ -152,7 +167,8 @@ export class Watchdog {
 
   #level(): number {
     let held = 0;
-    for (const { board } of this.#watched.keys()) held += board.heldBytes;
+    for (const [{ board }, { own }] of this.#watched)
+      if (own === undefined) held += board.heldBytes;
     return process.memoryUsage.rss() - held;
   }
 
@@ -160,6 +176,12 @@ export class Watchdog {
     this.#lastLevel = this.#level();
     for (const sighting of this.#watched.values()) sighting.level = undefined;
   }
+}
+
+/** Memory of a process of its own, less its rows and indexes. */
+function ownMemory({ board, memoryBytes }: Watched): number | undefined {
+  const bytes = memoryBytes?.();
+  return bytes === undefined ? undefined : bytes - board.heldBytes;
 }
 
 /** In which user code may run. */

@@ -4,26 +4,38 @@ import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import { examineProgram } from './examine-program.ts';
 import type { Budget } from './host-options.ts';
+import type { Isolation } from './isolation.ts';
 import type { Placement } from './placement.ts';
+import { startProcess } from './process-worker.ts';
 import type { Seat, SeatEvents, SeatStart } from './seat.ts';
 import { StartGate } from './start-gate.ts';
 import { startThread } from './thread-worker.ts';
 import { Watchdog } from './watchdog.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
-/** A thread for each database. */
-export function workerPlacement({ budget }: { readonly budget: Budget }): Placement {
+export interface WorkerPlacementOptions {
+  readonly budget: Budget;
+  /** Asked each time that a database starts. */
+  readonly isolationOf: (database: bigint) => Isolation;
+}
+
+/** A thread, or a process, for each database. */
+export function workerPlacement({ budget, isolationOf }: WorkerPlacementOptions): Placement {
   const watchdog = new Watchdog(budget);
   const gate = new StartGate(Math.max(2, availableParallelism()));
-  const shared = { budget, watchdog, gate, link: linkProgram, startWorker: startThread };
+  const common = { budget, watchdog, gate, link: linkProgram };
+  const sharedBy = (database: bigint) => ({
+    ...common,
+    startWorker: isolationOf(database) === 'process' ? startProcess : startThread,
+  });
   return {
     seatsOf(place) {
       const take = (start: SeatStart, events: SeatEvents): Seat =>
-        new WorkerSeat({ ...shared, ...place }, start, events);
+        new WorkerSeat({ ...sharedBy(place.identity), ...place }, start, events);
       return place.directory === undefined ? forgetful(take) : take;
     },
     async examine(program, identity) {
-      const outcome = await examineProgram(program, identity, shared);
+      const outcome = await examineProgram(program, identity, sharedBy(identity));
       if (outcome instanceof Uint8Array) return outcome;
       throw new Refusal(outcome.body ?? { code: 'program.invalid', message: outcome.message });
     },

@@ -115,7 +115,9 @@ export class WorkerSeat implements Seat {
       return;
     }
     this.#watched = {
-      board: worker.board,
+      get board() {
+        return worker.board;
+      },
       isBusy: () => !this.#isOpen || this.#outstanding > 0,
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),

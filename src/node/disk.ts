@@ -32,6 +32,7 @@ export class MachineDisk implements Disk {
     return new MachineFile(
       name,
       attempt(operation, name, () => fs.openSync(full, flags, 0o600)),
+      full,
     );
   }
 
@@ -75,15 +76,25 @@ const zeros = new Uint8Array(256 * 1024);
 
 const syncData = promisify(fs.fdatasync);
 
+/**
+ * Where a process may reach certain files alone, Node syncs only what was opened through its
+ * `FileHandle`s: those know that they are of such a file.
+ */
+const isRestricted = 'permission' in process && process.permission !== undefined;
+
 class MachineFile implements DiskFile {
   readonly name: string;
+  readonly #path: string;
   readonly #descriptor: number;
+  /** What is synced in place of the descriptor, in a restricted process. */
+  #handle: Promise<fs.promises.FileHandle> | undefined;
   #isOpen = true;
   /** What the last sync took, which is what the next one is expected to take. */
   #syncMillis = Number.POSITIVE_INFINITY;
 
-  constructor(name: string, descriptor: number) {
+  constructor(name: string, descriptor: number, path: string) {
     this.name = name;
+    this.#path = path;
     this.#descriptor = descriptor;
   }
 
@@ -126,7 +137,8 @@ class MachineFile implements DiskFile {
   async sync(): Promise<void> {
     const startedAt = performance.now();
     try {
-      await syncData(this.#descriptor);
+      if (isRestricted) await this.#syncHandle();
+      else await syncData(this.#descriptor);
     } catch (error) {
       throw new DiskError('sync', this.name, error);
     }
@@ -135,7 +147,7 @@ class MachineFile implements DiskFile {
 
   /** Going to another thread and back takes as long as a quick disk needs. */
   syncAtOnce(): boolean {
-    if (this.#syncMillis >= quickSyncMillis) return false;
+    if (this.#syncMillis >= quickSyncMillis || isRestricted) return false;
     const startedAt = performance.now();
     attempt('sync', this.name, () => fs.fdatasyncSync(this.#descriptor));
     this.#syncMillis = performance.now() - startedAt;
@@ -146,6 +158,23 @@ class MachineFile implements DiskFile {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     attempt('close', this.name, () => fs.closeSync(this.#descriptor));
+    void this.#handle?.then((handle) => handle.close()).catch(() => undefined);
+  }
+
+  async #syncHandle(): Promise<void> {
+    this.#handle ??= this.#openHandle();
+    const handle = await this.#handle;
+    await handle.datasync();
+  }
+
+  /** Syncing one of two descriptors of a file syncs the file. */
+  async #openHandle(): Promise<fs.promises.FileHandle> {
+    const handle = await fs.promises.open(this.#path, 'r+');
+    const { ino, dev } = await handle.stat();
+    const own = fs.fstatSync(this.#descriptor);
+    if (ino === own.ino && dev === own.dev) return handle;
+    await handle.close();
+    throw new Error('another file has its name now');
   }
 
   #writeAll(bytes: Uint8Array, position: number): void {

@@ -4,6 +4,7 @@ import type { KeyFiles } from '../auth/keys.ts';
 import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
+import type { IsolationRules } from '../host/isolation.ts';
 import type { LogBounds } from '../host/module-log.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
@@ -38,8 +39,10 @@ export interface ServiceConfiguration {
   readonly moduleLogs: Partial<LogBounds>;
   /** Identities that may on every database what its owner may. */
   readonly operators: readonly bigint[];
-  /** `worker`: a thread for each database, as in production; `local`: one thread for all. */
+  /** `worker`: each database by itself, as in production; `local`: one thread for all. */
   readonly placement: 'worker' | 'local';
+  /** What keeps databases apart; what is left out follows from who may publish. */
+  readonly isolation: Partial<IsolationRules>;
   /** What one database's module may use; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
   /** Bounds of each WebSocket; the rest comes from `limits.ts`. */
@@ -121,6 +124,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     rates: { ...defaultRates(listen), ...given.rates },
     operators: given.operators ?? [],
     placement: given.placement ?? 'worker',
+    isolation: given.isolation ?? {},
     budget: given.budget ?? {},
     websocket: given.websocket ?? {},
     mcpHosts: given.mcpHosts ?? [],

@@ -26,6 +26,7 @@ import {
   type ServiceConfiguration,
   type TlsFiles,
 } from './configuration.ts';
+import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
 import { makeMcpDoor, mcpRulesOf } from './mcp-door.ts';
@@ -118,6 +119,7 @@ async function assemble(
   const host = await Host.open({
     directory: dataDirectory,
     placement: configuration.placement,
+    isolation: chooseIsolation(configuration).rules,
     creators: configuration.publishPolicy ?? 'anyone',
     operators: configuration.operators,
     issuer: configuration.issuer,

@@ -2,4 +2,5 @@ import { shopOpener } from '../support/shop.ts';
 import { databaseHandleContract } from './database-handle.contract.ts';
 
 databaseHandleContract('local', shopOpener('local'));
-databaseHandleContract('worker', shopOpener('worker'));
+databaseHandleContract('thread', shopOpener('thread'));
+databaseHandleContract('process', shopOpener('process'));

@@ -2,4 +2,5 @@ import { shopOpener } from '../support/shop.ts';
 import { liveConnectionContract } from './live-connection.contract.ts';
 
 liveConnectionContract('local', shopOpener('local'));
-liveConnectionContract('worker', shopOpener('worker'));
+liveConnectionContract('thread', shopOpener('thread'));
+liveConnectionContract('process', shopOpener('process'));

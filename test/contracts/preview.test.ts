@@ -6,12 +6,13 @@ import { shopModule } from '../support/shop-module.ts';
 import { previewContract } from './preview.contract.ts';
 
 previewContract('local', shopOpener('local'));
-previewContract('worker', shopOpener('worker'));
+previewContract('thread', shopOpener('thread'));
+previewContract('process', shopOpener('process'));
 
 describe('a preview that runs away', () => {
   it.each(['spin', 'fill_heap'])('[preview] is ended like a call: %s', async (reducer) => {
     const budget = { callMillisMax: 1_000, workerHeapMebibytesMax: 64 };
-    const shop = await shopOpener('worker', budget)(shopModule());
+    const shop = await shopOpener('thread', budget)(shopModule());
     const { outcome } = await previewWithJson(shop.handle, {
       caller: shop.caller('owner'),
       connection: temporaryConnection(),

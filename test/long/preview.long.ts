@@ -9,7 +9,7 @@ const steps = Number(process.env.STEPS ?? 400);
 describe(`[preview] ${modules} random modules, ${steps} steps each`, () => {
   for (let seed = firstSeed; seed < firstSeed + modules; seed += 1) {
     it(`previews leave no trace, and come true (seed ${seed})`, async () => {
-      const placement = seed % 4 === 0 ? 'worker' : 'local';
+      const placement = seed % 4 === 0 ? 'thread' : 'local';
       const report = await runPreviewLab(shopOpener(placement), seed, steps);
       console.log(`seed ${seed} (${placement}): ${JSON.stringify(report)}`);
       expect(report.applied).toBeGreaterThan(steps / 20);

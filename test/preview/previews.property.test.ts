@@ -4,7 +4,7 @@ import { runPreviewLab } from './preview-lab.ts';
 
 const placements = [
   ['local', [1, 2, 3, 4]],
-  ['worker', [7]],
+  ['thread', [7]],
 ] as const;
 
 describe.each(placements)('previews of random work upon random modules (%s)', (kind, seeds) => {

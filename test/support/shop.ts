@@ -65,14 +65,17 @@ export interface Shop {
 export type ShopOpener = (text: string) => Promise<Shop>;
 
 /** Opens shops whose databases are on this machine's disk, in this thread or on workers. */
-export function shopOpener(kind: 'local' | 'worker', budget: Partial<Budget> = {}): ShopOpener {
+export function shopOpener(
+  kind: 'local' | 'thread' | 'process',
+  budget: Partial<Budget> = {},
+): ShopOpener {
   const clock = new MachineClock();
   const entropy = new MachineEntropy();
   const complete = completeBudget(budget);
   const placement =
     kind === 'local'
       ? localPlacement({ clock, entropy, budget: complete })
-      : workerPlacement({ budget: complete });
+      : workerPlacement({ budget: complete, isolationOf: () => kind });
   return (text) => openShop(text, placement);
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { completeConfiguration, isLoopback } from '../../service/configuration.ts';
 import { configurationFile, type EffectiveSetting } from '../../service/effective-settings.ts';
+import { chooseIsolation } from '../../service/isolation-choice.ts';
 import { variableOf } from '../../service/setting.ts';
 import { emptySettingsFile, keyParts, settingGroups } from '../../service/settings-file.ts';
 import { CliError, type Io } from '../io.ts';
@@ -77,10 +78,16 @@ function lineOf({ setting, given, origin }: EffectiveSetting, width: number): st
   return `* ${name}  ${value.padEnd(24)}  from ${origin}`;
 }
 
-/** What follows for whoever can reach the service. Throws `ConfigurationError`. */
+/** What follows for those who can reach the service. Throws `ConfigurationError`. */
 function consequencesOf({ configuration }: ServiceSettings): string[] {
-  const { listen, tls, publishPolicy, operators } = completeConfiguration(configuration);
-  const legend = ['', 'Lines with * were set; values in brackets are defaults.'];
+  const complete = completeConfiguration(configuration);
+  const { listen, tls, publishPolicy, operators } = complete;
+  const { rules, reason } = chooseIsolation(complete);
+  const legend = [
+    '',
+    'Lines with * were set; values in brackets are defaults.',
+    `Each database runs in a ${rules.everywhere} of its own (isolation): ${reason}.`,
+  ];
   if (isLoopback(listen.host)) return [...legend, 'Only programs on this machine can connect.'];
   const policy = typeof publishPolicy === 'string' ? publishPolicy : 'those that are listed';
   const bare = 'Without TLS, put a proxy with TLS in front: tokens travel readable.';

@@ -1,6 +1,7 @@
 import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
 import { identityFromHex } from '../../values/identity.ts';
 import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';
+import { parseIsolation, parseIsolationExceptions } from '../isolation-choice.ts';
 import { type Setting, setting } from '../setting.ts';
 
 /** Where the service listens, and who may do what. */
@@ -34,6 +35,30 @@ function serviceSettings(): Setting[] {
       example: 'authenticated',
       apply: (value, draft) => {
         draft.publishPolicy = parsePublishPolicy(value);
+      },
+    }),
+    setting({
+      key: 'isolation',
+      flag: 'isolation',
+      kind: 'text',
+      value: '<kind>',
+      help: 'what keeps databases apart: thread, or process, which contains every runaway',
+      otherwise: 'process where others can connect and strangers may publish, else thread',
+      example: 'process',
+      apply: (value, draft) => {
+        draft.isolation = { ...draft.isolation, everywhere: parseIsolation(value) };
+      },
+    }),
+    setting({
+      key: 'isolation-of',
+      flag: 'isolation-of',
+      kind: 'list',
+      value: '<database=kind>',
+      help: 'the same for single databases, by name or identity; read when one starts',
+      otherwise: 'none',
+      example: ['shop=process'],
+      apply: (values, draft) => {
+        draft.isolation = { ...draft.isolation, exceptions: parseIsolationExceptions(values) };
       },
     }),
     setting({

@@ -1,0 +1,156 @@
+import v8 from 'node:v8';
+import { assert } from '../assert.ts';
+import { limits } from '../limits.ts';
+import { commitOffset } from '../store/commit-offset.ts';
+import type { ActorStart, Batch, FromWorker, ToWorker } from './worker-messages.ts';
+
+/** What goes to a process: first how it starts, then messages. */
+export type ToProcess = ToWorker | { readonly kind: 'start'; readonly start: ActorStart };
+
+type Message = ToProcess | FromWorker;
+
+/**
+ * Messages on the stream between the gateway and a process, as frames. Numbers are little-endian:
+ *
+ * ```
+ * frame    byte count of the rest u32 · kind u8 · body
+ * 0        any message, in the platform's encoding of structured values
+ * 1, 2     `requests`, `turn`: byte count u32 · bytes · count u32, then each blob: byte count u32 ·
+ *          bytes · the structured part, if there is one, in the platform's encoding
+ * 3        `durable`: write f64 · offset f64
+ * ```
+ */
+const frameKinds = { other: 0, requests: 1, turn: 2, durable: 3 } as const;
+
+const headBytes = 5;
+
+/** Frames up to this size are put together and written in one go. */
+const joinedBytesMax = 64 * 1024;
+
+/** A frame, in pieces to be written one after another. */
+export function encodeFrame(message: Message): readonly Uint8Array[] {
+  switch (message.kind) {
+    case 'requests':
+    case 'turn':
+      return framed(frameKinds[message.kind], batchPieces(message.batch));
+    case 'durable': {
+      const body = Buffer.allocUnsafe(16);
+      body.writeDoubleLE(message.write, 0);
+      body.writeDoubleLE(message.offset, 8);
+      return framed(frameKinds.durable, [body]);
+    }
+    default:
+      return framed(frameKinds.other, [v8.serialize(message)]);
+  }
+}
+
+function batchPieces({ bytes, blobs, structured }: Batch): Uint8Array[] {
+  const pieces = [u32(bytes.length), bytes, u32(blobs.length)];
+  for (const blob of blobs) pieces.push(u32(blob.length), blob);
+  if (structured.length > 0) pieces.push(v8.serialize(structured));
+  return pieces;
+}
+
+function framed(kind: number, body: readonly Uint8Array[]): readonly Uint8Array[] {
+  let byteCount = 1;
+  for (const piece of body) byteCount += piece.length;
+  assert(byteCount <= limits.workerFrameBytesMax, 'a message to or from a process has a bound');
+  const head = Buffer.allocUnsafe(headBytes);
+  head.writeUInt32LE(byteCount, 0);
+  head[4] = kind;
+  const pieces = [head, ...body];
+  return byteCount > joinedBytesMax ? pieces : [Buffer.concat(pieces, byteCount + 4)];
+}
+
+function u32(value: number): Uint8Array {
+  const bytes = Buffer.allocUnsafe(4);
+  bytes.writeUInt32LE(value, 0);
+  return bytes;
+}
+
+/**
+ * Puts frames together from the chunks of a stream. The other side may be anything that a hostile
+ * module has made of its process, so `push` throws on what is no frame.
+ */
+export class FrameReader {
+  /** The beginning of a frame whose head has not come, in order. */
+  #head: Buffer = Buffer.alloc(0);
+  /** A frame that came in part. */
+  #partial: Buffer | undefined;
+  #partialBytes = 0;
+
+  /** Gives each message that ends in this chunk to `receive`. */
+  push(chunk: Buffer, receive: (message: Message) => void): void {
+    let rest = chunk;
+    while (rest.length > 0) rest = this.#take(rest, receive);
+  }
+
+  #take(chunk: Buffer, receive: (message: Message) => void): Buffer {
+    if (this.#partial !== undefined) return this.#continue(this.#partial, chunk, receive);
+    const bytes = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
+    if (bytes.length < 4) {
+      this.#head = bytes;
+      return Buffer.alloc(0);
+    }
+    this.#head = Buffer.alloc(0);
+    const byteCount = bytes.readUInt32LE(0);
+    if (byteCount < 1 || byteCount > limits.workerFrameBytesMax) {
+      throw new Error(`a frame of ${byteCount} bytes`);
+    }
+    const end = 4 + byteCount;
+    if (bytes.length >= end) {
+      receive(decodeBody(bytes.subarray(4, end)));
+      return bytes.subarray(end);
+    }
+    this.#partial = Buffer.allocUnsafe(byteCount);
+    this.#partialBytes = 0;
+    return bytes.subarray(4);
+  }
+
+  #continue(partial: Buffer, chunk: Buffer, receive: (message: Message) => void): Buffer {
+    const taken = Math.min(chunk.length, partial.length - this.#partialBytes);
+    chunk.copy(partial, this.#partialBytes, 0, taken);
+    this.#partialBytes += taken;
+    if (this.#partialBytes === partial.length) {
+      this.#partial = undefined;
+      receive(decodeBody(partial));
+    }
+    return chunk.subarray(taken);
+  }
+}
+
+function decodeBody(frame: Buffer): Message {
+  const body = frame.subarray(1);
+  switch (frame[0]) {
+    case frameKinds.other:
+      return v8.deserialize(body);
+    case frameKinds.requests:
+      return { kind: 'requests', batch: decodeBatch(body) };
+    case frameKinds.turn:
+      return { kind: 'turn', batch: decodeBatch(body) };
+    case frameKinds.durable: {
+      const offset = commitOffset(body.readDoubleLE(8));
+      return { kind: 'durable', write: body.readDoubleLE(0), offset };
+    }
+    default:
+      throw new Error(`a frame of the unknown kind ${frame[0]}`);
+  }
+}
+
+function decodeBatch(body: Buffer): Batch {
+  let at = 0;
+  const u32 = (): number => {
+    at += 4;
+    return body.readUInt32LE(at - 4);
+  };
+  const take = (byteCount: number): Uint8Array => {
+    at += byteCount;
+    if (at > body.length) throw new Error('a batch that ends before its end');
+    return new Uint8Array(body.buffer, body.byteOffset + at - byteCount, byteCount);
+  };
+  const bytes = take(u32());
+  const blobs: Uint8Array[] = [];
+  for (let left = u32(); left > 0; left -= 1) blobs.push(take(u32()));
+  const structured = at < body.length ? v8.deserialize(body.subarray(at)) : [];
+  return { bytes, blobs, structured };
+}

@@ -1,0 +1,87 @@
+import fs from 'node:fs';
+import net from 'node:net';
+import { Worker as Thread } from 'node:worker_threads';
+import { assert, present } from '../assert.ts';
+import { identityToHex } from '../values/identity.ts';
+import { Actor, type ActorPort } from './actor.ts';
+import { BoardFile } from './board-file.ts';
+import { encodeFrame, FrameReader, type ToProcess } from './process-frames.ts';
+import type { ActorStart, FromWorker } from './worker-messages.ts';
+
+/**
+ * What the process of one database runs, see `actor.ts`. It has two channels, both inherited: a
+ * stream of frames to and from the gateway, and its board. It ends when the gateway does.
+ */
+const channel = new net.Socket({ fd: 3, readable: true, writable: true });
+const board = new BoardFile(4);
+const frames = new FrameReader();
+let actor: Actor | undefined;
+let hasLeft = false;
+
+/** Descriptors that this process inherited by no wish of ours, and that of the gateway to watch. */
+const [, , strayDescriptors = '', gatewayProcess] = process.argv;
+
+const port: ActorPort = {
+  post(message) {
+    if (!hasLeft) write(message);
+  },
+  close() {
+    channel.end();
+  },
+  exit() {
+    hasLeft = true;
+    channel.end(() => process.exit());
+  },
+};
+
+function write(message: FromWorker): void {
+  const pieces = encodeFrame(message);
+  if (pieces.length === 1) {
+    channel.write(present(pieces[0], 'a frame has a piece'));
+    return;
+  }
+  channel.cork();
+  for (const piece of pieces) channel.write(piece);
+  channel.uncork();
+}
+
+function receive(message: ToProcess): void {
+  if (message.kind === 'start') {
+    begin(message.start);
+    return;
+  }
+  assert(actor !== undefined, 'the first message starts the actor');
+  void actor.receive(message);
+}
+
+function begin(start: ActorStart): void {
+  process.title = `reducerdb ${identityToHex(start.identity).slice(0, 16)}`;
+  actor = new Actor(start, port, board);
+  actor.run();
+}
+
+function closeStrays(): void {
+  for (const number of strayDescriptors.split(',').filter(Boolean)) fs.closeSync(Number(number));
+}
+
+/**
+ * A call that never returns would outlive a gateway that was killed: the end of the stream is not
+ * seen while it runs. Where the system does not end this process with its parent, a thread looks
+ * whether the gateway still is that.
+ */
+function endWith(parentProcess: number): void {
+  const source = `
+    setInterval(() => {
+      if (process.ppid !== ${parentProcess}) process.kill(process.pid, 'SIGKILL');
+    }, 500);`;
+  const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
+  new Thread(source, { eval: true, resourceLimits, stdin: false }).unref();
+}
+
+closeStrays();
+channel.on('data', (chunk: Buffer) => {
+  frames.push(chunk, (message) => receive(message as ToProcess));
+});
+channel.on('error', () => process.exit());
+channel.on('close', () => process.exit());
+if (gatewayProcess !== undefined) endWith(Number(gatewayProcess));

@@ -1,0 +1,239 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import type { Duplex } from 'node:stream';
+import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
+import { MemoryCeiling } from '../node/memory-ceiling.ts';
+import { BoardMirror } from './board-file.ts';
+import type { Budget } from './host-options.ts';
+import { encodeFrame, FrameReader, type ToProcess } from './process-frames.ts';
+import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
+import { workerEntry } from './worker-entry.ts';
+import type { ActorStart, FromWorker } from './worker-messages.ts';
+
+/** Above what rows and the module may take, in mebibytes: the engine, its code, its own buffers. */
+const engineMebibytes = 512;
+
+/** More than the gateway, less than what the operator's own services usually have. */
+const outOfMemoryScore = 500;
+
+const mebibyte = 1024 * 1024;
+
+/**
+ * Starts an actor in a process of its own. It has an empty environment, may write nothing but its
+ * database's directory, and inherits two descriptors: a stream of frames, and its board.
+ */
+export async function startProcess(
+  given: ActorStart,
+  { budget, lastTicket }: WorkerOptions,
+  events: WorkerEvents,
+): Promise<Worker> {
+  const entry = await workerEntry('process');
+  // Its working directory is another than that of this process.
+  const directory = given.directory === undefined ? undefined : path.resolve(given.directory);
+  const start = { ...given, directory };
+  const mirror = new BoardMirror(lastTicket);
+  const ceiling = new MemoryCeiling(ceilingBytes(budget, start));
+  const engine = [process.execPath, ...flags(entry, start, budget), entry, strays()];
+  const watched = endsWithParent() ? [] : [`${process.pid}`];
+  const [command = '', ...words] = [
+    ...endingWithParent(),
+    ...ceiling.command,
+    ...engine,
+    ...watched,
+  ];
+  const child = spawn(command, words, {
+    cwd: start.directory ?? '/',
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'pipe', mirror.descriptor],
+  });
+  return new ProcessWorker({ child, mirror, ceiling, budget }, start, events);
+}
+
+interface Parts {
+  readonly child: ChildProcess;
+  readonly mirror: BoardMirror;
+  readonly ceiling: MemoryCeiling;
+  readonly budget: Budget;
+}
+
+class ProcessWorker implements Worker {
+  readonly #parts: Parts;
+  readonly #events: WorkerEvents;
+  readonly #channel: Duplex;
+  readonly #frames = new FrameReader();
+  readonly #statusFile: string;
+  #hasEnded = false;
+  /** Why it ended, where that is known better than by its exit. */
+  #death: WorkerDeath | undefined;
+
+  constructor(parts: Parts, start: ActorStart, events: WorkerEvents) {
+    const { child, ceiling } = parts;
+    this.#parts = parts;
+    this.#events = events;
+    this.#channel = child.stdio[3] as Duplex;
+    this.#statusFile = `/proc/${child.pid}/status`;
+    child.on('error', (error) => {
+      this.#death = { cause: 'died', message: `its process cannot be started: ${error.message}` };
+      // Without a process there is no other event.
+      if (child.pid === undefined) this.#end(null, null);
+    });
+    child.on('close', (code, signal) => this.#end(code, signal));
+    this.#channel.on('error', () => undefined);
+    this.#channel.on('data', (chunk: Buffer) => this.#receive(chunk));
+    if (child.pid === undefined) return;
+    yieldFirst(child.pid);
+    ceiling.watch(child.pid);
+    this.#write({ kind: 'start', start });
+  }
+
+  get board() {
+    return this.#parts.mirror.board;
+  }
+
+  send(message: ToProcess): void {
+    if (!this.#hasEnded) this.#write(message);
+  }
+
+  terminate(): void {
+    this.#parts.child.kill('SIGKILL');
+  }
+
+  /** `undefined` where the platform has no `/proc`, and once the process is gone. */
+  memoryBytes(): number | undefined {
+    try {
+      const status = fs.readFileSync(this.#statusFile, 'latin1');
+      const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(status)?.[1];
+      return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #write(message: ToProcess): void {
+    const channel = this.#channel;
+    channel.cork();
+    for (const piece of encodeFrame(message)) channel.write(piece);
+    channel.uncork();
+  }
+
+  #receive(chunk: Buffer): void {
+    try {
+      this.#frames.push(chunk, (message) => this.#deliver(message as FromWorker));
+    } catch (error) {
+      const message = `its process sent what is no message: ${String(error)}`;
+      this.#death ??= { cause: 'bug', message };
+      this.#channel.destroy();
+      this.terminate();
+    }
+  }
+
+  #deliver(message: FromWorker): void {
+    if (message.kind === 'memory') {
+      const { rowBytes, indexBytes } = message.memory;
+      this.#parts.ceiling.hold(rowBytes + indexBytes);
+    }
+    this.#events.message(message);
+  }
+
+  #end(code: number | null, signal: NodeJS.Signals | null): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#parts.mirror.close();
+    this.#parts.ceiling.end();
+    this.#events.ended(this.#death ?? describeExit(code, signal, this.#parts.budget));
+  }
+}
+
+/**
+ * What the process may take beside the rows and indexes that it says it holds: for the engine and
+ * the module, and for the rows that it is about to read from a log of this size.
+ */
+function ceilingBytes(budget: Budget, { task, directory }: ActorStart): number {
+  const { workerHeapMebibytesMax, callBufferBytesMax } = budget;
+  const forModule = (workerHeapMebibytesMax + engineMebibytes) * mebibyte + 2 * callBufferBytesMax;
+  const isRead = task.kind === 'serve' && task.mode.kind !== 'create';
+  return forModule + (isRead && directory !== undefined ? 2 * folderBytes(directory) : 0);
+}
+
+function folderBytes(folder: string): number {
+  return fs
+    .readdirSync(folder)
+    .map((name) => fs.statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0)
+    .reduce((sum, size) => sum + size, 0);
+}
+
+function flags(entry: string, { directory, hardeningFile }: ActorStart, budget: Budget): string[] {
+  const heapMebibytes = budget.workerHeapMebibytesMax + budget.callBufferBytesMax / mebibyte;
+  const own = directory === undefined ? [] : [directory];
+  return [
+    `--max-old-space-size=${Math.ceil(heapMebibytes) + engineMebibytes / 2}`,
+    permissionFlag,
+    '--no-warnings',
+    ...(endsWithParent() ? [] : ['--allow-worker']),
+    ...[entry, hardeningFile, ...own].map((file) => `--allow-fs-read=${file}`),
+    ...own.map((file) => `--allow-fs-write=${file}`),
+  ];
+}
+
+/** The name of the platform's permission model, which it has had as an experiment at first. */
+const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
+  ? '--permission'
+  : '--experimental-permission';
+
+/** When memory runs out, the system ends this process before the gateway. */
+function yieldFirst(processId: number): void {
+  try {
+    fs.writeFileSync(`/proc/${processId}/oom_score_adj`, String(outOfMemoryScore));
+  } catch {
+    // Not Linux, or the process is gone: there is nothing to set.
+  }
+}
+
+/** Signals by which an engine that runs out of memory, or the system for it, ends a process. */
+const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL']);
+
+function describeExit(
+  code: number | null,
+  signal: NodeJS.Signals | null,
+  { workerHeapMebibytesMax }: Budget,
+): WorkerDeath {
+  if (signal !== null && memorySignals.has(signal)) {
+    const text = `far more than ${workerHeapMebibytesMax} MiB of memory`;
+    return { cause: 'died', message: `The module used ${text} and was stopped (${signal}).` };
+  }
+  const how = signal === null ? `exit code ${code}` : signal;
+  return { cause: 'died', message: `The process of the database ended (${how}).` };
+}
+
+let strayList: string | undefined;
+
+/**
+ * Descriptors from 5 on that this process itself inherited without their being closed for its own
+ * children: a shell or a supervisor left them open. The child closes them first of all.
+ */
+function strays(): string {
+  strayList ??= findStrays();
+  return strayList;
+}
+
+const closeOnExec = 0o2_000_000;
+
+function findStrays(): string {
+  const folder = '/proc/self/fdinfo';
+  if (!fs.existsSync(folder)) return '';
+  return fs
+    .readdirSync(folder)
+    .filter((number) => Number(number) >= 5 && isInherited(`${folder}/${number}`))
+    .join(',');
+}
+
+function isInherited(file: string): boolean {
+  try {
+    const flags = /^flags:\s+([0-7]+)/m.exec(fs.readFileSync(file, 'latin1'))?.[1];
+    return flags !== undefined && (Number.parseInt(flags, 8) & closeOnExec) === 0;
+  } catch {
+    // It was closed meanwhile, as that of the folder itself is.
+    return false;
+  }
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { limits } from '../limits.ts';
+import { systemCommand } from './command-wrappers.ts';
+
+/** Where the system keeps control groups, and which one this process is in; tests have others. */
+export interface GroupPlaces {
+  readonly groupsFolder: string;
+  readonly ownGroupFile: string;
+}
+
+const systemPlaces: GroupPlaces = {
+  groupsFolder: '/sys/fs/cgroup',
+  ownGroupFile: '/proc/self/cgroup',
+};
+
+/**
+ * The most memory that a process may take, kept by the system: a control group (version 2) where
+ * this process may make one, else the limit on data that the `prlimit` command sets, else nothing.
+ * It stands well above what the watchdog allows, which looks every few milliseconds and says in the
+ * outcome of the call what was too much; this holds when one operation asks for gigabytes at once.
+ *
+ * A control group is made beside the one of this process, or in it: what systemd gives a service
+ * with `Delegate=memory` and `DelegateSubgroup=gateway`. Core files are forbidden, too, because one
+ * holds everybody's rows.
+ */
+export class MemoryCeiling {
+  readonly #baseBytes: number;
+  readonly #places: GroupPlaces;
+  readonly #prlimit: string | undefined;
+  #group: string | undefined;
+  #processId: number | undefined;
+  #allowedBytes: number;
+
+  /** `baseBytes`: what the process may take beside what `hold` says. */
+  constructor(baseBytes: number, places = systemPlaces) {
+    this.#baseBytes = baseBytes;
+    this.#places = places;
+    this.#prlimit = systemCommand('prlimit');
+    this.#allowedBytes = baseBytes + limits.ceilingStepBytes;
+  }
+
+  /** What to start the process with: these words, then its own command. */
+  get command(): readonly string[] {
+    if (this.#prlimit === undefined) return [];
+    return [this.#prlimit, '--core=0', `--data=${this.#allowedBytes}:`];
+  }
+
+  /** Once the process has started. */
+  watch(processId: number): void {
+    this.#processId = processId;
+    this.#group = joinGroup(processId, this.#allowedBytes, this.#places);
+  }
+
+  /** The process holds so many bytes of rows and indexes now: the ceiling rises with them. */
+  hold(heldBytes: number): void {
+    const needed = this.#baseBytes + heldBytes;
+    if (needed < this.#allowedBytes) return;
+    this.#allowedBytes = needed + limits.ceilingStepBytes;
+    if (this.#group !== undefined) writeLimit(this.#group, this.#allowedBytes);
+    if (this.#prlimit === undefined || this.#processId === undefined) return;
+    const words = [`--pid=${this.#processId}`, `--data=${this.#allowedBytes}:`];
+    // A process that is gone meanwhile needs no limit.
+    spawn(this.#prlimit, words, { stdio: 'ignore', env: {} }).on('error', () => undefined);
+  }
+
+  /** Once the process has ended. */
+  end(): void {
+    this.#processId = undefined;
+    if (this.#group === undefined) return;
+    try {
+      fs.rmdirSync(this.#group);
+    } catch {
+      // The system has not let go of it yet; an empty group costs nothing.
+    }
+    this.#group = undefined;
+  }
+}
+
+/** Puts a process into a new group with a limit. `undefined`: this process may make none. */
+function joinGroup(
+  processId: number,
+  bytesMax: number,
+  { groupsFolder, ownGroupFile }: GroupPlaces,
+): string | undefined {
+  const own = ownGroup(ownGroupFile);
+  if (own === undefined) return undefined;
+  const parents = [path.dirname(own), own].map((group) => path.join(groupsFolder, group));
+  for (const parent of parents) {
+    const group = path.join(parent, `reducerdb-${processId}`);
+    try {
+      fs.appendFileSync(path.join(parent, 'cgroup.subtree_control'), '+memory', { flag: 'r+' });
+      fs.mkdirSync(group);
+    } catch {
+      continue;
+    }
+    try {
+      writeLimit(group, bytesMax);
+      fs.writeFileSync(path.join(group, 'cgroup.procs'), String(processId), { flag: 'r+' });
+      return group;
+    } catch {
+      fs.rmdirSync(group);
+    }
+  }
+  return undefined;
+}
+
+function ownGroup(file: string): string | undefined {
+  try {
+    return /^0::(\/.+)$/m.exec(fs.readFileSync(file, 'latin1'))?.[1];
+  } catch {
+    return undefined;
+  }
+}
+
+function writeLimit(group: string, bytesMax: number): void {
+  fs.writeFileSync(path.join(group, 'memory.max'), String(bytesMax), { flag: 'r+' });
+}
