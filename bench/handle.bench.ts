@@ -7,11 +7,9 @@
 import { closeSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { buildModule } from '../src/bundle/build-module.ts';
-import type { HostedDatabase } from '../src/host/host-types.ts';
-import { type Service, startService } from '../src/service/start-service.ts';
-import { median, oneSyncMillis, syncData } from './transfer/one-sync.ts';
+import { startService } from '../src/service/start-service.ts';
+import { accounts, inFlight, oneWaitingCaller, openBank, throughHandle } from './load/bank.ts';
+import { oneSyncMillis, syncData } from './transfer/one-sync.ts';
 
 export interface Figure {
   readonly name: string;
@@ -20,10 +18,6 @@ export interface Figure {
   /** The baseline's figure in the same run, divided by this one: 1 is as fast, 2 half as fast. */
   readonly ratio?: number;
 }
-
-const accounts = 10_000;
-const inFlight = 320;
-const bank = fileURLToPath(new URL('./modules/bank', import.meta.url));
 
 export async function benchmarks(scale: number): Promise<Figure[]> {
   const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bench-'));
@@ -58,93 +52,6 @@ export async function benchmarks(scale: number): Promise<Figure[]> {
     await service.stop();
     rmSync(folder, { recursive: true, force: true });
   }
-}
-
-async function openBank(service: Service): Promise<HostedDatabase> {
-  const { program } = await buildModule(bank, {});
-  const caller = { identity: 7n, payload: '', isAnonymous: false };
-  await service.host.publish({
-    caller,
-    target: 'bank',
-    program: { kind: 'js', bytes: program },
-    clear: false,
-    policy: 'compatible',
-    token: undefined,
-    confirmMillis: 5_000,
-  });
-  const database = service.host.database('bank');
-  const seen = service.host.callerFor(caller, database);
-  await database.handle.connect(seen, 1n);
-  const args = new Uint8Array(12);
-  new DataView(args.buffer).setUint32(0, accounts, true);
-  new DataView(args.buffer).setBigInt64(4, 1_000_000n, true);
-  await call(service, database, 'open', args);
-  return database;
-}
-
-async function call(
-  service: Service,
-  database: HostedDatabase,
-  reducer: string,
-  args: Uint8Array,
-): Promise<void> {
-  const { schemaVersion } = await database.handle.describe();
-  const caller = service.host.callerFor(
-    { identity: 7n, payload: '', isAnonymous: false },
-    database,
-  );
-  const connection = { kind: 'open', id: 1n } as const;
-  const confirmed = true;
-  const outcome = await database.handle.call({
-    caller,
-    connection,
-    reducer,
-    args,
-    schemaVersion,
-    confirmed,
-  });
-  if (outcome.kind !== 'committed') throw new Error(JSON.stringify(outcome.error));
-}
-
-function transferArgs(turn: number): Uint8Array {
-  const args = new Uint8Array(16);
-  const view = new DataView(args.buffer);
-  view.setUint32(0, (turn * 7919) % accounts, true);
-  view.setUint32(4, (turn * 104_729 + 1) % accounts, true);
-  view.setBigInt64(8, 1n, true);
-  return args;
-}
-
-async function throughHandle(
-  service: Service,
-  database: HostedDatabase,
-  transfers: number,
-): Promise<number> {
-  let turn = 0;
-  const caller = async () => {
-    while (turn < transfers) {
-      turn += 1;
-      await call(service, database, 'transfer', transferArgs(turn));
-    }
-  };
-  const started = performance.now();
-  await Promise.all(Array.from({ length: inFlight }, caller));
-  return transfers / ((performance.now() - started) / 1000);
-}
-
-/** The median time that one caller waits for its durable reply, in milliseconds. */
-async function oneWaitingCaller(
-  service: Service,
-  database: HostedDatabase,
-  transfers: number,
-): Promise<number> {
-  const times: number[] = [];
-  for (let turn = 0; turn < transfers; turn += 1) {
-    const started = performance.now();
-    await call(service, database, 'transfer', transferArgs(turn));
-    times.push(performance.now() - started);
-  }
-  return median(times);
 }
 
 const recordBytes = 120;

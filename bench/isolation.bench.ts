@@ -1,0 +1,122 @@
+/**
+ * What a process for each database costs over a thread for each, side by side in one run: durable
+ * transfers, the time that one caller waits, the start of a database, and memory.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Isolation } from '../src/host/isolation.ts';
+import { type Service, startService } from '../src/service/start-service.ts';
+import { oneWaitingCaller, openBank, throughHandle } from './load/bank.ts';
+import { median } from './transfer/one-sync.ts';
+
+export interface Figure {
+  readonly name: string;
+  readonly unit: string;
+  readonly value: number;
+  readonly ratio?: number;
+}
+
+interface Measured {
+  readonly transfers: number;
+  readonly waitingMillis: number;
+  readonly startMillis: number;
+  readonly mebibytes: number;
+}
+
+/** Rounds of threads and processes in turn; of each figure the median counts. */
+const rounds = 5;
+
+export async function benchmarks(scale: number): Promise<Figure[]> {
+  const threads: Measured[] = [];
+  const processes: Measured[] = [];
+  for (let round = 0; round < Math.ceil(rounds * Math.min(scale, 1)); round += 1) {
+    threads.push(await measure('thread', scale));
+    processes.push(await measure('process', scale));
+  }
+  const of = (all: readonly Measured[], what: keyof Measured) => median(all.map((m) => m[what]));
+  const figure = (name: string, unit: string, what: keyof Measured): Figure[] => {
+    const [thread, process] = [of(threads, what), of(processes, what)];
+    const ratio = unit.endsWith('/s') ? thread / process : process / thread;
+    return [
+      { name: `${name}, threads`, unit, value: thread },
+      { name: `${name}, processes`, unit, value: process, ratio },
+    ];
+  };
+  return [
+    ...figure('320 in flight, durable reply', 'transfers/s', 'transfers'),
+    ...figure('one caller waiting, median of a durable reply', 'ms', 'waitingMillis'),
+    ...figure('start of a database that is there, median', 'ms', 'startMillis'),
+    ...figure('memory of a database that was started', 'MiB', 'mebibytes'),
+  ];
+}
+
+async function measure(everywhere: Isolation, scale: number): Promise<Measured> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bench-'));
+  try {
+    const transfers = Math.ceil(100_000 * scale);
+    const first = await start(folder, everywhere);
+    const database = await openBank(first);
+    await throughHandle(first, database, transfers);
+    const busy = await throughHandle(first, database, transfers);
+    const waitingMillis = await oneWaitingCaller(first, database, Math.ceil(500 * scale));
+    await first.stop();
+    const { startMillis, mebibytes } = await measureStarts(everywhere, Math.ceil(8 * scale));
+    return { transfers: busy, waitingMillis, startMillis, mebibytes };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Starts databases one after another; each is published first, and then started again. */
+async function measureStarts(everywhere: Isolation, count: number) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bench-'));
+  try {
+    const service = await start(folder, everywhere);
+    const before = memoryMebibytes();
+    const times: number[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const { handle } = await openBank(service, `bank-${index}`);
+      if (!('crash' in handle)) throw new Error('a hosted database can be ended');
+    }
+    const mebibytes = (memoryMebibytes() - before) / count;
+    await service.stop();
+    for (let index = 0; index < count; index += 1) {
+      const started = performance.now();
+      const again = await start(folder, everywhere);
+      await Promise.all([again.host.database('bank-0').handle.describe()]);
+      times.push(performance.now() - started);
+      await again.stop();
+    }
+    return { startMillis: median(times), mebibytes: Math.max(mebibytes, 0.1) };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function start(dataDirectory: string, everywhere: Isolation): Promise<Service> {
+  return startService({
+    listen: { host: '127.0.0.1', port: 0 },
+    dataDirectory,
+    logLevel: 'silent',
+    isolation: { everywhere },
+  });
+}
+
+/** What this process and its children take; pages that several have are divided among them. */
+function memoryMebibytes(): number {
+  const kibibytes = [process.pid, ...children(process.pid)].map((id) => {
+    const text = readFileSync(`/proc/${id}/smaps_rollup`, 'latin1');
+    return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
+  });
+  return kibibytes.reduce((sum, one) => sum + one, 0) / 1024;
+}
+
+function children(parent: number): number[] {
+  return readdirSync(`/proc/${parent}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${parent}/task/${thread}/children`, 'latin1')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number),
+  );
+}
