@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+import { BoardFile, BoardMirror } from './board-file.ts';
+
+let mirror: BoardMirror;
+afterEach(() => mirror.close());
+
+describe('the board of a process', () => {
+  it('[living 6.3] shows its watcher what it does, and what came before', () => {
+    mirror = new BoardMirror(41);
+    const file = new BoardFile(mirror.descriptor);
+    expect(mirror.board.reached(41)).toBe(true);
+    expect(mirror.board.reached(42)).toBe(false);
+    file.calling(42);
+    expect(mirror.board).toMatchObject({ phase: 'calling', running: 42 });
+    file.viewing();
+    expect(mirror.board.phase).toBe('viewing');
+    file.viewed();
+    file.writing(43);
+    expect(mirror.board.reached(43)).toBe(true);
+    file.tookMessage();
+    file.holds(5 * 2 ** 20);
+    file.resting();
+    expect(mirror.board).toMatchObject({
+      phase: 'resting',
+      messagesTaken: 1,
+      heldBytes: 5 * 2 ** 20,
+    });
+  });
+
+  it('keeps what it showed last once it is closed', () => {
+    mirror = new BoardMirror(0);
+    new BoardFile(mirror.descriptor).calling(7);
+    mirror.close();
+    expect(mirror.board).toMatchObject({ phase: 'calling', running: 7 });
+    mirror.close();
+  });
+
+  it('has no name in any folder', () => {
+    mirror = new BoardMirror(0);
+    const link = execFileSync('readlink', [`/proc/${process.pid}/fd/${mirror.descriptor}`]);
+    expect(String(link)).toContain('(deleted)');
+  });
+});

@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../limits.ts';
+import { commitOffset } from '../store/commit-offset.ts';
+import { encodeFrame, FrameReader } from './process-frames.ts';
+import type { Batch, FromWorker, ToWorker } from './worker-messages.ts';
+
+const bytes = (length: number, first = 1) => new Uint8Array(length).map((_, at) => first + at);
+
+const batch: Batch = {
+  bytes: bytes(300),
+  blobs: [bytes(70_000, 7), new Uint8Array(0)],
+  structured: [{ kind: 'tables', tables: [] }],
+};
+
+const messages: readonly (ToWorker | FromWorker)[] = [
+  { kind: 'requests', batch: { bytes: bytes(10), blobs: [], structured: [] } },
+  { kind: 'turn', batch },
+  { kind: 'durable', write: 17, offset: commitOffset(2 ** 40) },
+  { kind: 'linked', id: 3, outcome: { kind: 'failed', message: 'no' } },
+  { kind: 'close' },
+];
+
+/** The stream of all frames, cut into chunks of these lengths, over and over. */
+function chunksOf(stream: Buffer, lengths: readonly number[]): Buffer[] {
+  const chunks: Buffer[] = [];
+  for (let at = 0, turn = 0; at < stream.length; turn += 1) {
+    const length = lengths[turn % lengths.length] ?? 1;
+    chunks.push(stream.subarray(at, at + length));
+    at += length;
+  }
+  return chunks;
+}
+
+const plain = (message: unknown) =>
+  JSON.stringify(message, (_, value) =>
+    ArrayBuffer.isView(value) ? [...(value as Uint8Array)] : value,
+  );
+
+describe('frames between gateway and process', () => {
+  it('[living 6.1] arrive whole and in order, however the stream is cut', () => {
+    const stream = Buffer.concat(messages.flatMap((message) => encodeFrame(message)));
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1 }), (lengths) => {
+        const reader = new FrameReader();
+        const received: unknown[] = [];
+        for (const chunk of chunksOf(stream, lengths)) {
+          reader.push(chunk, (message) => received.push(message));
+        }
+        expect(received.map(plain)).toEqual(messages.map(plain));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are refused when they are too long, empty, or of an unknown kind', () => {
+    const head = (byteCount: number, kind: number) => {
+      const frame = Buffer.alloc(5);
+      frame.writeUInt32LE(byteCount, 0);
+      frame[4] = kind;
+      return frame;
+    };
+    const push = (chunk: Buffer) => new FrameReader().push(chunk, () => undefined);
+    expect(() => push(head(limits.workerFrameBytesMax + 1, 0))).toThrow('a frame of');
+    expect(() => push(head(0, 0))).toThrow('a frame of 0 bytes');
+    expect(() => push(head(1, 9))).toThrow('the unknown kind 9');
+  });
+
+  it('of any bytes either give a message or an error', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(0, 1, 2, 3), fc.uint8Array({ maxLength: 200 }), (kind, body) => {
+        const frame = Buffer.concat([Buffer.alloc(4), Buffer.from([kind]), body]);
+        frame.writeUInt32LE(1 + body.length, 0);
+        const received: unknown[] = [];
+        try {
+          new FrameReader().push(frame, (message) => received.push(message));
+        } catch (error) {
+          expect(error).toBeInstanceOf(Error);
+          return;
+        }
+        expect(received).toHaveLength(1);
+      }),
+    );
+  });
+});
