@@ -34,7 +34,13 @@ export async function startProcess(
   const start = { ...given, directory };
   const mirror = new BoardMirror(lastTicket);
   const ceiling = new MemoryCeiling(ceilingBytes(budget, start));
-  const engine = [process.execPath, ...flags(entry, start, budget), entry, strays()];
+  const engine = [
+    process.execPath,
+    ...heapFlags(budget),
+    ...processFlags(entry, start),
+    entry,
+    strays(),
+  ];
   const watched = endsWithParent() ? [] : [`${process.pid}`];
   const [command = '', ...words] = [
     ...endingWithParent(),
@@ -163,15 +169,22 @@ function folderBytes(folder: string): number {
     .reduce((sum, size) => sum + size, 0);
 }
 
-function flags(entry: string, { directory, hardeningFile }: ActorStart, budget: Budget): string[] {
-  const heapMebibytes = budget.workerHeapMebibytesMax + budget.callBufferBytesMax / mebibyte;
+function heapFlags({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): string[] {
+  const mebibytes = workerHeapMebibytesMax + callBufferBytesMax / mebibyte + engineMebibytes / 2;
+  return [`--max-old-space-size=${Math.ceil(mebibytes)}`];
+}
+
+/** What makes Node keep a process to its own files: this entry, and the database's directory. */
+export function processFlags(
+  entry: string,
+  { directory, hardeningFile }: Pick<ActorStart, 'directory' | 'hardeningFile'>,
+): string[] {
   const own = directory === undefined ? [] : [directory];
   return [
-    `--max-old-space-size=${Math.ceil(heapMebibytes) + engineMebibytes / 2}`,
     permissionFlag,
     '--no-warnings',
     ...(endsWithParent() ? [] : ['--allow-worker']),
-    ...[entry, hardeningFile, ...own].map((file) => `--allow-fs-read=${file}`),
+    ...new Set([entry, hardeningFile, ...own].map((file) => `--allow-fs-read=${file}`)),
     ...own.map((file) => `--allow-fs-write=${file}`),
   ];
 }

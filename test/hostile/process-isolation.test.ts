@@ -1,0 +1,185 @@
+import { execFileSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { buildModule } from '../../src/bundle/build-module.ts';
+import { processFlags } from '../../src/host/process-worker.ts';
+import { systemCommand } from '../../src/node/command-wrappers.ts';
+import { Sandbox } from '../service/harness.ts';
+import { hostileSource } from './programs.ts';
+
+let folder: string | undefined;
+let sandbox: Sandbox | undefined;
+afterEach(() => {
+  sandbox?.remove();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+  sandbox = undefined;
+  folder = undefined;
+});
+
+/** Starts a service whose databases are processes. */
+async function startIsolated(...flags: string[]) {
+  sandbox = await Sandbox.make();
+  const data = path.join(sandbox.folder, 'data');
+  const service = await sandbox.start(['--data-dir', data, '--isolation', 'process', ...flags]);
+  return { service, data };
+}
+
+async function publish(url: string, name: string): Promise<void> {
+  const { program } = await buildModule(hostileSource('loop-in-reducer'), {});
+  const body = new Uint8Array(program);
+  const answer = await fetch(`${url}/v1/database/${name}?host_type=Js`, { method: 'PUT', body });
+  if (!answer.ok) throw new Error(await answer.text());
+}
+
+function call(url: string, name: string, reducer: string, args: readonly unknown[] = []) {
+  return fetch(`${url}/v1/database/${name}/call/${reducer}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(args),
+  });
+}
+
+async function texts(url: string, name: string): Promise<unknown[]> {
+  const body = 'SELECT text FROM note';
+  const answer = await fetch(`${url}/v1/database/${name}/sql`, { method: 'POST', body });
+  const [{ rows }] = (await answer.json()) as [{ rows: unknown[][] }];
+  return rows.flat();
+}
+
+/** Processes whose parent is this one, and that are databases. */
+function databasesOf(parent: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((id) => {
+      try {
+        const status = readFileSync(`/proc/${id}/status`, 'latin1');
+        const isChild = new RegExp(`^PPid:\\s+${parent}$`, 'm').test(status);
+        return isChild && readFileSync(`/proc/${id}/cmdline`, 'latin1').startsWith('reducerdb ');
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+const hasProc = existsSync('/proc/self/status');
+
+describe.skipIf(!hasProc)('the process of a database', () => {
+  it('[living 6.2] has its two channels, no environment, and dies before the gateway', async () => {
+    const { service, data } = await startIsolated();
+    await publish(service.url, 'victim');
+    const [id] = databasesOf(service.child.pid ?? 0);
+    const proc = `/proc/${id}`;
+    expect(readFileSync(`${proc}/environ`, 'latin1').replaceAll('\0', '')).toBe('');
+    expect(readFileSync(`${proc}/oom_score_adj`, 'latin1').trim()).toBe('500');
+    const status = readFileSync(`${proc}/status`, 'latin1');
+    if (systemCommand('setpriv') !== undefined) expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+    const links = readdirSync(`${proc}/fd`).map((number) => readlinkSync(`${proc}/fd/${number}`));
+    const sockets = links.filter((link) => link.startsWith('socket:'));
+    const files = links.filter((link) => link.startsWith('/') && link !== '/dev/null');
+    const foreign = files.filter((file) => !file.startsWith(data));
+    expect(sockets).toHaveLength(1);
+    expect(foreign).toEqual([expect.stringContaining('reducerdb-board-')]);
+    service.child.kill('SIGTERM');
+    await service.ended;
+    expect(databasesOf(service.child.pid ?? 0)).toEqual([]);
+  });
+
+  it('[living 6.2] may write its own directory, and read little else', () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
+    const own = path.join(folder, 'log-1');
+    mkdirSync(own);
+    writeFileSync(path.join(folder, 'secret'), 'secret');
+    const script = path.join(folder, 'try.mjs');
+    writeFileSync(
+      script,
+      `import fs from 'node:fs';
+      import { spawnSync } from 'node:child_process';
+      import { Worker } from 'node:worker_threads';
+      const tried = {
+        ownWrite: () => fs.writeFileSync(${JSON.stringify(path.join(own, 'a'))}, 'a'),
+        ownRead: () => fs.readFileSync(${JSON.stringify(path.join(own, 'a'))}),
+        beside: () => fs.writeFileSync(${JSON.stringify(path.join(folder, 'b'))}, 'b'),
+        besideNamedAlike: () => fs.writeFileSync(${JSON.stringify(`${own}2`)}, 'b'),
+        secret: () => fs.readFileSync(${JSON.stringify(path.join(folder, 'secret'))}),
+        passwords: () => fs.readFileSync('/etc/passwd'),
+        link: () => fs.symlinkSync('/etc', ${JSON.stringify(path.join(own, 'l'))}),
+        command: () => { const { error } = spawnSync('true'); if (error) throw error; },
+        thread: () => new Worker('0', { eval: true }),
+      };
+      const result = {};
+      for (const [name, run] of Object.entries(tried)) {
+        try { run(); result[name] = 'ok'; } catch ({ code }) { result[name] = code; }
+      }
+      console.log(JSON.stringify(result));`,
+    );
+    const flags = processFlags(script, { directory: own, hardeningFile: script });
+    const output = execFileSync(process.execPath, [...flags, script], { env: {} });
+    const denied = 'ERR_ACCESS_DENIED';
+    const thread = systemCommand('setpriv') === undefined ? 'ok' : denied;
+    expect(JSON.parse(String(output))).toEqual({
+      ownWrite: 'ok',
+      ownRead: 'ok',
+      beside: denied,
+      besideNamedAlike: denied,
+      secret: denied,
+      passwords: denied,
+      link: denied,
+      command: denied,
+      thread,
+    });
+  });
+
+  it('[living 6.2] ends with the gateway, also in the middle of an endless call', async () => {
+    const { service } = await startIsolated('--call-timeout', '10min');
+    await publish(service.url, 'victim');
+    const attack = call(service.url, 'victim', 'attack').catch(() => undefined);
+    const ids = databasesOf(service.child.pid ?? 0);
+    expect(ids).toHaveLength(1);
+    const id = ids[0] ?? 0;
+    // Time in user code, in ticks: the twelfth field behind the name, which may hold anything.
+    const ticks = () =>
+      Number(readFileSync(`/proc/${id}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[11]);
+    const before = ticks();
+    await expect.poll(ticks).toBeGreaterThan(before + 20);
+    service.child.kill('SIGKILL');
+    await expect.poll(() => existsSync(`/proc/${id}`)).toBe(false);
+    await attack;
+  });
+
+  it('[living 6.3] is started again when it is killed; the others notice nothing', async () => {
+    const { service } = await startIsolated();
+    await publish(service.url, 'victim');
+    const [victim] = databasesOf(service.child.pid ?? 0);
+    await publish(service.url, 'neighbour');
+    const [neighbour] = databasesOf(service.child.pid ?? 0).filter((id) => id !== victim);
+    for (let round = 0; round < 3; round += 1) {
+      expect((await call(service.url, 'victim', 'write', [`kept ${round}`])).status).toBe(200);
+      const [running] = databasesOf(service.child.pid ?? 0).filter((id) => id !== neighbour);
+      process.kill(running ?? 0, 'SIGKILL');
+      expect((await call(service.url, 'neighbour', 'write', ['there'])).status).toBe(200);
+      await expect
+        .poll(() => call(service.url, 'victim', 'write', ['after']))
+        .toMatchObject({ status: 200 });
+    }
+    expect((await texts(service.url, 'victim')).filter((text) => text !== 'after')).toEqual([
+      'kept 0',
+      'kept 1',
+      'kept 2',
+    ]);
+    expect(databasesOf(service.child.pid ?? 0)).toContain(neighbour);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+});
