@@ -145,8 +145,26 @@ export const limits = {
   /** Log lines that a preview shows, and their characters. */
   previewLinesMax: 1_000,
   previewLineCharactersMax: 256 * kibibyte,
-  /** One line of a module log. */
+  /** What one line of a module log says. */
   logLineBytesMax: 64 * kibibyte,
+  /** Each other text of such a line: the names of a file, of a function, of a frame of a trace. */
+  logNameCharactersMax: 1_024,
+  /** Frames of one trace. */
+  traceFramesMax: 30,
+  /** Lines of a module's log that go to the gateway together, and their memory. */
+  logBatchLinesMax: 256,
+  logBatchBytesMax: mebibyte,
+  /** Time for which a line may wait for others. */
+  logBatchMillisMax: 50,
+  /** A source map that is read at all, and what is read of one: sources, lines, positions. */
+  sourceMapCharactersMax: 16 * mebibyte,
+  sourceMapSourcesMax: 65_536,
+  sourceMapLinesMax: 2 ** 20,
+  sourceMapSegmentsMax: 2 ** 21,
+  /** What is wrong with a program, as its publisher reads it. */
+  programErrorCharactersMax: 64 * kibibyte,
+  /** One sentence in the log of the service. */
+  reportCharactersMax: 4 * kibibyte,
   /** Lines that one module logs in the long run; more are counted and dropped. */
   moduleLogLinesPerSecondMax: 5_000,
   /** After it was quiet, it may log as much at once as in this time. */
@@ -385,6 +403,11 @@ assert(
 assert(
   limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
   'every watched resource and list must find room',
+);
+assert(
+  limits.logBatchBytesMax >=
+    2 * (limits.logLineBytesMax + (4 + 2 * limits.traceFramesMax) * limits.logNameCharactersMax),
+  'the longest line of a log must fit a batch',
 );
 assert(
   limits.logFollowerLinesMax % limits.logFollowerLinesAtOnce === 0,

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { boundedLine, lineCharacters } from '../module/log-line.ts';
 import type { ModuleLogLine } from '../module/runner.ts';
 
 /** What was logged while somebody listened. */
@@ -17,8 +18,9 @@ export class ModuleLines {
     this.#log = log;
   }
 
-  /** Takes one line. Bound, to be handed around. */
-  readonly report = (line: ModuleLogLine): void => {
+  /** Takes one line, of which it cuts what is too long. Bound, to be handed around. */
+  readonly report = (whole: ModuleLogLine): void => {
+    const line = boundedLine(whole);
     if (this.#collector?.take(line) !== 'kept back') this.#log(line);
   };
 
@@ -50,7 +52,7 @@ class Collector implements CollectedLines {
   }
 
   take(line: ModuleLogLine): 'kept back' | 'passed on' {
-    this.#characters += line.message.length;
+    this.#characters += lineCharacters(line);
     const { previewLinesMax, previewLineCharactersMax } = limits;
     const isRoom = this.lines.length < previewLinesMax;
     if (isRoom && this.#characters <= previewLineCharactersMax) this.lines.push(line);

@@ -5,7 +5,8 @@ import type { DatabaseOptions } from '../database/open-database.ts';
 import type { ProgramLoader, ProgramSource } from '../database/program.ts';
 import type { Progress } from '../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../database/turn.ts';
-import type { ModuleLogLine } from '../module/runner.ts';
+import { limits } from '../limits.ts';
+import { cutText } from '../module/log-line.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -13,11 +14,12 @@ import { MemoryDisk } from '../node/memory-disk.ts';
 import { realmOpener } from '../node/realm.ts';
 import { assembleDatabase, examineAside } from './assemble.ts';
 import { HeapCare } from './heap-care.ts';
+import { LineBatch } from './line-batch.ts';
 import { nextTurn } from './next-turn.ts';
 import { programHash } from './program-hash.ts';
 import { programLoader } from './program-loader.ts';
 import { RemoteLinker } from './remote-linker.ts';
-import type { SeatMode, StampedLine } from './seat.ts';
+import type { SeatMode } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
 import { type ActorStart, buffersOf, type FromWorker, type ToWorker } from './worker-messages.ts';
 import { encodeTurn } from './worker-outcomes.ts';
@@ -38,10 +40,6 @@ export interface ActorBoard extends Progress {
   holds(bytes: number): void;
 }
 
-/** Lines are sent with the turn, or when there are so many of them, or they are so old. */
-const lineCountMax = 256;
-const lineMillisMax = 50;
-
 /** Sizes are sent when they may have changed, at most this often. */
 const memoryMillis = 100;
 
@@ -59,9 +57,7 @@ export class Actor {
   readonly #linker: RemoteLinker;
   readonly #loader: ProgramLoader;
   readonly #memoryDisk = new MemoryDisk();
-  /** Lines that the gateway does not have yet. */
-  #lines: StampedLine[] = [];
-  #linesSentAt = 0;
+  readonly #lines: LineBatch;
   #memoryToldAt = 0;
   #isMemoryDue = false;
   #database: Promise<Database | undefined> | undefined;
@@ -72,6 +68,10 @@ export class Actor {
     this.#start = start;
     this.#port = port;
     this.#board = board;
+    this.#lines = new LineBatch({
+      nowMillis: () => this.#clock.monotonicMillis(),
+      send: (lines) => port.post({ kind: 'lines', lines }),
+    });
     this.#heap = new HeapCare(start, () => this.#heldBytes());
     this.#linker = new RemoteLinker((id, bytes) => port.post({ kind: 'link', id, bytes }));
     const openRealm = realmOpener(start.hardeningFile);
@@ -101,7 +101,7 @@ export class Actor {
         return;
       case 'close':
         await (await this.#database)?.close();
-        this.#sendLines();
+        this.#lines.send();
         this.#port.post({ kind: 'closed' });
         this.#port.close();
         return;
@@ -112,7 +112,7 @@ export class Actor {
     try {
       const open = await assembleDatabase(mode, this.#databaseOptions());
       this.#serving = open;
-      this.#sendLines();
+      this.#lines.send();
       this.#tellMemory(open);
       const opening = { description: open.description, offset: open.offset };
       this.#port.post({ kind: 'opened', opening });
@@ -157,8 +157,10 @@ export class Actor {
         this.#tellMemorySoon();
         return nextTurn();
       },
-      report: (line) => this.#addLine(line),
-      warn: (message) => this.#port.post({ kind: 'warn', message }),
+      report: (line) => this.#lines.add({ micros: this.#clock.nowMicros(), line }),
+      warn: (text) => {
+        this.#port.post({ kind: 'warn', message: cutText(text, limits.reportCharactersMax) });
+      },
       owner: this.#owner(),
     };
   }
@@ -175,7 +177,7 @@ export class Actor {
   }
 
   #handOver(turn: TurnReport): void {
-    this.#sendLines();
+    this.#lines.send();
     const batch = encodeTurn(turn);
     this.#port.post({ kind: 'turn', batch }, buffersOf(batch));
     this.#tellMemorySoon();
@@ -186,19 +188,6 @@ export class Actor {
     const message = `The module kept more than ${bytesMax / (1024 * 1024)} MiB of ${over}.`;
     this.#end({ cause: 'died', message, running: undefined });
     this.#port.exit();
-  }
-
-  #addLine(line: ModuleLogLine): void {
-    this.#lines.push({ micros: this.#clock.nowMicros(), line });
-    const isLate = this.#clock.monotonicMillis() >= this.#linesSentAt + lineMillisMax;
-    if (isLate || this.#lines.length >= lineCountMax) this.#sendLines();
-  }
-
-  #sendLines(): void {
-    this.#linesSentAt = this.#clock.monotonicMillis();
-    if (this.#lines.length === 0) return;
-    this.#port.post({ kind: 'lines', lines: this.#lines });
-    this.#lines = [];
   }
 
   #heldBytes(): number {
@@ -232,7 +221,7 @@ export class Actor {
 
   /** The last message; the gateway then lets the thread or process go. */
   #end(end: PlainEnd): void {
-    this.#sendLines();
+    this.#lines.send();
     this.#port.post({ kind: 'ended', end });
     this.#port.close();
   }

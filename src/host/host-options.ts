@@ -1,5 +1,7 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
+import { limits } from '../limits.ts';
+import { cutText } from '../module/log-line.ts';
 import type { Creators } from './host-types.ts';
 import type { IsolationRules } from './isolation.ts';
 import type { LogBounds } from './module-log.ts';
@@ -33,6 +35,13 @@ export interface ReportLine {
   readonly message: string;
   /** Who and what it is about, by names that programs look for: identities, addresses. */
   readonly about?: Readonly<Record<string, string | undefined>>;
+}
+
+/** The same with its sentences cut: some have the words of a program, or the name of a file. */
+export function boundedReport(report: HostOptions['report']): HostOptions['report'] {
+  return (line) => {
+    report({ ...line, message: cutText(line.message, limits.reportCharactersMax) });
+  };
 }
 
 /** What one database's module may use; what is left out comes from `limits.ts`. */

@@ -6,7 +6,7 @@ import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
 import { Grants } from './grants.ts';
-import type { HostOptions } from './host-options.ts';
+import { boundedReport, type HostOptions } from './host-options.ts';
 import type {
   DatabaseRecord,
   HostCaller,
@@ -80,7 +80,8 @@ export class Host {
    * Opens the registry and starts every database; requests to one wait until it serves. One that
    * cannot start is `broken`, the others do not notice.
    */
-  static async open(options: HostOptions): Promise<Host> {
+  static async open(given: HostOptions): Promise<Host> {
+    const options = { ...given, report: boundedReport(given.report) };
     const files = new DatabaseFiles(options.directory);
     await files.makeRegistry();
     const registry = await openRegistry(options, files);

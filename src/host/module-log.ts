@@ -3,6 +3,7 @@ import { Allowance } from '../auth/allowance.ts';
 import { hostLine } from '../database/host-line.ts';
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
+import { boundedLine } from '../module/log-line.ts';
 import type { LogLevel } from '../module/runner.ts';
 import type { LogFileBounds, ModuleLog } from '../node/log-file.ts';
 import type { LogRequest, LogStream } from './host-types.ts';
@@ -46,8 +47,10 @@ export class FollowedLog {
     this.#report = report;
   }
 
+  /** Cuts what is too long: not every line comes from where that was done already. */
   append(lines: readonly StampedLine[]): void {
-    for (const line of lines) {
+    for (const { micros, line: whole } of lines) {
+      const line = { micros, line: boundedLine(whole) };
       this.#micros = line.micros;
       if (!this.#mayAppend(line.micros)) {
         this.#dropped += 1;

@@ -1,8 +1,10 @@
 import { AssertionError } from '../assert.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { StopReason } from '../database/turn.ts';
+import { limits } from '../limits.ts';
 import { DiskError } from '../log/disk.ts';
 import { LogBrokenError } from '../log/log-error.ts';
+import { cutText } from '../module/log-line.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** The part of an end that crosses threads. */
@@ -34,11 +36,15 @@ function diskCause(error: Error): 'log' | 'sync' {
   return disk instanceof DiskError && disk.operation.startsWith('sync') ? 'sync' : 'log';
 }
 
-/** The messages of an error and its causes; one that repeats the one before is left out. */
+/**
+ * The messages of an error and its causes; one that repeats the one before is left out. Cut: some
+ * have the words of a program.
+ */
 function messageChain(error: unknown): string {
   const messages: string[] = [];
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if (!messages.some((message) => message.includes(at.message))) messages.push(at.message);
   }
-  return messages.length === 0 ? String(error) : messages.join(': ');
+  const text = messages.length === 0 ? String(error) : messages.join(': ');
+  return cutText(text, limits.programErrorCharactersMax);
 }

@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import { logLevels } from '../protocol/module-abi.ts';
+import { boundedLine } from './log-line.ts';
 import type { LogLevel, ModuleLogLine } from './runner.ts';
 
 /** Where in the author's files a line was written. */
@@ -9,8 +10,8 @@ export interface LogPosition {
 }
 
 /**
- * The log lines of one call: cut to `limits.logLineBytesMax`, at most `limits.logLinesPerCallMax`
- * of them, the rest counted and told in one closing line. Lines are handed on at once: they survive
+ * The log lines of one call: each of their texts cut, at most `limits.logLinesPerCallMax` of them,
+ * the rest counted and told in one closing line. Lines are handed on at once: they survive
  * the rollback of their call.
  */
 export class CallLog {
@@ -52,12 +53,9 @@ export class CallLog {
   }
 
   #emit(level: LogLevel, message: string, position: LogPosition | undefined): void {
-    this.#sink({
-      level,
-      message: cutToBytes(message, limits.logLineBytesMax),
-      ...(this.#functionName === undefined ? {} : { functionName: this.#functionName }),
-      ...position,
-    });
+    const functionName = this.#functionName;
+    const named = functionName === undefined ? {} : { functionName };
+    this.#sink(boundedLine({ level, message, ...named, ...position }));
   }
 }
 
@@ -76,16 +74,4 @@ function levelOf(level: number): LogLevel {
     default:
       return 'debug';
   }
-}
-
-/** The longest beginning of `text` of at most `bytesMax` bytes in UTF-8, with a mark if cut. */
-function cutToBytes(text: string, bytesMax: number): string {
-  if (text.length * 3 <= bytesMax) return text;
-  const mark = '…';
-  const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= bytesMax) return text;
-  // A byte that continues a character is not a place to cut.
-  let end = bytesMax - 3;
-  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-  return new TextDecoder().decode(bytes.subarray(0, end)) + mark;
 }

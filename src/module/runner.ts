@@ -1,5 +1,7 @@
+import { limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import { cutText } from './log-line.ts';
 import type { ReadSet } from './read-set.ts';
 
 /**
@@ -114,7 +116,11 @@ export interface LinkedProgram {
   readonly imports: readonly string[];
 }
 
-/** The program cannot be loaded or described; the text is for the publisher. */
+/** The program cannot be loaded or described; the text, which is cut, is for the publisher. */
 export class ProgramError extends Error {
   override readonly name = 'ProgramError';
+
+  constructor(message: string, options?: ErrorOptions) {
+    super(cutText(message, limits.programErrorCharactersMax), options);
+  }
 }

@@ -1,4 +1,5 @@
 import { limits } from '../limits.ts';
+import { cutName } from './log-line.ts';
 
 /** The console timers of one call. Their clock is for the log alone: the program never reads it. */
 export class SpanTimers {
@@ -14,7 +15,7 @@ export class SpanTimers {
   start(label: string): number {
     if (this.#open.size >= limits.openTimersMax) return 0;
     this.#lastId += 1;
-    this.#open.set(this.#lastId, { label, startMillis: this.#nowMillis() });
+    this.#open.set(this.#lastId, { label: cutName(label), startMillis: this.#nowMillis() });
     return this.#lastId;
   }
 

@@ -1,3 +1,4 @@
+import { limits } from '../limits.ts';
 import { identifierProblem } from './names.ts';
 
 /** A definition that breaks rules; `message` is the text that the publisher reads. */
@@ -7,9 +8,26 @@ export class DefinitionErrors extends Error {
   readonly messages: readonly string[];
 
   constructor(messages: readonly string[]) {
-    super(`Errors occurred:\n${messages.map((message) => `${message}\n\n`).join('')}`);
+    super(textOf(messages));
     this.messages = messages;
   }
+}
+
+/** A definition may be as wrong as it is long: what is beyond the bound is counted. */
+function textOf(messages: readonly string[]): string {
+  const { programErrorCharactersMax } = limits;
+  const parts = ['Errors occurred:\n'];
+  let characters = 0;
+  for (const [index, message] of messages.entries()) {
+    characters += message.length;
+    if (characters > programErrorCharactersMax) {
+      const room = programErrorCharactersMax - (characters - message.length);
+      parts.push(`${message.slice(0, room)}… and ${messages.length - index - 1} more errors\n`);
+      break;
+    }
+    parts.push(`${message}\n\n`);
+  }
+  return parts.join('');
 }
 
 /**

@@ -1,4 +1,6 @@
+import { limits } from '../../limits.ts';
 import { traceEndFunction } from '../../protocol/module-abi.ts';
+import { cutName } from '../log-line.ts';
 import type { TraceFrame } from '../runner.ts';
 import { bridgeFileName, programFileName, programLinesBefore } from './bridge-source.ts';
 import { readSourceMap, type SourceMap, type SourcePosition } from './source-map.ts';
@@ -20,10 +22,14 @@ export class StackReader {
     this.#map = readSourceMap(sourceMap);
   }
 
-  /** The program's frames, innermost first, without what called it and without the SDK below it. */
+  /**
+   * The program's frames, innermost first, at most `limits.traceFramesMax`, without what called it
+   * and without the SDK below it.
+   */
   frames(stack: string): TraceFrame[] {
     const frames: (TraceFrame & { readonly isSdk: boolean })[] = [];
     for (const line of stack.split('\n')) {
+      if (frames.length === limits.traceFramesMax) break;
       const frame = parseFrame(line);
       if (frame === undefined) continue;
       if (frame.file === bridgeFileName) {
@@ -36,7 +42,7 @@ export class StackReader {
       if (position === undefined) continue;
       frames.push({
         moduleName: `${position.source}:${position.line}:${position.column}`,
-        functionName: frame.functionName,
+        functionName: frame.functionName === undefined ? undefined : cutName(frame.functionName),
         isSdk: position.source.startsWith(sdkSourcePrefix),
       });
     }
