@@ -4,6 +4,7 @@ import { limits } from '../limits.ts';
 import { makeDirectoryDurably } from '../node/atomic-file.ts';
 import { syncDirectory } from '../node/disk.ts';
 import { LogFile, type LogFileBounds, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
+import { refuseLink } from '../node/private-files.ts';
 import { type LineStore, MemoryLines, SyncedLines } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
 
@@ -105,6 +106,8 @@ export class DatabaseFiles {
   #generations(identity: bigint): number[] {
     const folder = this.#folder(identity);
     if (folder === undefined || !existsSync(folder)) return [];
+    // What a link leads to must neither be counted nor removed.
+    refuseLink(folder);
     return readdirSync(folder)
       .map((name) => /^log-(\d+)$/.exec(name)?.[1])
       .filter((number) => number !== undefined)

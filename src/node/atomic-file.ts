@@ -1,18 +1,19 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { syncDirectory } from './disk.ts';
+import { privateFileMode, privateFolderMode } from './private-files.ts';
 
 let written = 0;
 
 /**
  * Replaces the file at `target`, or creates it: after a crash it has the old content or the new,
  * whole. When this resolves the new one is durable. The directory exists. `mode` is for a new file
- * and for a replaced one alike; secrets are 0o600.
+ * and for a replaced one alike.
  */
 export async function writeFileAtomically(
   target: string,
   content: Uint8Array | string,
-  mode = 0o644,
+  mode = privateFileMode,
 ): Promise<void> {
   const directory = path.dirname(target);
   written++;
@@ -43,10 +44,10 @@ export async function removeFileDurably(file: string): Promise<void> {
   await syncDirectory(path.dirname(file));
 }
 
-/** Makes a directory with all that lead to it; durable when this resolves. */
+/** Makes a directory with all that lead to it, for this user alone; durable when this resolves. */
 export async function makeDirectoryDurably(directory: string): Promise<void> {
   const full = path.resolve(directory);
-  const first = await fs.promises.mkdir(full, { recursive: true });
+  const first = await fs.promises.mkdir(full, { recursive: true, mode: privateFolderMode });
   if (first === undefined) return;
   for (let made = full; made.length >= first.length; made = path.dirname(made)) {
     await syncDirectory(path.dirname(made));

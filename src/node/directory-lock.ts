@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { privateFileMode } from './private-files.ts';
 
 /** Another process works in the directory. */
 export class DirectoryLockedError extends Error {
@@ -109,7 +110,7 @@ function parseOwner(text: string | undefined): Owner | undefined {
 /** Creates `file` with all of `content` at once; false if it exists. */
 function createWith(file: string, content: string): boolean {
   const own = `${file}.${process.pid}.tmp`;
-  fs.writeFileSync(own, content);
+  fs.writeFileSync(own, content, { mode: privateFileMode });
   try {
     // A link appears whole: nobody can read a lock that is not written yet.
     fs.linkSync(own, file);

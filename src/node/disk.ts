@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
+import { LinkError, noFollow, privateFileMode, refuseLink } from './private-files.ts';
 
 /**
  * A directory of the file system, which exists already. Reads and writes are synchronous: they go
@@ -15,23 +16,29 @@ export class MachineDisk implements Disk {
     this.#directory = directory;
   }
 
+  /** Fails when the directory, the one that holds it, or an entry is a symbolic link. */
   list(): string[] {
-    return attempt('list', this.#directory, () =>
-      fs
-        .readdirSync(this.#directory, { withFileTypes: true })
+    return attempt('list', this.#directory, () => {
+      refuseLink(path.dirname(this.#directory));
+      refuseLink(this.#directory);
+      const entries = fs.readdirSync(this.#directory, { withFileTypes: true });
+      const link = entries.find((entry) => entry.isSymbolicLink());
+      if (link !== undefined) throw new LinkError(this.#path(link.name));
+      return entries
         .filter((entry) => entry.isFile())
         .map((entry) => entry.name)
-        .sort(),
-    );
+        .sort();
+    });
   }
 
   open(name: string, mode: 'existing' | 'create'): DiskFile {
-    const flags = mode === 'create' ? 'wx+' : 'r+';
+    const { O_CREAT, O_EXCL, O_RDWR } = fs.constants;
+    const flags = O_RDWR | noFollow | (mode === 'create' ? O_CREAT | O_EXCL : 0);
     const operation = mode === 'create' ? 'create' : 'open';
     const full = this.#path(name);
     return new MachineFile(
       name,
-      attempt(operation, name, () => fs.openSync(full, flags, 0o600)),
+      attempt(operation, name, () => fs.openSync(full, flags, privateFileMode)),
       full,
     );
   }
@@ -169,7 +176,7 @@ class MachineFile implements DiskFile {
 
   /** Syncing one of two descriptors of a file syncs the file. */
   async #openHandle(): Promise<fs.promises.FileHandle> {
-    const handle = await fs.promises.open(this.#path, 'r+');
+    const handle = await fs.promises.open(this.#path, fs.constants.O_RDWR | noFollow);
     const { ino, dev } = await handle.stat();
     const own = fs.fstatSync(this.#descriptor);
     if (ino === own.ino && dev === own.dev) return handle;

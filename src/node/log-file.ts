@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { noFollow, privateFileMode, privateFolderMode, refuseLink } from './private-files.ts';
 
 /** The log of one module: lines of JSON without line ends, appended; the last ones read back. */
 export interface ModuleLog {
@@ -19,6 +20,9 @@ export interface ModuleLog {
   reset(): void;
   close(): void;
 }
+
+const reading = fs.constants.O_RDONLY | noFollow;
+const appending = fs.constants.O_APPEND | fs.constants.O_CREAT | fs.constants.O_RDWR | noFollow;
 
 const microsPerDay = 86_400_000_000;
 const blockBytes = 64 * 1024;
@@ -44,11 +48,13 @@ export class LogFile implements ModuleLog {
   /** Bytes in the open file. */
   #size = 0;
 
-  /** `directory` is made if it does not exist. */
+  /** `directory` is made if it does not exist. Throws `LinkError` when it is a link. */
   constructor(directory: string, bounds: LogFileBounds) {
     this.#directory = directory;
     this.#bounds = bounds;
-    fs.mkdirSync(directory, { recursive: true });
+    refuseLink(path.dirname(directory));
+    refuseLink(directory);
+    fs.mkdirSync(directory, { recursive: true, mode: privateFolderMode });
   }
 
   append(line: string, micros: number, kind?: 'notice'): boolean {
@@ -87,7 +93,7 @@ export class LogFile implements ModuleLog {
     const today = dayName(day);
     const newest = this.#files().at(-1) ?? '';
     const name = newest > today ? newest : today;
-    const descriptor = fs.openSync(path.join(this.#directory, name), 'a+');
+    const descriptor = fs.openSync(path.join(this.#directory, name), appending, privateFileMode);
     this.#descriptor = descriptor;
     this.#day = Math.floor((Date.parse(`${name.slice(0, 10)}T00:00:00Z`) * 1000) / microsPerDay);
     endLastLine(descriptor);
@@ -167,7 +173,7 @@ export class MemoryModuleLog implements ModuleLog {
  * they end. Reads the file from its end.
  */
 function placeOfTail(file: string, count: number, bytesMax: number): FilePart {
-  const descriptor = fs.openSync(file, 'r');
+  const descriptor = fs.openSync(file, reading);
   try {
     const end = fs.fstatSync(descriptor).size;
     return { file, start: startOfTail(descriptor, { count, bytesMax, end }), end };
@@ -217,7 +223,7 @@ function lineEndBefore(block: Buffer, at: number): number {
 function* linesOf({ file, start, end }: FilePart): Generator<string> {
   // The log may have been emptied since the place was found.
   if (!fs.existsSync(file)) return;
-  const descriptor = fs.openSync(file, 'r');
+  const descriptor = fs.openSync(file, reading);
   try {
     let rest = Buffer.alloc(0);
     for (let at = start; at < end; ) {

@@ -2,6 +2,9 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { makeDirectoryDurably } from './atomic-file.ts';
 import { syncDirectory } from './disk.ts';
+import { noFollow, privateFileMode, refuseLink } from './private-files.ts';
+
+const appending = fs.constants.O_APPEND | fs.constants.O_CREAT | fs.constants.O_WRONLY | noFollow;
 
 /** Lines that are only ever appended; each is durable when its promise resolves. */
 export interface LineStore {
@@ -27,6 +30,7 @@ export class SyncedLines implements LineStore {
   }
 
   static async open(directory: string): Promise<SyncedLines> {
+    refuseLink(directory);
     await makeDirectoryDurably(directory);
     return new SyncedLines(directory);
   }
@@ -77,7 +81,11 @@ export class SyncedLines implements LineStore {
   async #open(name: string): Promise<fs.promises.FileHandle> {
     if (this.#file?.name === name) return this.#file.handle;
     await this.#closeFile();
-    const handle = await fs.promises.open(path.join(this.#directory, name), 'a', 0o600);
+    const handle = await fs.promises.open(
+      path.join(this.#directory, name),
+      appending,
+      privateFileMode,
+    );
     await syncDirectory(this.#directory);
     this.#file = { name, handle };
     return handle;

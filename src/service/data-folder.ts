@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
+import { refuseLink, tightenEntry, tightenFolder } from '../node/private-files.ts';
 import { linesIn } from '../node/synced-lines.ts';
 import { ConfigurationError } from './configuration.ts';
 
@@ -33,6 +34,32 @@ export function checkDataFolder(folder: string): Finding[] {
  * what was done with them, outlive the data.
  */
 const dataParts = ['registry', 'databases'] as const;
+
+/**
+ * Makes the folder and what a service has kept in it unreadable for others, and refuses links in
+ * the place of its parts; those below are refused when they are opened, and end one database each.
+ * Throws `ConfigurationError`.
+ */
+export function securePermissions(
+  folder: string,
+  report: (level: 'info' | 'warn', message: string) => void,
+): void {
+  const complain = (problem: string) => report('warn', problem);
+  let count = 0;
+  for (const part of [...dataParts, 'audit']) {
+    const place = path.join(folder, part);
+    try {
+      refuseLink(place);
+    } catch (cause) {
+      throw new ConfigurationError((cause as Error).message, { cause });
+    }
+    count += tightenFolder(place, complain);
+  }
+  count += tightenEntry(folder, complain);
+  if (count === 0) return;
+  const entries = count === 1 ? '1 entry' : `${count} entries`;
+  report('info', `Other users could read ${entries} of ${folder}; they no longer can`);
+}
 
 /** True if a service has kept databases in the folder. */
 export function hasData(folder: string): boolean {

@@ -26,6 +26,7 @@ import {
   type ServiceConfiguration,
   type TlsFiles,
 } from './configuration.ts';
+import { securePermissions } from './data-folder.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
@@ -97,6 +98,7 @@ async function assemble(
     mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
     const lock = lockDirectory(dataDirectory);
     releases.push(() => lock.release());
+    securePermissions(dataDirectory, (level, message) => log.report({ level, message }));
   }
   const readKeys = () => loadKeys(keyFilesOf(configuration), writeFileAtomically);
   const tokens = new HostTokens(await readKeys(), {
