@@ -186,6 +186,14 @@ export const limits = {
   /** Iterators over rows, and console timers, that one call may have open. */
   openIteratorsMax: 4_096,
   openTimersMax: 256,
+  /**
+   * Databases of one identity that is no operator, and those created from one address, where the
+   * policy lets strangers publish.
+   */
+  strangerDatabasesMax: 10,
+  addressDatabasesMax: 100,
+  /** Time after which what all databases of an owner hold is added up again. */
+  quotaSumMillis: 100,
   /** A database name. */
   databaseNameLengthMax: 64,
   /** `iss` and `sub` of a token. */

@@ -16,6 +16,7 @@ import { addLogin } from './commands/login.ts';
 import { addLogs } from './commands/logs.ts';
 import { addMcp } from './commands/mcp.ts';
 import { addPublish } from './commands/publish.ts';
+import { addQuota } from './commands/quota.ts';
 import { addRecoverOwner } from './commands/recover-owner.ts';
 import { addRename } from './commands/rename.ts';
 import { addServer } from './commands/server.ts';
@@ -64,6 +65,7 @@ export function makeProgram(io: Io): Command {
     addLock,
     addDelete,
     addGrant,
+    addQuota,
     addToken,
     addLogin,
     addServer,

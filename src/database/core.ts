@@ -9,6 +9,7 @@ import type { LiveFeed } from './live/live-feed.ts';
 import type { ModuleLines } from './module-lines.ts';
 import type { Program } from './program.ts';
 import type { Slices, StartRead } from './read-execution.ts';
+import type { StorageQuota } from './storage-quota.ts';
 import type { ViewInstances } from './views/view-instances.ts';
 
 /** What the work of one turn acts on. Only code that runs inside a turn may touch it. */
@@ -30,6 +31,8 @@ export interface DatabaseCore {
   readonly live: LiveFeed;
   readonly startRead: StartRead;
   readonly slices: Slices;
+  /** What transactions are held to. */
+  readonly quota: StorageQuota;
   /** Replaced by an update. */
   program: Program;
 }

@@ -20,6 +20,7 @@ import {
 } from './program.ts';
 import { letIn, runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
+import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { tableFigures } from './table-figures.ts';
 import type {
   ConnectRequest,
@@ -88,6 +89,18 @@ export class Database {
 
   get offset(): CommitOffset {
     return this.#core.store.offset;
+  }
+
+  /** What counts against its quota. */
+  storageUse(): StorageUse {
+    const { store, log, program } = this.#core;
+    const programBytes = program.source.bytes.length;
+    return { rowBytes: rowBytesOf(store), logBytes: log.bytes, programBytes };
+  }
+
+  /** Holds every transaction from now on to other limits. */
+  setStorage(limits: StorageLimits): void {
+    this.#core.quota.limits = limits;
   }
 
   /** Bytes that rows and indexes take, those of views included. */

@@ -1,5 +1,4 @@
 import { assert, present } from '../assert.ts';
-import type { RunOutcome } from '../module/runner.ts';
 import { noRow } from '../store/row-ref.ts';
 import type { Table } from '../store/table.ts';
 import type { Transaction } from '../store/transaction.ts';
@@ -7,7 +6,14 @@ import { BinaryReader } from '../values/binary-reader.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import type { DatabaseCore, OpenConnection } from './core.ts';
 import { fatalErrorText } from './outcome.ts';
-import { noBytes, type ReducerRun, runReducer, runWithin, seedOf } from './run-reducer.ts';
+import {
+  noBytes,
+  type ReducerRun,
+  runReducer,
+  runWithin,
+  seedOf,
+  type TransactionOutcome,
+} from './run-reducer.ts';
 
 export interface Connecting extends OpenConnection {
   readonly connectionId: bigint;
@@ -51,11 +57,12 @@ function connectRun(core: DatabaseCore, connecting: Connecting): ReducerRun {
   };
 }
 
-function refusalOf(outcome: RunOutcome): string | undefined {
+function refusalOf(outcome: TransactionOutcome): string | undefined {
   switch (outcome.kind) {
     case 'returned':
       return undefined;
     case 'refused':
+    case 'overQuota':
       return outcome.message;
     case 'crashed':
       return fatalErrorText;

@@ -34,6 +34,7 @@ import { type Slices, type StartRead, slicesOfLimits, startRead } from './read-e
 import { RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
+import { type StorageLimits, StorageQuota } from './storage-quota.ts';
 import { schemaChangeOf } from './update-program.ts';
 import { viewProgramOf } from './views/served-views.ts';
 import { ViewInstances } from './views/view-instances.ts';
@@ -51,6 +52,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly startRead?: StartRead;
   /** Instead of those of `limits.ts`, for tests. */
   readonly slices?: Slices;
+  /** How much it may hold; absent: any amount. */
+  readonly storage?: StorageLimits;
   /** Takes lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
   /** Told in full sentences what recovery cut off. */
@@ -205,7 +208,14 @@ function coreOf(
     live: new LiveFeed(program.sql, clock),
     startRead: options.startRead ?? startRead,
     slices: options.slices ?? slicesOfLimits,
+    quota: quotaOf(options),
   };
+}
+
+function quotaOf({ storage = {} }: DatabaseOptions): StorageQuota {
+  const quota = new StorageQuota();
+  quota.limits = storage;
+  return quota;
 }
 
 function viewsOf(options: DatabaseOptions, store: Store, program: Program): ViewInstances {

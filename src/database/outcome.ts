@@ -84,6 +84,8 @@ export type CallError =
   | { readonly code: 'reducer.crashed' }
   /** Ended from outside: time or memory. The text names the limit. */
   | { readonly code: 'reducer.overBudget'; readonly message: string }
+  /** The database, or its owner, holds as much as it may. The text says how much that is. */
+  | { readonly code: 'quota.exceeded'; readonly message: string }
   /** The caller may read and nothing else. */
   | { readonly code: 'call.readOnly'; readonly message: string }
   /** `client_connected` refused the caller. */
@@ -141,6 +143,8 @@ export type SqlError =
         | 'sql.parameter'
         | 'sql.noHistory'
         | 'sql.overBudget'
+        /** As `quota.exceeded` of a call. */
+        | 'sql.overQuota'
         /** A bug of ours; nothing was changed. */
         | 'sql.internal'
         | 'connection.refused';
@@ -250,6 +254,10 @@ export interface RefusalBody {
     | 'database.lost'
     /** The operator lets only some callers create databases. */
     | 'creation.forbidden'
+    /** The caller has as many databases as it may. */
+    | 'quota.databases'
+    /** The program, or what its owner holds, is larger than the operator allows. */
+    | 'quota.bytes'
     | 'name.invalid'
     | 'name.unknown'
     | 'name.taken'

@@ -1,12 +1,11 @@
 import { unreachable } from '../assert.ts';
-import type { RunOutcome } from '../module/runner.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { DatabaseCore } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
 import type { CallError, Caller, CallOutcome, CallRequest } from './outcome.ts';
 import type { ProgramReducer } from './program.ts';
-import { type ReducerRun, runReducer } from './run-reducer.ts';
+import { type ReducerRun, runReducer, type TransactionOutcome } from './run-reducer.ts';
 import { tentatively } from './tentative.ts';
 
 /**
@@ -122,7 +121,7 @@ export function reducerRunOf(
   };
 }
 
-type Returned = Extract<RunOutcome, { readonly kind: 'returned' }>;
+type Returned = Extract<TransactionOutcome, { readonly kind: 'returned' }>;
 
 function findReducer(core: DatabaseCore, { reducer: name, caller }: CallRequest) {
   const reducer = core.program.reducers.get(name);
@@ -164,7 +163,7 @@ function faultOf(reducer: ProgramReducer, args: Uint8Array): string | undefined 
 /** How a reducer failed, for its caller. */
 export function errorOf(
   { throws }: ProgramReducer,
-  outcome: Exclude<RunOutcome, Returned>,
+  outcome: Exclude<TransactionOutcome, Returned>,
 ): CallError {
   switch (outcome.kind) {
     case 'refused': {
@@ -175,6 +174,8 @@ export function errorOf(
     }
     case 'crashed':
       return { code: 'reducer.crashed' };
+    case 'overQuota':
+      return { code: 'quota.exceeded', message: outcome.message };
     default:
       return unreachable(outcome);
   }

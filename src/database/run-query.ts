@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { invalid, notAuthorized } from '../sql/failure.ts';
+import { invalid, notAuthorized, SqlFailure } from '../sql/failure.ts';
 import { executeWrite, isWrite, type PreparedStatement } from '../sql/statement.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -123,6 +123,8 @@ export function writeWithin(
   if (!isWrite(statement)) throw invalid('A statement that only reads changes nothing');
   const given = { ...request, budget: budgetOf({ now, millisMax }) };
   const { returned, ...counts } = executeWrite(statement, given, transaction);
+  const fault = core.quota.faultOf(core, transaction, true);
+  if (fault !== undefined) throw new SqlFailure({ code: 'sql.overQuota', message: fault });
   const failure = core.views.refresh(transaction, request.nowMicros, false);
   if (failure !== undefined) throw invalid(statementFailureText(failure));
   return { ...counts, ...(returned ?? noRows) };

@@ -32,12 +32,17 @@ export interface ReducerRun {
   readonly isOfCall?: boolean;
 }
 
+/** How a transaction ended: as its reducer did, or refused because it would hold too much. */
+export type TransactionOutcome =
+  | RunOutcome
+  | { readonly kind: 'overQuota'; readonly message: string };
+
 /**
  * Begins a transaction, runs the reducer, commits and appends, or rolls back. Synchronous from
  * begin to end. What the reducer threw is in the module's log already. Throws only for bugs of the
  * engine.
  */
-export function runReducer(core: DatabaseCore, run: ReducerRun): RunOutcome {
+export function runReducer(core: DatabaseCore, run: ReducerRun): TransactionOutcome {
   const { outcome, changes, seed } = runUnlogged(core, run);
   appendChanges(core, changes, inputsOf(run, seed));
   return outcome;
@@ -47,7 +52,7 @@ export function runReducer(core: DatabaseCore, run: ReducerRun): RunOutcome {
 export function runUnlogged(
   core: DatabaseCore,
   run: ReducerRun,
-): { outcome: RunOutcome; changes: ChangeSet | undefined; seed: Uint8Array } {
+): { outcome: TransactionOutcome; changes: ChangeSet | undefined; seed: Uint8Array } {
   const transaction = core.store.begin();
   const seed = seedOf(core, run);
   const outcome = runWithin(core, run, seed, transaction);
@@ -64,16 +69,27 @@ export function runWithin(
   run: ReducerRun,
   seed: Uint8Array,
   transaction: Transaction,
-): RunOutcome {
+): TransactionOutcome {
   run.before?.(transaction);
   const outcome = callReducer(core, run, seed, transaction);
   if (outcome.kind !== 'returned') return outcome;
   run.after?.(transaction);
+  const fault = quotaFault(core, run, transaction);
+  if (fault !== undefined) return { kind: 'overQuota', message: fault };
   // What the host itself does, such as saying goodbye to a client, no view can prevent.
   const mustSucceed = run.reducer === undefined;
   const failure = core.views.refresh(transaction, run.timestampMicros, mustSucceed);
   if (failure === undefined) return outcome;
   return { kind: 'crashed', message: failureText(failure), trace: [] };
+}
+
+/** What the host itself does, such as noting a client, is held to no quota. */
+function quotaFault(
+  core: DatabaseCore,
+  { reducer, isOfCall = false }: ReducerRun,
+  transaction: Transaction,
+): string | undefined {
+  return reducer === undefined ? undefined : core.quota.faultOf(core, transaction, isOfCall);
 }
 
 /** Ends what `runWithin` has done. The changes are not appended yet. */

@@ -30,6 +30,7 @@ export const actions = {
   lock: { text: 'delete database', allowed: admins },
   rename: { text: 'rename database', allowed: admins },
   viewLogs: { text: 'view module logs', allowed: developers },
+  viewQuota: { text: 'view quotas', allowed: admins },
   viewGrants: { text: 'view grants', allowed: admins },
   grant: { text: 'grant roles', allowed: admins },
   grantAdmin: { text: 'grant the role admin', allowed: owners },
@@ -38,7 +39,12 @@ export const actions = {
 } as const satisfies Record<string, { text: string; allowed: readonly Standing[] }>;
 
 /** Those that change nothing. */
-const readingActions: readonly DatabaseAction[] = ['viewLogs', 'viewGrants', 'viewTokens'];
+const readingActions: readonly DatabaseAction[] = [
+  'viewLogs',
+  'viewQuota',
+  'viewGrants',
+  'viewTokens',
+];
 
 export type DatabaseAction = keyof typeof actions;
 
@@ -151,7 +157,7 @@ export class Access {
     return registry.roleOf(database.identity, identity) ?? 'stranger';
   }
 
-  isOperator({ identity, capability }: HostCaller): boolean {
+  isOperator({ identity, capability }: Pick<HostCaller, 'identity' | 'capability'>): boolean {
     return capability === undefined && this.#options.operators.includes(identity);
   }
 

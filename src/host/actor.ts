@@ -99,6 +99,9 @@ export class Actor {
       case 'linked':
         this.#linker.settle(message.id, message.outcome);
         return;
+      case 'storage':
+        (await this.#database)?.setStorage(message.limits);
+        return;
       case 'close':
         await (await this.#database)?.close();
         this.#lines.send();
@@ -141,7 +144,7 @@ export class Actor {
   }
 
   #databaseOptions(): DatabaseOptions {
-    const { identity, ownerIdentity, directory, statementMillisMax } = this.#start;
+    const { identity, ownerIdentity, directory, statementMillisMax, storage } = this.#start;
     return {
       identity,
       ownerIdentity,
@@ -149,6 +152,7 @@ export class Actor {
       clock: this.#clock,
       entropy: new MachineEntropy(),
       statementMillisMax,
+      storage,
       progress: this.#board,
       loader: this.#loader,
       hash: programHash,
@@ -216,7 +220,8 @@ export class Actor {
     this.#memoryToldAt = this.#clock.monotonicMillis();
     const memory = open.memory();
     this.#board.holds(memory.rowBytes + memory.indexBytes);
-    this.#port.post({ kind: 'memory', memory: { ...memory, live: { ...open.liveFigures } } });
+    const figures = { used: open.storageUse(), live: { ...open.liveFigures } };
+    this.#port.post({ kind: 'memory', memory: { ...memory, ...figures } });
   }
 
   /** The last message; the gateway then lets the thread or process go. */

@@ -19,7 +19,8 @@ export type AuditAction =
   | 'create token'
   | 'revoke token'
   | 'give up token'
-  | 'recover owner';
+  | 'recover owner'
+  | 'set quota';
 
 export interface AuditNote {
   /** An `AuditAction`; of what was refused, the words of the refusal. */

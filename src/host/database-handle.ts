@@ -10,6 +10,7 @@ import type {
 } from '../database/outcome.ts';
 import type { PreviewOutcome, PreviewRequest } from '../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../database/program.ts';
+import type { StorageUse } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 
@@ -108,6 +109,8 @@ export interface DatabaseStatistics {
   readonly restarts: number;
   readonly rowBytes: number;
   readonly indexBytes: number;
+  /** What counts against its quota. */
+  readonly used: StorageUse;
   /** Clients that stay connected, and the query sets that they watch. */
   readonly connections: number;
   readonly querySets: number;

@@ -15,7 +15,8 @@ export async function examineProgram(
 ): Promise<Uint8Array | PlainEnd> {
   const { budget, startWorker } = options;
   const task = { kind: 'examine', program } as const;
-  const start = actorStart({ task, identity, ownerIdentity: 0n, directory: undefined }, budget);
+  const nothing = { ownerIdentity: 0n, directory: undefined, storage: {} };
+  const start = actorStart({ task, identity, ...nothing }, budget);
   return new Promise((resolve, reject) => {
     const examination = new Examination(options, resolve);
     startWorker(start, { budget, lastTicket: 0 }, examination).then(

@@ -5,6 +5,7 @@ import { cutText } from '../module/log-line.ts';
 import type { Creators } from './host-types.ts';
 import type { IsolationRules } from './isolation.ts';
 import type { LogBounds } from './module-log.ts';
+import type { QuotaLimits } from './quota-limits.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
@@ -24,6 +25,8 @@ export interface HostOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Partial<Budget>;
+  /** How much identities, addresses and databases may have; absent: any amount. */
+  readonly quotas?: QuotaLimits;
   /** How much modules log; what is left out comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
   /** For the operator: one sentence each, no secrets and no row contents. */

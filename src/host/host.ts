@@ -23,6 +23,7 @@ import { localPlacement } from './local-placement.ts';
 import { nameFault, parseTarget } from './names.ts';
 import { openRegistry } from './open-registry.ts';
 import { Publisher } from './publish.ts';
+import { Quotas } from './quotas.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
 import { resolveTarget } from './resolve-target.ts';
 import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
@@ -35,6 +36,7 @@ interface HostParts {
   readonly access: Access;
   readonly grants: Grants;
   readonly audit: AuditLog;
+  readonly quotas: Quotas;
   readonly changes: Listeners<bigint>;
 }
 
@@ -63,16 +65,19 @@ export class Host {
   /** Roles and limited tokens that owners give to others. */
   readonly grants: Grants;
   readonly audit: AuditLog;
+  /** How much identities and databases have, and may have. */
+  readonly quotas: Quotas;
   readonly #changes: Listeners<bigint>;
 
   private constructor(parts: HostParts) {
-    const { registry, running, publisher, access, grants, audit, changes } = parts;
+    const { registry, running, publisher, access, grants, audit, quotas, changes } = parts;
     this.#registry = registry;
     this.#running = running;
     this.#publisher = publisher;
     this.access = access;
     this.grants = grants;
     this.audit = audit;
+    this.quotas = quotas;
     this.#changes = changes;
   }
 
@@ -96,12 +101,29 @@ export class Host {
         : workerPlacement({ ...placed, isolationOf });
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines() });
     const access = new Access({ ...options, registry, audit });
-    const running = new RunningDatabases({ ...options, files, placement });
+    const quotas: Quotas = new Quotas({ ...options, registry, access, audit }, (database) =>
+      running.measured(database),
+    );
+    const running: RunningDatabases = new RunningDatabases({
+      ...options,
+      files,
+      placement,
+      storageOf: (database) => quotas.storageOf(database),
+      measured: (database) => quotas.measured(database),
+    });
     const changes = new Listeners<bigint>();
-    const publisher = new Publisher({ ...options, access, audit, registry, running, changes });
+    const publisher = new Publisher({
+      ...options,
+      access,
+      audit,
+      registry,
+      running,
+      quotas,
+      changes,
+    });
     await running.startAll(registry.databases);
     const grants = new Grants({ ...options, registry, access, audit });
-    return new Host({ registry, running, publisher, access, grants, audit, changes });
+    return new Host({ registry, running, publisher, access, grants, audit, quotas, changes });
   }
 
   /** Lets accepted work finish, makes it durable and ends every worker. */

@@ -4,6 +4,7 @@ import type { Entropy } from '../database/entropy.ts';
 import type { ProgramLoader } from '../database/program.ts';
 import type { ProgramHash } from '../database/program-hash.ts';
 import type { Progress } from '../database/progress.ts';
+import type { StorageLimits } from '../database/storage-quota.ts';
 import type { StopReason, TicketedRequest } from '../database/turn.ts';
 import type { Disk } from '../log/disk.ts';
 import { assembleDatabase } from './assemble.ts';
@@ -37,15 +38,23 @@ export class LocalSeat implements Seat {
   #database: Database | undefined;
   #hasEnded = false;
 
-  constructor(options: LocalSeatOptions, { mode, lastTicket }: SeatStart, events: SeatEvents) {
+  constructor(
+    options: LocalSeatOptions,
+    { mode, lastTicket, storage }: SeatStart,
+    events: SeatEvents,
+  ) {
     this.#options = options;
     this.#events = events;
     this.#board.startAfter(lastTicket);
-    this.#opening = this.#open(mode);
+    this.#opening = this.#open(mode, storage);
   }
 
   submit(requests: readonly TicketedRequest[]): void {
     for (const request of requests) this.#database?.submit(request);
+  }
+
+  setStorage(limits: StorageLimits): void {
+    void this.#opening.then((database) => database?.setStorage(limits));
   }
 
   async close(): Promise<void> {
@@ -58,7 +67,7 @@ export class LocalSeat implements Seat {
     this.#end({ cause, message, running: undefined });
   }
 
-  async #open(mode: SeatStart['mode']): Promise<Database | undefined> {
+  async #open(mode: SeatStart['mode'], storage: StorageLimits): Promise<Database | undefined> {
     const { clock, loaderFor } = this.#options;
     const events = this.#events;
     const board = this.#board;
@@ -67,6 +76,7 @@ export class LocalSeat implements Seat {
     try {
       const database = await assembleDatabase(mode, {
         ...this.#options,
+        storage,
         progress: board,
         loader: loaderFor(board),
         nextTurn,
@@ -85,6 +95,7 @@ export class LocalSeat implements Seat {
         },
       });
       this.#database = database;
+      this.#tellMemory();
       events.opened({ description: database.description, offset: database.offset });
       return database;
     } catch (error) {
@@ -95,7 +106,9 @@ export class LocalSeat implements Seat {
 
   #tellMemory(): void {
     const open = this.#database;
-    if (open !== undefined) this.#events.memory({ ...open.memory(), live: open.liveFigures });
+    if (open === undefined) return;
+    const used = open.storageUse();
+    this.#events.memory({ ...open.memory(), used, live: open.liveFigures });
   }
 
   #end(end: PlainEnd): void {

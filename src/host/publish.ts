@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { networkOf } from '../auth/client-address.ts';
 import { deriveIdentity } from '../auth/identity.ts';
 import type { Clock } from '../database/clock.ts';
 import { refusal } from '../database/outcome.ts';
@@ -11,6 +12,7 @@ import { KeyedLock } from './keyed-lock.ts';
 import type { Listeners } from './listeners.ts';
 import { parseTarget } from './names.ts';
 import { programHash } from './program-hash.ts';
+import type { Quotas } from './quotas.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
 import type { RunningDatabases } from './running-databases.ts';
 
@@ -21,6 +23,7 @@ export interface PublisherOptions {
   readonly audit: AuditLog;
   readonly issuer: string;
   readonly clock: Clock;
+  readonly quotas: Quotas;
   /** Told of each database that something was tried on. */
   readonly changes: Listeners<bigint>;
 }
@@ -57,6 +60,7 @@ export class Publisher {
       const record = this.#existing(identity);
       this.#requireResettable(caller, record);
       const source = program ?? (await this.#options.running.entry(identity).handle.program());
+      this.#options.quotas.requireProgram(record.owner, identity, source.bytes.length);
       await this.#reset(record, source);
       await this.#note('reset database', { caller, program: source }, identity);
     });
@@ -90,11 +94,12 @@ export class Publisher {
   }
 
   async #publishTo(identity: bigint, request: PublishRequest): Promise<PublishOutcome['kind']> {
-    const { access, registry, running } = this.#options;
+    const { access, registry, running, quotas } = this.#options;
     const { caller, program, clear, policy, token, confirmMillis } = request;
     const record = registry.database(identity);
+    quotas.requireProgram(record?.owner ?? caller.identity, record?.identity, program.bytes.length);
     if (record === undefined) {
-      await this.#create(identity, caller.identity, program);
+      await this.#create(identity, request);
       await this.#note('create database', request, identity);
       return 'created';
     }
@@ -112,13 +117,13 @@ export class Publisher {
 
   /** Which database a target means; registers a name that is new. */
   async #identityFor({ caller, target, clear }: PublishRequest) {
-    const { access, registry } = this.#options;
+    const { registry } = this.#options;
     if (target === undefined) {
       if (clear) {
         const text = 'Clear database requires database name or identity';
         throw refusal('publish.request', text);
       }
-      access.requireCreator(caller);
+      this.#requireCreator(caller);
       return { identity: this.#newIdentity(), name: undefined };
     }
     const parsed = parseTarget(target);
@@ -146,7 +151,7 @@ export class Publisher {
       if (known !== undefined && known.owner !== caller.identity) {
         throw refusal('name.notYours', name);
       }
-      this.#options.access.requireCreator(caller);
+      this.#requireCreator(caller);
       if (identity !== undefined) return identity;
       const fresh = this.#newIdentity();
       await registry.putName(name, caller.identity, fresh);
@@ -154,17 +159,33 @@ export class Publisher {
     });
   }
 
+  /** Before anything is done for the caller. */
+  #requireCreator(caller: HostCaller): void {
+    this.#options.access.requireCreator(caller);
+    this.#options.quotas.requireDatabase(caller);
+  }
+
   /** An identity without a database: not zero, and not one that somebody else's name stands for. */
   #requireFree(caller: HostCaller, identity: bigint): void {
-    this.#options.access.requireCreator(caller);
+    this.#requireCreator(caller);
     if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
       if (owner !== caller.identity) throw refusal('name.notYours', name);
     }
   }
 
-  async #create(identity: bigint, owner: bigint, program: ProgramSource): Promise<void> {
-    await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
+  async #create(identity: bigint, { caller, program }: PublishRequest): Promise<void> {
+    const { quotas, registry } = this.#options;
+    const { identity: owner, address } = caller;
+    const release = quotas.reserveDatabase(caller);
+    try {
+      // Before the database is there: after a crash an origin without a database does not count.
+      if (address !== undefined)
+        await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
+      await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
+    } finally {
+      release();
+    }
   }
 
   async #reset(record: RegisteredDatabase, program: ProgramSource): Promise<void> {

@@ -22,6 +22,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'notOwner':
     case 'notOperator':
     case 'token.limited':
+    case 'quota.databases':
     case 'database.locked':
       return 403;
     case 'name.unknown':
@@ -38,6 +39,8 @@ export function statusOf(code: RefusalBody['code']): number {
       return 503;
     case 'durability.timeout':
       return 504;
+    case 'quota.bytes':
+      return 507;
     default:
       return unreachable(code);
   }

@@ -21,6 +21,8 @@ import type { Value } from '../values/value.ts';
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
  * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
  * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
+ * | `origin` | the network from which a database was created, to count those of one address |
+ * | `quota` | what an operator allows an identity, or a database, instead of what is configured |
  * | `revoked_token` | a token that counts no more, until it has expired for sure (0: for ever) |
  */
 const rows = {
@@ -60,6 +62,16 @@ const rows = {
     ['revoked_by', { kind: 'u256' }],
     ['revoked_micros', { kind: 'i64' }],
   ],
+  origin: [
+    ['database', { kind: 'u256' }],
+    ['network', { kind: 'string' }],
+  ],
+  quota: [
+    ['key', { kind: 'string' }],
+    ['subject', { kind: 'u256' }],
+    ['name', { kind: 'string' }],
+    ['amount', { kind: 'u64' }],
+  ],
 } as const satisfies Record<string, readonly Column[]>;
 
 /** With the number that each row gets, which orders the rows of a table. */
@@ -69,6 +81,8 @@ export const registryTables = {
   grant: numbered(rows.grant),
   issued_token: numbered(rows.issued_token),
   revoked_token: numbered(rows.revoked_token),
+  origin: numbered(rows.origin),
+  quota: numbered(rows.quota),
 } as const;
 
 function numbered(columns: readonly Column[]): ProductType {
@@ -97,6 +111,9 @@ export const registryReducers = {
   forget_expired_tokens: product(['now_micros', { kind: 'i64' }]),
   /** Its names become those of the new owner, too. */
   change_owner: product(['database', { kind: 'u256' }], ['owner', { kind: 'u256' }]),
+  put_origin: product(...rows.origin),
+  put_quota: product(...rows.quota),
+  remove_quota: product(['key', { kind: 'string' }]),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
@@ -105,6 +122,16 @@ type TableName = keyof typeof registryTables;
 
 const tableNames = Object.keys(registryTables) as TableName[];
 const reducerNames = Object.keys(registryReducers) as RegistryReducer[];
+
+const typeNames = [
+  'Database',
+  'Name',
+  'Grant',
+  'IssuedToken',
+  'RevokedToken',
+  'Origin',
+  'Quota',
+] as const;
 
 /**
  * The program's bytes: its description, so that a newer service finds an older registry's shape and
@@ -117,7 +144,7 @@ export function registryProgram(): Uint8Array {
     ...emptyRawModule,
     caseConversion: 'none',
     typespace: { types },
-    types: ['Database', 'Name', 'Grant', 'IssuedToken', 'RevokedToken'].map((sourceName, ref) => ({
+    types: typeNames.map((sourceName, ref) => ({
       scope: [],
       sourceName,
       ref,
@@ -218,6 +245,15 @@ export class RegistryRunner implements ModuleRunner {
       case 'change_owner':
         changeOwner(tables, values);
         break;
+      case 'put_origin':
+        tables.put('origin', values);
+        break;
+      case 'put_quota':
+        tables.put('quota', values);
+        break;
+      case 'remove_quota':
+        tables.remove('quota', values[0]);
+        break;
     }
     return { kind: 'returned' };
   }
@@ -226,11 +262,13 @@ export class RegistryRunner implements ModuleRunner {
 }
 
 /**
- * Roles in a database end with it, and so do tokens for it: another one may be made under its
- * identity.
+ * Roles in a database end with it, and so do tokens and quotas for it: another one may be made
+ * under its identity.
  */
 function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
   tables.remove('database', database);
+  tables.remove('origin', database);
+  for (const row of tables.rows('quota')) if (row[1] === database) tables.remove('quota', row[0]);
   for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
   for (const [id, of, by, , at, until] of tables.rows('issued_token')) {
     if (of !== database) continue;

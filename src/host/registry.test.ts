@@ -132,7 +132,8 @@ it('changes owners of databases with their names, and of nothing else', async ()
 
 it('takes its new tables in when an earlier version made it', async () => {
   const now = decodeRawModule(registryProgram());
-  const isOld = ({ sourceName }: { sourceName: string }) => !/grant|revoked/.test(sourceName);
+  const isOld = ({ sourceName }: { sourceName: string }) =>
+    !/grant|revoked|origin|quota/.test(sourceName);
   const bytes = encodeRawModuleV10({
     ...now,
     tables: now.tables.filter(isOld),
@@ -154,5 +155,12 @@ it('takes its new tables in when an earlier version made it', async () => {
   expect(registry.name('kept')).toMatchObject({ owner: 3n, database: 4n });
   await registry.putGrant(grant);
   expect(registry.roleOf(5n, 7n)).toBe('reader');
+  await registry.putOrigin(4n, '192.0.2.1');
+  await registry.putQuota({ subject: 3n, name: 'row-bytes', amount: undefined });
   await registry.close();
+  const again = await openRegistry(options(), await files());
+  expect(again.originOf(4n)).toBe('192.0.2.1');
+  expect(again.quota(3n, 'row-bytes')).toMatchObject({ amount: undefined });
+  expect(again.name('kept')).toMatchObject({ owner: 3n });
+  await again.close();
 });

@@ -61,6 +61,14 @@ export interface RevokedToken {
   readonly revokedMicros: bigint;
 }
 
+/** What an operator allows one identity, or one database, instead of what is configured. */
+export interface QuotaRow {
+  readonly subject: bigint;
+  readonly name: string;
+  /** `undefined`: any amount. */
+  readonly amount: number | undefined;
+}
+
 /** The registry's own database has this identity, which no derivation gives. */
 export const registryIdentity = 1n;
 
@@ -71,10 +79,14 @@ export const registryIdentity = 1n;
 export class Registry {
   readonly #handle: DatabaseHandle;
   #databases: ReadonlyMap<bigint, RegisteredDatabase> = new Map();
+  #byOwner: ReadonlyMap<bigint, readonly RegisteredDatabase[]> = new Map();
   #names: ReadonlyMap<string, RegisteredName> = new Map();
   #grants = new Map<string, Grant>();
   #issuedTokens = new Map<string, IssuedToken>();
   #revokedTokens = new Map<string, RevokedToken>();
+  /** Networks from which databases were created. */
+  #origins = new Map<bigint, string>();
+  #quotas = new Map<string, QuotaRow>();
   /** The end of the changes that were asked for. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -86,6 +98,7 @@ export class Registry {
     const registry = new Registry(handle);
     await registry.#readDatabases();
     await registry.#readGrants();
+    await registry.#readQuotas();
     return registry;
   }
 
@@ -96,6 +109,11 @@ export class Registry {
 
   database(identity: bigint): RegisteredDatabase | undefined {
     return this.#databases.get(identity);
+  }
+
+  /** In the order of creation. Costs a look-up, however many databases there are. */
+  ownedBy(owner: bigint): readonly RegisteredDatabase[] {
+    return this.#byOwner.get(owner) ?? [];
   }
 
   name(name: string): RegisteredName | undefined {
@@ -161,6 +179,7 @@ export class Registry {
     await this.#call('remove_database', [identity]);
     await this.#readDatabases();
     await this.#readGrants();
+    await this.#readQuotas();
   }
 
   async putName(name: string, owner: bigint, database: bigint): Promise<void> {
@@ -205,6 +224,33 @@ export class Registry {
     this.#revokedTokens.set(id, token);
   }
 
+  /** The network from which a database was created; absent of those of an earlier version. */
+  originOf(database: bigint): string | undefined {
+    return this.#origins.get(database);
+  }
+
+  async putOrigin(database: bigint, network: string): Promise<void> {
+    await this.#call('put_origin', [database, network]);
+    this.#origins.set(database, network);
+  }
+
+  /** What an operator set for an identity, or for a database. */
+  quota(subject: bigint, name: string): QuotaRow | undefined {
+    return this.#quotas.get(quotaKey(subject, name));
+  }
+
+  async putQuota({ subject, name, amount }: QuotaRow): Promise<void> {
+    const key = quotaKey(subject, name);
+    await this.#call('put_quota', [key, subject, name, BigInt(amount ?? anyAmount)]);
+    this.#quotas.set(key, { subject, name, amount });
+  }
+
+  async removeQuota(subject: bigint, name: string): Promise<void> {
+    const key = quotaKey(subject, name);
+    await this.#call('remove_quota', [key]);
+    this.#quotas.delete(key);
+  }
+
   /** Runs `work`, which checks and changes, while nobody else's `work` runs. */
   exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
     const result = this.#last.then(work);
@@ -246,6 +292,7 @@ export class Registry {
     const names = await this.#rows('name');
     this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
+    this.#byOwner = groupedByOwner(this.#databases.values());
   }
 
   async #readGrants(): Promise<void> {
@@ -255,6 +302,13 @@ export class Registry {
     this.#grants = new Map(grants.map((row) => [row[0] as string, grantOf(row)]));
     this.#issuedTokens = new Map(issued.map((row) => [row[0] as string, issuedTokenOf(row)]));
     this.#revokedTokens = new Map(revoked.map((row) => [row[0] as string, revokedTokenOf(row)]));
+  }
+
+  async #readQuotas(): Promise<void> {
+    const origins = await this.#rows('origin');
+    const quotas = await this.#rows('quota');
+    this.#origins = new Map(origins.map((row) => [row[0] as bigint, row[1] as string]));
+    this.#quotas = new Map(quotas.map((row) => [row[0] as string, quotaOf(row)]));
   }
 
   /** The rows of a table, by their `number`, which comes last. */
@@ -272,6 +326,18 @@ export class Registry {
     while (reader.remaining > 0) rows.push(decode(reader) as readonly Value[]);
     return rows.sort((one, other) => (numberOf(one) < numberOf(other) ? -1 : 1));
   }
+}
+
+function groupedByOwner(
+  databases: Iterable<RegisteredDatabase>,
+): ReadonlyMap<bigint, readonly RegisteredDatabase[]> {
+  const groups = new Map<bigint, RegisteredDatabase[]>();
+  for (const one of databases) {
+    const group = groups.get(one.owner);
+    if (group === undefined) groups.set(one.owner, [one]);
+    else group.push(one);
+  }
+  return groups;
 }
 
 const registryCaller: Caller = { identity: registryIdentity, rights: ownerRights, jwtPayload: '' };
@@ -313,6 +379,23 @@ function grantOf(row: readonly Value[]): Grant {
 
 function grantKey(database: bigint, identity: bigint): string {
   return `${database.toString(16)} ${identity.toString(16)}`;
+}
+
+/** Stands for any amount: more than anything takes. */
+const anyAmount = Number.MAX_SAFE_INTEGER;
+
+function quotaKey(subject: bigint, name: string): string {
+  return `${subject.toString(16)} ${name}`;
+}
+
+function quotaOf(row: readonly Value[]): QuotaRow {
+  const amount = Number(row[3] as bigint);
+  const isAny = amount >= anyAmount;
+  return {
+    subject: row[1] as bigint,
+    name: row[2] as string,
+    amount: isAny ? undefined : amount,
+  };
 }
 
 function revokedTokenOf(row: readonly Value[]): RevokedToken {

@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import type { Clock } from '../database/clock.ts';
 import type { ProgramSource } from '../database/program.ts';
+import type { StorageLimits } from '../database/storage-quota.ts';
 import { MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
@@ -8,6 +9,7 @@ import type { ReportLine } from './host-options.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import type { Placement } from './placement.ts';
 import { programHash } from './program-hash.ts';
+import type { Measured } from './quotas.ts';
 import type { RegisteredDatabase } from './registry.ts';
 import type { SeatMode, StampedLine } from './seat.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
@@ -17,6 +19,10 @@ export interface RunningOptions {
   readonly files: DatabaseFiles;
   readonly placement: Placement;
   readonly report: (line: ReportLine) => void;
+  /** How much a database may hold. */
+  readonly storageOf: (database: Pick<RegisteredDatabase, 'identity' | 'owner'>) => StorageLimits;
+  /** Told when a database has said what it holds. */
+  readonly measured: (database: bigint) => void;
   /** What is left out comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -56,6 +62,14 @@ export class RunningDatabases {
 
   find(identity: bigint): RunningDatabase | undefined {
     return this.#byIdentity.get(identity);
+  }
+
+  /** What a database holds, and how it is held to other limits. */
+  measured(identity: bigint): Measured | undefined {
+    const handle = this.find(identity)?.handle;
+    if (handle === undefined) return undefined;
+    const { used } = handle.statistics();
+    return { used, setStorage: (limits) => handle.setStorage(limits) };
   }
 
   entry(identity: bigint): RunningDatabase {
@@ -178,7 +192,7 @@ export class RunningDatabases {
   }
 
   #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
-    const { clock, files, placement, report } = this.#options;
+    const { clock, files, placement, report, storageOf, measured } = this.#options;
     const directory = files.logDirectory(identity, generation);
     return new SupervisedDatabase(
       {
@@ -188,6 +202,8 @@ export class RunningDatabases {
         takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory }),
         examine: (program) => placement.examine(program, identity),
         lines,
+        storage: storageOf({ identity, owner }),
+        measured: () => measured(identity),
         report: (level, message) => report({ level, message: `${nameOf(identity)} ${message}` }),
       },
       mode,

@@ -2,6 +2,7 @@ import type { LiveFigures } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
+import type { StorageLimits, StorageUse } from '../database/storage-quota.ts';
 import type { TicketedRequest, TurnReport } from '../database/turn.ts';
 import type { ModuleLogLine } from '../module/runner.ts';
 
@@ -13,6 +14,8 @@ import type { ModuleLogLine } from '../module/runner.ts';
 export interface Seat {
   /** Only after `opened`. Requests are run in this order. */
   submit(requests: readonly TicketedRequest[]): void;
+  /** Holds the actor to other limits from now on. */
+  setStorage(limits: StorageLimits): void;
   /** Finishes what was submitted, makes it durable; resolves when the seat is empty. */
   close(): Promise<void>;
   /** Ends the actor at once, wherever it is; `ended` follows. */
@@ -26,6 +29,8 @@ export interface SeatStart {
   readonly mode: SeatMode;
   /** Requests up to this ticket belong to earlier actors of the same database. */
   readonly lastTicket: number;
+  /** How much it may hold. */
+  readonly storage: StorageLimits;
 }
 
 export type SeatMode =
@@ -68,6 +73,8 @@ export interface SeatOpening {
 export interface SeatMemory {
   readonly rowBytes: number;
   readonly indexBytes: number;
+  /** What counts against its quota. */
+  readonly used: StorageUse;
   readonly live: LiveFigures;
 }
 

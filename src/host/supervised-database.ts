@@ -14,6 +14,7 @@ import {
 import { askingOf, type PreviewOutcome, type PreviewRequest } from '../database/preview-outcome.ts';
 import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
+import type { StorageLimits, StorageUse } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
 import {
   type DatabaseReply,
@@ -59,12 +60,18 @@ export interface SupervisionOptions {
   /** Loads a program aside and returns its description; rejects with `Refusal`. */
   readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
   readonly lines: (lines: readonly StampedLine[]) => void;
+  /** How much it may hold; absent: any amount. */
+  readonly storage?: StorageLimits;
+  /** Told when the actor has said what it holds. */
+  readonly measured?: () => void;
   /** For the operator: restarts and failures, one sentence each. */
   readonly report: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
 
 /** Requests that one connection submits before others have their turn. */
 const requestsInTurnMax = 256;
+
+const nothingStored: StorageUse = { rowBytes: 0, logBytes: 0, programBytes: 0 };
 
 /** Starts that came to nothing, one after another, before a database is broken. */
 const failuresMax = 3;
@@ -105,12 +112,14 @@ export class SupervisedDatabase implements DatabaseHandle {
   #isFlushing = false;
   #offset = commitOffset(0);
   #durableOffset = commitOffset(0);
-  #memory: SeatMemory = { rowBytes: 0, indexBytes: 0, live: noLiveFigures };
+  #memory: SeatMemory = { rowBytes: 0, indexBytes: 0, used: nothingStored, live: noLiveFigures };
+  #storage: StorageLimits;
 
   /** Takes the first seat. `create` makes the database; its failure is final. */
   constructor(options: SupervisionOptions, mode: SeatMode) {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
+    this.#storage = options.storage ?? {};
     this.#seat = this.#takeSeat(mode);
   }
 
@@ -216,6 +225,13 @@ export class SupervisedDatabase implements DatabaseHandle {
       connections: this.#feeds.count,
       querySets: this.#feeds.setCount,
     };
+  }
+
+  /** Holds the database to other limits, also when it is opened again. */
+  setStorage(limits: StorageLimits): void {
+    if (JSON.stringify(limits) === JSON.stringify(this.#storage)) return;
+    this.#storage = limits;
+    this.#seat.setStorage(limits);
   }
 
   /** Ends the actor without letting it finish; what is not handed over is gone. */
@@ -337,13 +353,17 @@ export class SupervisedDatabase implements DatabaseHandle {
       warn: (message) => this.#options.report('warn', message),
       memory: guard((memory) => {
         this.#memory = memory;
+        this.#options.measured?.();
       }),
       ended: guard((end) => {
         isPast = true;
         this.#ended(end, mode);
       }),
     };
-    return this.#options.takeSeat({ mode, lastTicket: this.#pending.lastTicket }, events);
+    return this.#options.takeSeat(
+      { mode, lastTicket: this.#pending.lastTicket, storage: this.#storage },
+      events,
+    );
   }
 
   #opened({ description, offset }: SeatOpening): void {

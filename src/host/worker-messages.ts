@@ -1,5 +1,6 @@
 import type { CommitOffset } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
+import type { StorageLimits } from '../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
 import type { LinkedProgram } from '../module/runner.ts';
 import type { HeapLimits } from './heap-care.ts';
@@ -17,6 +18,8 @@ export interface ActorStart extends HeapLimits {
   readonly identity: bigint;
   readonly ownerIdentity: bigint;
   readonly statementMillisMax: number;
+  /** How much the database may hold. */
+  readonly storage: StorageLimits;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
   /** Text of the library that hardens realms; a process may read nothing but its own files. */
@@ -33,6 +36,8 @@ export interface ThreadStart extends ActorStart {
 export type ToWorker =
   | { readonly kind: 'requests'; readonly batch: Batch }
   | { readonly kind: 'linked'; readonly id: number; readonly outcome: LinkOutcome }
+  /** How much the database may hold from now on. */
+  | { readonly kind: 'storage'; readonly limits: StorageLimits }
   | { readonly kind: 'close' };
 
 /** Worker to gateway. */

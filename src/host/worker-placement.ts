@@ -52,12 +52,12 @@ export function workerPlacement({ budget, isolationOf }: WorkerPlacementOptions)
  */
 function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
   let program: ProgramSource | undefined;
-  return ({ mode, lastTicket }: SeatStart, events: SeatEvents): Seat => {
+  return ({ mode, lastTicket, storage }: SeatStart, events: SeatEvents): Seat => {
     if (mode.kind !== 'open') program = mode.program;
     const createdMicros = BigInt(Date.now()) * 1000n;
     const anew =
       program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
-    const seat = take({ mode: mode.kind === 'open' ? anew : mode, lastTicket }, events);
+    const seat = take({ mode: mode.kind === 'open' ? anew : mode, lastTicket, storage }, events);
     return {
       submit(requests) {
         for (const { request } of requests) {
@@ -65,6 +65,7 @@ function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
         }
         seat.submit(requests);
       },
+      setStorage: (limits) => seat.setStorage(limits),
       close: () => seat.close(),
       kill: (end) => seat.kill(end),
     };

@@ -1,3 +1,4 @@
+import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TicketedRequest, TurnResult } from '../database/turn.ts';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { hardeningFile } from '../node/realm.ts';
@@ -45,6 +46,8 @@ export class WorkerSeat implements Seat {
   /** Requests whose outcome has not come. */
   #outstanding = 0;
   #lastTicket: number;
+  /** How much the database may hold. */
+  #storage: StorageLimits;
   #isOpen = false;
   /** What to say of the end, once the worker is gone. */
   #end: PlainEnd | undefined;
@@ -56,6 +59,7 @@ export class WorkerSeat implements Seat {
     this.#events = events;
     this.#lastTicket = start.lastTicket;
     this.#startedAfter = start.lastTicket;
+    this.#storage = start.storage;
     void this.#start(start);
   }
 
@@ -67,6 +71,12 @@ export class WorkerSeat implements Seat {
     const batch = encodeRequests(requests);
     this.#send({ kind: 'requests', batch }, buffersOf(batch));
     this.#options.watchdog.wake();
+  }
+
+  /** While no thread is there yet, the limits go with its start. */
+  setStorage(limits: StorageLimits): void {
+    this.#storage = limits;
+    if (this.#worker !== undefined) this.#send({ kind: 'storage', limits });
   }
 
   close(): Promise<void> {
@@ -91,7 +101,8 @@ export class WorkerSeat implements Seat {
       return;
     }
     const task = { kind: 'serve', mode } as const;
-    const start = actorStart({ task, identity, ownerIdentity, directory }, budget);
+    const storage = this.#storage;
+    const start = actorStart({ task, identity, ownerIdentity, directory, storage }, budget);
     try {
       const worker = await startWorker(
         start,
@@ -102,6 +113,7 @@ export class WorkerSeat implements Seat {
         },
       );
       this.#employ(worker);
+      if (this.#storage !== storage) this.setStorage(this.#storage);
     } catch (error) {
       this.#end = { cause: 'died', message: String(error), running: undefined };
       this.#ended(undefined);
@@ -221,7 +233,7 @@ function isAnswer({ reply }: TurnResult): boolean {
 
 /** What an actor is started with, where the budget decides the rest. */
 export function actorStart(
-  what: Pick<ActorStart, 'task' | 'identity' | 'ownerIdentity' | 'directory'>,
+  what: Pick<ActorStart, 'task' | 'identity' | 'ownerIdentity' | 'directory' | 'storage'>,
   budget: Budget,
 ): ActorStart {
   return {

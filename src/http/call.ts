@@ -43,6 +43,8 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
       return text(reducerFailedStatus, error.message, ran);
     case 'reducer.overBudget':
       return text(402, 'Module energy budget exhausted.', { ...ran, ...hintHeader(error.message) });
+    case 'quota.exceeded':
+      return text(507, error.message, ran);
     case 'call.readOnly':
     case 'connection.refused':
       return text(403, error.message);

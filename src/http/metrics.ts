@@ -95,6 +95,21 @@ const figures: readonly Figure[] = [
     read: ({ rowBytes }) => rowBytes,
   },
   {
+    name: 'reducerdb_stored_row_bytes',
+    help: 'Bytes of rows that count against a quota',
+    read: ({ used }) => used.rowBytes,
+  },
+  {
+    name: 'reducerdb_log_bytes',
+    help: 'Bytes of the commit log',
+    read: ({ used }) => used.logBytes,
+  },
+  {
+    name: 'reducerdb_program_bytes',
+    help: 'Bytes of the program',
+    read: ({ used }) => used.programBytes,
+  },
+  {
     name: 'reducerdb_index_bytes',
     help: 'Memory that indexes take',
     read: ({ indexBytes }) => indexBytes,
@@ -136,6 +151,7 @@ async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply
       gauges[at]?.set({ database }, read(statistics));
     });
   }
+  addLimits(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
     help: 'Resident memory of the process',
@@ -145,4 +161,27 @@ async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply
     new Gauge({ name, help, registers: [registry] }).set(value);
   }
   return text(200, await registry.metrics(), { 'content-type': registry.contentType });
+}
+
+/** Quotas, and what owners have of theirs; what is not limited is left out. */
+function addLimits(registry: Registry, { quotas, databases }: HttpContext['host']): void {
+  const gauge = (name: string, help: string, label: string) =>
+    new Gauge({ name, help, labelNames: [label, 'quota'], registers: [registry] });
+  const ofDatabase = gauge('reducerdb_quota_limit', 'Quota of a database', 'database');
+  const ofOwner = gauge('reducerdb_owner_quota_limit', 'Quota of an identity', 'owner');
+  const usedByOwner = gauge('reducerdb_owner_quota_used', 'What it has of that', 'owner');
+  for (const record of databases) {
+    const database = identityToHex(record.identity);
+    for (const { name, limit } of quotas.ofDatabase(record)) {
+      if (limit !== undefined) ofDatabase.set({ database, quota: name }, limit);
+    }
+  }
+  for (const identity of new Set(databases.map((record) => record.owner))) {
+    const owner = identityToHex(identity);
+    for (const { name, used, limit } of quotas.ofIdentity(identity)) {
+      if (limit === undefined) continue;
+      ofOwner.set({ owner, quota: name }, limit);
+      usedByOwner.set({ owner, quota: name }, used);
+    }
+  }
 }

@@ -19,6 +19,7 @@ import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
 import { metricsRoutes } from './metrics.ts';
 import { protectedResourceRoutes } from './protected-resource.ts';
 import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
+import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
 import type { Method, Route } from './route.ts';
 import { schema } from './schema.ts';
 import { sql } from './sql.ts';
@@ -58,6 +59,13 @@ function serviceRoutes(context: HttpContext): Route[] {
         GET: { token: 'required', run: (exchange) => listDatabases(exchange, context) },
       },
     },
+    {
+      path: '/v1/quota/:identity',
+      methods: {
+        GET: { token: 'required', run: (exchange) => identityQuota(exchange, context) },
+        PUT: { token: 'required', run: (exchange) => putIdentityQuota(exchange, context) },
+      },
+    },
     ...metricsRoutes(context),
     energyRoute(),
   ];
@@ -92,6 +100,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     }),
     below('grants', { GET: method(listGrants) }),
     below('grants/:identity', { PUT: method(putGrant), DELETE: method(removeGrant) }),
+    below('quota', { GET: method(databaseQuota), PUT: method(putDatabaseQuota) }),
     below('tokens', { GET: method(listTokens), POST: method(createToken) }),
     below('tokens/:id', { DELETE: method(revokeToken) }),
     below('call/:name', { POST: method(call) }),

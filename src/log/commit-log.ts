@@ -116,6 +116,11 @@ export class CommitLog {
     return this.#durableOffset;
   }
 
+  /** Of all records that were ever appended. */
+  get bytes(): number {
+    return this.#position;
+  }
+
   /** True after a failure; see `LogBrokenError`. */
   get isBroken(): boolean {
     return this.#state === 'broken';

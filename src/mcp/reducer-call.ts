@@ -94,6 +94,7 @@ export function callFailureText(
       return `reducer '${reducer}' failed: ${show(error.message)}`;
     case 'reducer.overBudget':
       return `reducer '${reducer}' exceeded the energy budget`;
+    case 'quota.exceeded':
     case 'call.readOnly':
       return show(error.message);
     case 'connection.refused':

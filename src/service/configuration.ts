@@ -6,6 +6,7 @@ import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
 import type { IsolationRules } from '../host/isolation.ts';
 import type { LogBounds } from '../host/module-log.ts';
+import type { QuotaLimits } from '../host/quota-limits.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { completeSocketLimits, type SocketLimits } from '../websocket/socket-limits.ts';
@@ -35,6 +36,8 @@ export interface ServiceConfiguration {
   readonly rates: RateLimits;
   /** How much the service takes in at once, and for how long it waits for a request. */
   readonly bounds: ServiceBounds;
+  /** How much identities, addresses and databases may have; absent: any amount. */
+  readonly quotas: QuotaLimits;
   /** How much modules log; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
   /** Identities that may on every database what its owner may. */
@@ -135,6 +138,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
     bounds: { ...defaultBounds, ...given.bounds },
     moduleLogs: given.moduleLogs ?? {},
+    quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },
   };
   refuseOpenPublishing(configuration);
   refuseLatePings(configuration);
@@ -210,6 +214,26 @@ function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
   ];
   if (halves.length === 0) return;
   throw new ConfigurationError(`${halves[0]} belong together: give both, or none`);
+}
+
+/**
+ * True when people whom nobody has chosen may create databases. On loopback with the policy that
+ * holds there it is this machine's user alone.
+ */
+export function letsStrangersPublish(
+  { host }: ListenAddress,
+  policy: Creators | undefined,
+): boolean {
+  if (policy === undefined || policy === 'anyone') return !isLoopback(host);
+  return policy === 'authenticated' || 'issuers' in policy;
+}
+
+function defaultQuotas(listen: ListenAddress, policy: Creators | undefined): QuotaLimits {
+  if (!letsStrangersPublish(listen, policy)) return {};
+  return {
+    'databases-per-identity': limits.strangerDatabasesMax,
+    'databases-per-address': limits.addressDatabasesMax,
+  };
 }
 
 /** On loopback it is this machine's user who asks; anywhere else nobody gets all there is. */

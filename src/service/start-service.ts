@@ -129,6 +129,7 @@ async function assemble(
     entropy: new MachineEntropy(),
     budget: configuration.budget,
     moduleLogs: configuration.moduleLogs,
+    quotas: configuration.quotas,
     report: (line) => log.report(line),
   });
   releases.push(() => host.close());

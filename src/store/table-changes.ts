@@ -76,6 +76,15 @@ export class TableChanges {
     return this.#insertCount > 0 || this.#deleteCount > 0;
   }
 
+  /** Of rows that the open transaction has added, and removed, net. */
+  get insertedBytes(): number {
+    return this.#insertBytes;
+  }
+
+  get deletedBytes(): number {
+    return this.#deleteBytes;
+  }
+
   /**
    * Calls `visit` with each row that the open transaction has added or removed so far, net. One
    * that was removed may come more than once.

@@ -45,6 +45,18 @@ export class Transaction {
     return this.#touched.filter(({ changes }) => changes.hasNetChange);
   }
 
+  /** Bytes of rows that came and went so far, net; what passes through event tables is neither. */
+  netBytes(): { readonly inserted: number; readonly deleted: number } {
+    let inserted = 0;
+    let deleted = 0;
+    for (const { changes, spec } of this.#touched) {
+      if (spec.isEvent) continue;
+      inserted += changes.insertedBytes;
+      deleted += changes.deletedBytes;
+    }
+    return { inserted, deleted };
+  }
+
   /** Inserts a row. A row that is there already is left as it is: the same result, no change. */
   insert(table: Table, row: Uint8Array, length: number): number {
     const code = this.#prepare(table, row, length);

@@ -244,6 +244,7 @@ function callErrorText(error: CallError): string {
     case 'reducer.refusedWithValue':
     case 'reducer.refusedWithoutValue':
     case 'reducer.overBudget':
+    case 'quota.exceeded':
     case 'call.readOnly':
     case 'connection.refused':
       return error.message;

@@ -439,6 +439,7 @@ const codesOfRun: ReadonlySet<CallError['code']> = new Set([
   'reducer.refusedWithoutValue',
   'reducer.crashed',
   'reducer.overBudget',
+  'quota.exceeded',
 ]);
 
 function statusOf<Rows>(outcome: CallOutcome, tables: readonly TableUpdate<Rows>[]) {

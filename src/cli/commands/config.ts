@@ -81,12 +81,14 @@ function lineOf({ setting, given, origin }: EffectiveSetting, width: number): st
 /** What follows for those who can reach the service. Throws `ConfigurationError`. */
 function consequencesOf({ configuration }: ServiceSettings): string[] {
   const complete = completeConfiguration(configuration);
-  const { listen, tls, publishPolicy, operators } = complete;
+  const { listen, tls, publishPolicy, operators, quotas } = complete;
   const { rules, reason } = chooseIsolation(complete);
+  const most = quotas['databases-per-identity'] ?? 'any number of';
   const legend = [
     '',
     'Lines with * were set; values in brackets are defaults.',
     `Each database runs in a ${rules.everywhere} of its own (isolation): ${reason}.`,
+    `An identity that is no operator may have ${most} databases.`,
   ];
   if (isLoopback(listen.host)) return [...legend, 'Only programs on this machine can connect.'];
   const policy = typeof publishPolicy === 'string' ? publishPolicy : 'those that are listed';

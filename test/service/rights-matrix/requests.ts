@@ -78,6 +78,9 @@ const special: Readonly<Record<string, Send>> = {
     }
     return answer;
   },
+  'GET /v1/quota/:identity, of another': (cell) => ask(cell, `GET /v1/quota/${'09'.repeat(32)}`),
+  'PUT /v1/quota/:identity': (cell) => ask(cell, 'PUT /v1/quota/:identity', { body: '{}' }),
+  [`PUT ${db}/quota`]: (cell) => ask(cell, `PUT ${db}/quota`, { body: '{}' }),
   [`POST ${db}/tokens`]: (cell) => ask(cell, `POST ${db}/tokens`, { body: '{}' }),
   [`DELETE ${db}/tokens/:id`]: async (cell) => {
     const { stage } = cell;

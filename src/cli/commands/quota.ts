@@ -1,0 +1,81 @@
+import type { Command } from 'commander';
+import { databasePath } from '../api.ts';
+import { CliError, type Io } from '../io.ts';
+import { withServer, withYes } from '../program.ts';
+import { identityOfToken, Session } from '../session.ts';
+import { drawTable } from '../sql-table.ts';
+
+interface QuotaFlags {
+  readonly identity?: string;
+  readonly set?: readonly string[];
+}
+
+interface ShownQuota {
+  readonly used: number;
+  /** `null`: any amount. */
+  readonly limit: number | null;
+}
+
+/** `quota`: what an identity, or a database, has and may have; operators set it. */
+export function addQuota(program: Command, io: Io): void {
+  withYes(withServer(program.command('quota [database]')))
+    .description('show what you, or a database, have and may have; operators set it')
+    .option('--identity <identity>', 'of another identity, for operators')
+    .option(
+      '--set <name=amount>',
+      'a count or bytes such as 64MiB, `any`, or `default` (repeatable), for operators',
+      (text: string, before: readonly string[] = []) => [...before, text],
+    )
+    .action(async (database: string | undefined, flags: QuotaFlags, command: Command) => {
+      const { identity: other, set = [] } = flags;
+      if (database !== undefined && other !== undefined) {
+        throw new CliError('Give a database or --identity, not both.', 2);
+      }
+      const session = new Session(io, command);
+      const api = await session.apiWithIdentity();
+      const path =
+        database === undefined
+          ? `/v1/quota/${other ?? ownIdentity(session)}`
+          : databasePath(database, '/quota');
+      if (set.length > 0) {
+        await api.text('PUT', path, {
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify(Object.fromEntries(set.map(amountOf))),
+        });
+      }
+      const answer = await api.json('GET', path);
+      const { quotas } = answer as { readonly quotas: Readonly<Record<string, ShownQuota>> };
+      const rows = Object.entries(quotas).map(([name, { used, limit }]) => [
+        name,
+        amountText(name, used),
+        limit === null ? 'any' : amountText(name, limit),
+      ]);
+      io.out(drawTable({ header: ['QUOTA', 'USED', 'LIMIT'], rows }));
+    });
+}
+
+/** There is a token: a command that needs one has logged in. */
+function ownIdentity({ config }: Session): string {
+  return identityOfToken(config.token ?? '');
+}
+
+const unitBytes: Readonly<Record<string, number>> = {
+  '': 1,
+  KiB: 1024,
+  MiB: 1024 ** 2,
+  GiB: 1024 ** 3,
+};
+
+/** `row-bytes=64MiB` as the service wants it. */
+function amountOf(given: string): [string, number | null | 'default'] {
+  const [, name = '', digits, unit = '', word] =
+    /^([a-z-]+)=(?:(\d+)(KiB|MiB|GiB)?|(any|default))$/.exec(given) ?? [];
+  if (word === 'any') return [name, null];
+  if (word === 'default') return [name, word];
+  if (digits !== undefined) return [name, Number(digits) * (unitBytes[unit] ?? 1)];
+  throw new CliError(`--set: \`${given}\` is not a quota such as row-bytes=64MiB`, 2);
+}
+
+function amountText(name: string, amount: number): string {
+  return name.endsWith('-bytes') ? `${amount} bytes` : String(amount);
+}

@@ -1,0 +1,113 @@
+import type { CommitLog } from '../log/commit-log.ts';
+import type { Store } from '../store/store.ts';
+import type { Transaction } from '../store/transaction.ts';
+
+/** How much a database may hold. Plain data: it crosses threads. Absent: any amount. */
+export interface StorageLimits {
+  /** Slots of rows in its tables, without indexes. */
+  readonly rowBytesMax?: number | undefined;
+  /** Records of its log. */
+  readonly logBytesMax?: number | undefined;
+  /** Why rows, or the log, may not grow although the database itself holds no more than it may. */
+  readonly ownerRowFault?: string | undefined;
+  readonly ownerLogFault?: string | undefined;
+}
+
+/** What counts against `StorageLimits`, and the program that serves. */
+export interface StorageUse {
+  readonly rowBytes: number;
+  readonly logBytes: number;
+  readonly programBytes: number;
+}
+
+interface Stored {
+  readonly store: Store;
+  readonly log: CommitLog;
+}
+
+/**
+ * Says of an open transaction whether it may be committed. One that would leave more rows than
+ * there were is refused beyond the limit of rows; beyond the limit of the log only one that deletes
+ * and nothing else is not, since every change makes the log longer. So reading and deleting go on.
+ *
+ * Costs a few comparisons where nothing is exceeded, and never anything for each row.
+ */
+export class StorageQuota {
+  #limits: StorageLimits = {};
+  #isLimited = false;
+
+  set limits(limits: StorageLimits) {
+    this.#limits = limits;
+    this.#isLimited = Object.values(limits).some((limit) => limit !== undefined);
+  }
+
+  /**
+   * Why it may not be committed; `undefined`: it may. What a module does when clients come and go
+   * has some room beyond the limit, so that whoever only reads can still connect.
+   */
+  faultOf(stored: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
+    if (!this.#isLimited) return undefined;
+    return (
+      this.#logFault(stored, transaction, isOfCall) ?? this.#rowFault(stored, transaction, isOfCall)
+    );
+  }
+
+  #rowFault({ store }: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
+    const { rowBytesMax, ownerRowFault } = this.#limits;
+    if (rowBytesMax === undefined && ownerRowFault === undefined) return undefined;
+    const most = roomy(rowBytesMax ?? Number.POSITIVE_INFINITY, isOfCall);
+    // What the transaction has deleted still has its slot.
+    const beforeCommit = rowBytesOf(store);
+    if (beforeCommit <= most && (ownerRowFault === undefined || !isOfCall)) return undefined;
+    const { inserted, deleted } = transaction.netBytes();
+    if (inserted <= deleted) return undefined;
+    const after = beforeCommit - deleted;
+    if (after > most) return fault({ what: 'rows', used: after, most: rowBytesMax ?? 0 });
+    return isOfCall ? ownerRowFault : undefined;
+  }
+
+  #logFault({ log }: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
+    const { logBytesMax, ownerLogFault } = this.#limits;
+    const isOver = logBytesMax !== undefined && log.bytes > roomy(logBytesMax, isOfCall);
+    const isOwnersOver = ownerLogFault !== undefined && isOfCall;
+    if (!isOver && !isOwnersOver) return undefined;
+    if (transaction.netBytes().inserted === 0) return undefined;
+    if (isOver) return fault({ what: 'log', used: log.bytes, most: logBytesMax });
+    return ownerLogFault;
+  }
+}
+
+/** What a database holds now. */
+export function rowBytesOf(store: Store): number {
+  let bytes = 0;
+  for (const { spec, heap } of store.tables) if (spec.kind === 'user') bytes += heap.usedBytes;
+  return bytes;
+}
+
+function roomy(most: number, isOfCall: boolean): number {
+  return isOfCall ? most : most + most / 8 + 2 ** 20;
+}
+
+function fault({ what, used, most }: { what: 'rows' | 'log'; used: number; most: number }): string {
+  const whose = what === 'rows' ? 'rows of this database' : 'log of this database';
+  const verb = what === 'rows' ? 'would take' : 'takes';
+  const next = what === 'rows' ? 'Delete rows' : 'Reset the database';
+  return (
+    `Quota exceeded: the ${whose} ${verb} ${bytesText(used)}, and the limit is ` +
+    `${bytesText(most)}. ${next}, or ask an operator of the service for more`
+  );
+}
+
+const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
+
+/** `1023 bytes`, `1.5 MiB`. */
+export function bytesText(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  while (value >= 1024 && unit < units.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  const digits = unit === 0 ? String(value) : String(Number(value.toFixed(2)));
+  return `${digits} ${units[unit]}`;
+}

@@ -1,0 +1,32 @@
+/**
+ * What can be limited, by the name that settings, the registry, HTTP and the command line share.
+ * Absent from `QuotaLimits`: any amount.
+ */
+export const identityQuotas = [
+  'databases-per-identity',
+  'owner-row-bytes',
+  'owner-log-bytes',
+  'owner-program-bytes',
+] as const;
+export const databaseQuotas = ['row-bytes', 'log-bytes', 'program-bytes'] as const;
+const addressQuotas = ['databases-per-address'] as const;
+
+export type IdentityQuota = (typeof identityQuotas)[number];
+export type DatabaseQuota = (typeof databaseQuotas)[number];
+export type QuotaName = IdentityQuota | DatabaseQuota | (typeof addressQuotas)[number];
+
+export const quotaNames: readonly QuotaName[] = [
+  ...identityQuotas,
+  ...addressQuotas,
+  ...databaseQuotas,
+];
+
+export type QuotaLimits = { readonly [Name in QuotaName]?: number | undefined };
+
+/** One thing that is limited, and how much of it is used. */
+export interface QuotaUse {
+  readonly name: QuotaName;
+  readonly used: number;
+  /** `undefined`: any amount. */
+  readonly limit: number | undefined;
+}

@@ -1,0 +1,59 @@
+import type { QuotaName } from '../../host/quota-limits.ts';
+import { limits } from '../../limits.ts';
+import { type Setting, setting } from '../setting.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** How much identities, addresses and databases may have. */
+export function quotaSettings(): Setting[] {
+  const open = 'where strangers may publish, else any number';
+  return [
+    quota('databases-per-identity', '<count>', {
+      help: 'databases of one identity that is no operator; more are refused with 403',
+      otherwise: `${limits.strangerDatabasesMax} ${open}`,
+      example: limits.strangerDatabasesMax,
+    }),
+    quota('databases-per-address', '<count>', {
+      help: 'databases created from one address; more are refused with 403, but to operators',
+      otherwise: `${limits.addressDatabasesMax} ${open}`,
+      example: limits.addressDatabasesMax,
+    }),
+    bytes('row-bytes', 'rows of one database; calls and statements that add rows get 507'),
+    bytes(
+      'log-bytes',
+      'the commit log of one database; calls and statements that do not only delete get 507',
+    ),
+    bytes('program-bytes', 'the program of one database; publishing a larger one gets 507'),
+    bytes('owner-row-bytes', 'rows of all databases of one owner'),
+    bytes('owner-log-bytes', 'commit logs of all databases of one owner'),
+    bytes('owner-program-bytes', 'programs of all databases of one owner'),
+  ];
+}
+
+function bytes(name: QuotaName, help: string): Setting {
+  return quota(name, '<MiB>', { help, otherwise: 'any amount', example: 256, unit: mebibyte });
+}
+
+interface QuotaWords {
+  readonly help: string;
+  readonly otherwise: string;
+  readonly example: number;
+  /** What one of the setting's values stands for. */
+  readonly unit?: number;
+}
+
+function quota(name: QuotaName, value: string, words: QuotaWords): Setting {
+  const { help, otherwise, example, unit = 1 } = words;
+  return setting({
+    key: `quota.${name}`,
+    flag: `quota-${name}`,
+    kind: 'count',
+    value,
+    help,
+    otherwise,
+    example,
+    apply: (given, draft) => {
+      draft.quotas = { ...draft.quotas, [name]: given * unit };
+    },
+  });
+}
