@@ -13,6 +13,11 @@ export interface HttpContext {
   /** Name and version that `/v1/health` shows. */
   readonly packageName: string;
   readonly version: string;
+  /**
+   * True: strangers may create databases, also with a token, which anyone can get. Their browsers
+   * must not do it for a page without their knowing.
+   */
+  readonly strangersCreate: boolean;
   /** Program bytes that a publish may have. */
   readonly programBytesMax: number;
   readonly nowMicros: () => bigint;

@@ -1,4 +1,5 @@
 import type { RequestCaller } from '../auth/caller.ts';
+import type { Sender } from '../auth/page-rules.ts';
 
 /** One request as an endpoint sees it, free of the library that received it. */
 export interface Exchange {
@@ -14,6 +15,8 @@ export interface Exchange {
   readonly caller: RequestCaller | undefined;
   /** Counts requests that came along with this one, as if each had come alone. */
   countMore(requestCount: number): void;
+  /** Whether a page sends it, and which. */
+  readonly sender: Sender;
   /** The address that the connection came in on, for checks of origin. */
   readonly localAddress: string;
   /** Aborted when the client goes away before it has the whole answer. */

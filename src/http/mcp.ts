@@ -1,4 +1,5 @@
 import type { RequestCaller } from '../auth/caller.ts';
+import type { PageRules } from '../auth/page-rules.ts';
 import type { EngineReply } from '../mcp-protocol/engine-request.ts';
 import { errorText, noId } from '../mcp-protocol/json-rpc.ts';
 import { RpcError, rpcCode } from '../mcp-protocol/rpc-error.ts';
@@ -7,7 +8,7 @@ import { jsonBody } from './body.ts';
 import { callerOf } from './context.ts';
 import { eventStreamReply } from './event-stream-reply.ts';
 import { type Exchange, empty, HttpError, json, type Reply, text } from './exchange.ts';
-import { checkOrigin, type OriginRules } from './origin.ts';
+import { checkOrigin } from './origin.ts';
 import { challenge, type LoginRules, mcpPaths } from './protected-resource.ts';
 import type { Route } from './route.ts';
 
@@ -32,7 +33,7 @@ export interface McpRequest {
 
 /** Which pages and which callers get to the MCP endpoints. */
 export interface McpRules {
-  readonly origins: OriginRules;
+  readonly origins: PageRules;
   readonly login: LoginRules;
 }
 

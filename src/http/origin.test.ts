@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
-import { checkOrigin, type OriginRules } from './origin.ts';
+import type { PageRules } from '../auth/page-rules.ts';
+import { checkOrigin } from './origin.ts';
 
 /** `refused`, or the origin that may read the answer; `program` for one that is no page. */
 function verdict(
   localAddress: string,
   headers: Readonly<Record<string, string>>,
-  rules: OriginRules = { hosts: [], origins: [] },
+  rules: PageRules = { hosts: [], origins: [] },
 ): string {
   const header = (name: string) => headers[name];
   const answer = checkOrigin({ method: 'POST', header, localAddress }, rules);

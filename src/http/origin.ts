@@ -1,50 +1,45 @@
+import {
+  isLoopbackAddress,
+  judgePage,
+  type PageRules,
+  type PageVerdict,
+} from '../auth/page-rules.ts';
 import { rpcCode } from '../mcp-protocol/rpc-error.ts';
-import { varyHeaders } from '../protocol/response-headers.ts';
-import type { Exchange } from './exchange.ts';
+import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
+import { type Exchange, text } from './exchange.ts';
 import type { CorsAnswer } from './route.ts';
 
-/** Hosts and origins that the operator accepts besides the loopback ones. */
-export interface OriginRules {
-  /** Host names as a `Host` header names them, without a port. */
-  readonly hosts: readonly string[];
-  /** Origins as a browser sends them, such as `https://app.example.com`. */
-  readonly origins: readonly string[];
+/** What there is to know of where a request comes from. */
+export type Asking = Pick<Exchange, 'method' | 'header' | 'localAddress'>;
+
+export function verdictOn(request: Asking, rules: PageRules): PageVerdict {
+  const { localAddress } = request;
+  const host = request.header('host');
+  return judgePage({ localAddress, host, origin: request.header('origin') }, rules);
 }
 
-/** What there is to know of where a request comes from. */
-export type Provenance = Pick<Exchange, 'method' | 'header' | 'localAddress'>;
+/** Guards every path: what passes may be read by any page, as nothing is granted but by a token. */
+export function checkPage(verdict: PageVerdict): CorsAnswer {
+  if (verdict.kind === 'allowed') return { kind: 'allowed', headers: openHeaders };
+  return { kind: 'refused', reply: text(403, verdict.text, varyHeaders) };
+}
 
 /**
- * Guards the MCP endpoints against pages that a browser on this machine shows: a rebinding attack
- * sends the attacker's name as `Host` and `Origin`, so on a loopback connection only loopback names
- * pass. A request without an `Origin` comes from a program, not from a page.
+ * Guards the MCP endpoints: off loopback, too, a page must be known or of the service's own host.
+ * The words and their form are those of the protocol.
  */
-export function checkOrigin(request: Provenance, rules: OriginRules): CorsAnswer {
-  const isLocal = isLoopbackAddress(request.localAddress);
-  const host = request.header('host')?.toLowerCase() ?? '';
-  if (isLocal && !isLoopbackName(hostName(host)) && !rules.hosts.includes(hostName(host))) {
-    return refused('Host not allowed');
-  }
+export function checkOrigin(request: Asking, rules: PageRules): CorsAnswer {
+  const isNameless = request.header('host') === undefined;
+  if (isNameless && isLoopbackAddress(request.localAddress)) return refused(messages.host);
+  const verdict = verdictOn(request, rules);
+  if (verdict.kind === 'refused') return refused(messages[verdict.fault]);
+  if (verdict.sender === 'stranger') return refused(messages.origin);
   const origin = request.header('origin');
   if (origin === undefined) return { kind: 'allowed', headers: {} };
-  if (!isAcceptedOrigin(origin, host, isLocal, rules)) return refused('Origin not allowed');
   return { kind: 'allowed', headers: corsHeaders(request, origin) };
 }
 
-function isAcceptedOrigin(
-  origin: string,
-  host: string,
-  isLocal: boolean,
-  rules: OriginRules,
-): boolean {
-  if (rules.origins.includes(origin)) return true;
-  const [, scheme = '', authority] = /^([a-z][a-z\d+.-]*):\/\/([^/]+)$/.exec(origin) ?? [];
-  if (authority === undefined) return false;
-  // Windows of programs that are written like pages have schemes of their own.
-  if (isLocal && isLoopbackName(hostName(authority))) return true;
-  return /^https?$/.test(scheme) && authority === host;
-}
-
+const messages = { host: 'Host not allowed', origin: 'Origin not allowed' };
 /** The most that Chrome heeds: for so long it does not ask again. */
 const preflightSeconds = 7_200;
 
@@ -67,7 +62,7 @@ const exposedHeaders = [
   'spacetime-identity-token',
 ].join(', ');
 
-function corsHeaders(request: Provenance, origin: string): Record<string, string> {
+function corsHeaders(request: Asking, origin: string): Record<string, string> {
   const headers = {
     'access-control-allow-origin': origin,
     'access-control-expose-headers': exposedHeaders,
@@ -81,7 +76,7 @@ function corsHeaders(request: Provenance, origin: string): Record<string, string
 }
 
 /** Which headers carry arguments is up to the tools: those that are asked for are allowed. */
-function parameterHeaders(request: Provenance): string[] {
+function parameterHeaders(request: Asking): string[] {
   const asked = request.header('access-control-request-headers')?.split(',') ?? [];
   return asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w-]+$/i.test(name));
 }
@@ -90,17 +85,4 @@ function refused(message: string): CorsAnswer {
   const body = JSON.stringify({ jsonrpc: '2.0', error: { code: rpcCode.invalidRequest, message } });
   const headers = { 'content-type': 'application/json', ...varyHeaders };
   return { kind: 'refused', reply: { status: 403, headers, body } };
-}
-
-function isLoopbackAddress(address: string): boolean {
-  return address === '::1' || /^(::ffff:)?127\./.test(address);
-}
-
-function isLoopbackName(name: string): boolean {
-  return name === 'localhost' || name === '127.0.0.1' || name === '[::1]';
-}
-
-/** The name or address of an authority, without its port. */
-function hostName(authority: string): string {
-  return authority.replace(/:\d+$/, '');
 }

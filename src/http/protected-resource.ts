@@ -1,5 +1,7 @@
+import type { PageRules } from '../auth/page-rules.ts';
 import { openHeaders } from '../protocol/response-headers.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
+import { checkPage, verdictOn } from './origin.ts';
 import type { CorsAnswer, Route, TokenFault } from './route.ts';
 
 /** How MCP clients learn where their users log in. */
@@ -24,10 +26,13 @@ const wellKnown = '/.well-known/oauth-protected-resource';
  * for each MCP endpoint, whose path stands behind the well-known one. Whether a database exists is
  * not told. Without issuers there are no such documents.
  */
-export function protectedResourceRoutes(rules: LoginRules): Route[] {
+export function protectedResourceRoutes(rules: LoginRules, pages: PageRules): Route[] {
   return ['', ...mcpPaths].map((path) => ({
     path: wellKnown + path,
-    cors: () => openToClients,
+    cors: (exchange) => {
+      const answer = checkPage(verdictOn(exchange, pages));
+      return answer.kind === 'allowed' ? openToClients : answer;
+    },
     methods: { GET: { token: 'none', run: (exchange) => metadata(exchange, path, rules) } },
   }));
 }

@@ -16,6 +16,7 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   }
   checkReplicas(exchange);
   checkRelations(exchange, context, clear);
+  checkPage(exchange, context);
   const policy = exchange.query.oneOf('policy', ['Compatible', 'BreakClients']);
   const confirmMillis = confirmationMillis(exchange);
   const token = exchange.query.string('token');
@@ -118,6 +119,20 @@ function checkRelations({ params, query }: Exchange, { host }: HttpContext, clea
   const organization = query.string('organization') ?? query.string('org');
   if (organization !== undefined) host.resolve(organization);
 }
+
+/**
+ * A page makes its visitors' browsers send what it likes: where a service lets strangers create
+ * databases, it must not get at one that only its visitors reach.
+ */
+function checkPage({ sender, params }: Exchange, context: HttpContext): void {
+  if (sender === 'program' || sender === 'known' || !context.strangersCreate) return;
+  if (exists(context.host, params.db)) return;
+  throw new HttpError(text(403, pageText));
+}
+
+const pageText =
+  'A page of this origin may not create databases. To allow it, set http.allowed-origins ' +
+  '(--allowed-origin).';
 
 function exists(host: Host, target: string | undefined): boolean {
   try {

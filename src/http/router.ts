@@ -5,6 +5,7 @@ import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import type { PageRules, Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
 import { decodePathPart, splitTarget } from '../host/request-target.ts';
 import { limits } from '../limits.ts';
@@ -12,6 +13,7 @@ import { openHeaders, varyHeaders } from '../protocol/response-headers.ts';
 import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
 import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
+import { checkPage, verdictOn } from './origin.ts';
 import { drainBody, readBody } from './read-body.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
@@ -23,6 +25,8 @@ export interface RouterOptions {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
+  /** Which pages may use the service, and by which names it is known. */
+  readonly pages: PageRules;
   readonly bounds: LoadBounds;
   /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
@@ -68,11 +72,13 @@ async function answer(
   exchange: HonoExchange,
   { options, route }: Answering,
 ): Promise<Reply> {
-  const cors = route.cors?.(exchange) ?? { kind: 'allowed', headers: openHeaders };
+  const verdict = verdictOn(exchange, options.pages);
+  const cors = route.cors?.(exchange) ?? checkPage(verdict);
   if (cors.kind === 'refused') {
     await exchange.drain();
     return cors.reply;
   }
+  if (verdict.kind === 'allowed') exchange.sender = verdict.sender;
   const reply =
     exchange.method === 'OPTIONS'
       ? preflight
@@ -204,6 +210,7 @@ class HonoExchange implements Exchange {
   readonly #options: RouterOptions;
   #abandoned: AbortSignal | undefined;
   caller: RequestCaller | undefined;
+  sender: Sender = 'program';
   /** The identity headers belong to the endpoints that make anonymous identities. */
   showsCaller = false;
 

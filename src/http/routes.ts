@@ -39,7 +39,7 @@ export function makeRoutes(options: RoutesOptions): Route[] {
     ...identityRoutes(options),
     ...databaseRoutes(options),
     ...mcpRoutes(options.mcp, options.mcpRules),
-    ...protectedResourceRoutes(options.mcpRules.login),
+    ...protectedResourceRoutes(options.mcpRules.login, options.mcpRules.origins),
   ];
 }
 

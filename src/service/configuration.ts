@@ -50,7 +50,11 @@ export interface ServiceConfiguration {
   readonly budget: Partial<Budget>;
   /** Bounds of each WebSocket; the rest comes from `limits.ts`. */
   readonly websocket: Partial<SocketLimits>;
-  /** `Host` names and origins that MCP accepts besides loopback ones. */
+  /** `Host` names that are accepted on loopback besides loopback ones. */
+  readonly allowedHosts: readonly string[];
+  /** Origins of pages that may use the service, also on loopback; `*`: all pages. */
+  readonly allowedOrigins: readonly string[];
+  /** More names, and more origins, of which the latter hold for MCP alone. */
   readonly mcpHosts: readonly string[];
   readonly mcpOrigins: readonly string[];
   /** True: MCP is only for callers with a token. */
@@ -130,6 +134,8 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     isolation: given.isolation ?? {},
     budget: given.budget ?? {},
     websocket: given.websocket ?? {},
+    allowedHosts: given.allowedHosts ?? [],
+    allowedOrigins: given.allowedOrigins ?? [],
     mcpHosts: given.mcpHosts ?? [],
     mcpOrigins: given.mcpOrigins ?? [],
     mcpLogin: given.mcpLogin ?? false,

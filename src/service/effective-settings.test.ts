@@ -124,6 +124,11 @@ describe('the settings of a service', () => {
     ['', '[limits]\nheap = 1.5', 'limits.heap: `1.5` is not a whole number above zero'],
     ['', '[limits]\nheap = [1]', 'limits.heap: `[1]` is not a whole number'],
     ['', '[tls]\nkey = 7', 'tls.key: `7` is not a path'],
+    [
+      '',
+      '[http]\nallowed-origins = ["app.example.com"]',
+      'http.allowed-origins: `app.example.com` is not the origin of a page, such as https://app.example.com',
+    ],
     ['', '[http]\nmcp-hosts = ["a", 7]', 'http.mcp-hosts: `["a",7]` is not a list of texts'],
     ['', '[http]\nmetrics = 1999-12-31', 'http.metrics: `"1999-12-31"` is not a text'],
     ['', '[auth]\nprivate-issuers = 1', 'auth.private-issuers: `1` is not `true` or `false`'],

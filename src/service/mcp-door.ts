@@ -1,3 +1,4 @@
+import type { PageRules } from '../auth/page-rules.ts';
 import type { Host } from '../host/host.ts';
 import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
@@ -37,14 +38,21 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
 }
 
 /** Who comes by the public address is no stranger, also when a proxy passes its name on. */
-export function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
-  const { mcpHosts, mcpOrigins, publicUrl, issuers, tls } = configuration;
+export function pageRulesOf({ publicUrl, ...given }: ServiceConfiguration): PageRules {
   const own = publicUrl === undefined ? [] : [new URL(publicUrl)];
   return {
-    origins: {
-      hosts: [...mcpHosts, ...own.map(({ hostname }) => hostname)],
-      origins: [...mcpOrigins, ...own.map(({ origin }) => origin)],
-    },
+    // A name that is the service's for agents is its name for everyone.
+    hosts: [...given.allowedHosts, ...given.mcpHosts, ...own.map(({ hostname }) => hostname)],
+    origins: [...given.allowedOrigins, ...own.map(({ origin }) => origin)],
+  };
+}
+
+/** Pages may be let in to MCP alone. */
+export function mcpRulesOf(configuration: ServiceConfiguration): McpRules {
+  const { mcpOrigins, publicUrl, issuers, tls } = configuration;
+  const { hosts, origins } = pageRulesOf(configuration);
+  return {
+    origins: { hosts, origins: [...origins, ...mcpOrigins] },
     login: {
       issuers: issuers.accepted?.map(({ issuer }) => issuer) ?? [],
       publicUrl,

@@ -6,6 +6,7 @@ import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { KeyError, loadKeys } from '../auth/keys.ts';
+import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
 import { RegistryError } from '../host/database-files.ts';
 import { Host } from '../host/host.ts';
@@ -30,7 +31,7 @@ import { securePermissions } from './data-folder.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
-import { makeMcpDoor, mcpRulesOf } from './mcp-door.ts';
+import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
@@ -140,7 +141,7 @@ async function assemble(
     byIdentity: new RateLimiter(configuration.rates.identityRequestsPerSecond),
     byAddress: new RateLimiter(configuration.rates.addressRequestsPerSecond),
   };
-  const gate = { tokens, addresses, rates };
+  const gate = { tokens, addresses, rates, pages: pageRulesOf(configuration) };
   const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
   const parts = { host, gate, log, sockets, stopping: stopping.signal };
@@ -203,6 +204,7 @@ interface Gate {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
+  readonly pages: PageRules;
 }
 
 function proxiesOf({ trustedProxies }: ServiceConfiguration): ClientAddresses {
@@ -239,6 +241,7 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     stopping,
     packageName: productName,
     version: productVersion,
+    strangersCreate: typeof (configuration.publishPolicy ?? 'anyone') === 'string',
     programBytesMax: configuration.bounds.programBytesMax,
     nowMicros: () => clock.nowMicros(),
     metricsFor: configuration.metricsFor,

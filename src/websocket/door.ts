@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { unreachable } from '../assert.ts';
 import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import { judgePage, type PageRules } from '../auth/page-rules.ts';
 import type { RequestRates } from '../auth/rate-limiter.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
@@ -28,6 +29,8 @@ export interface WebSocketDoorOptions {
   readonly tokens: HostTokens;
   readonly addresses: ClientAddresses;
   readonly rates: RequestRates;
+  /** Which pages may connect, and by which names the service is known. */
+  readonly pages: PageRules;
   readonly limits: Partial<SocketLimits>;
   /** Told of an error that nobody expected; the client's connection ends without a word. */
   readonly onError: (error: unknown, doing: string) => void;
@@ -129,6 +132,10 @@ export class WebSocketDoor {
     if (this.#isClosing) return refuse(stream, stopping);
     if (this.#connections.size + this.#knocking > limits.socketsMax) return refuse(stream, full);
     const { url = '', headers, socket } = request;
+    const { localAddress = '' } = socket;
+    const from = { localAddress, host: headers.host, origin: headers.origin };
+    const verdict = judgePage(from, this.#options.pages);
+    if (verdict.kind === 'refused') return refuse(stream, { status: 403, text: verdict.text });
     const address = this.#options.addresses.of({
       remoteAddress: socket.remoteAddress ?? '',
       forwardedFor: firstHeader(headers['x-forwarded-for']),

@@ -94,6 +94,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
     tokens,
     addresses: new ClientAddresses([]),
     rates: { byIdentity: unlimited, byAddress: unlimited },
+    pages: { hosts: [], origins: [] },
     bounds: configuration.bounds,
     onError,
   });

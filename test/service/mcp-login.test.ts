@@ -21,7 +21,7 @@ const service = (name: string) => {
 beforeAll(async () => {
   const given: Record<string, GivenConfiguration> = {
     plain: {},
-    named: { issuers: accepted },
+    named: { issuers: accepted, allowedHosts: ['a"b'] },
     closed: { issuers: accepted, mcpLogin: true, publicUrl: 'https://db.example.com' },
   };
   for (const [name, options] of Object.entries(given)) {
@@ -100,6 +100,9 @@ describe('[mcp §B10] the metadata of a protected resource', () => {
     const answer = await ask('named', 'GET', wellKnown, undefined, 'a"b');
     expect(answer.status).toBe(400);
     expect(answer.body.toString()).toBe('Invalid Host header');
+    const stranger = await ask('named', 'GET', wellKnown, undefined, 'c"d');
+    expect(stranger.status).toBe(403);
+    expect(stranger.body.toString()).not.toContain('c"d');
   });
 
   it('keeps the bytes of a database name within the path', async () => {

@@ -57,39 +57,14 @@ function httpSettings(): Setting[] {
       flag: 'public-url',
       kind: 'text',
       value: '<url>',
-      help: 'where clients reach the service behind a proxy; MCP accepts its host and pages, too',
+      help: 'where clients reach the service behind a proxy; its host and its pages are accepted',
       otherwise: 'what they ask for',
       example: 'https://db.example.com',
       apply: (value, draft) => {
         draft.publicUrl = originOf(value);
       },
     }),
-    setting({
-      key: 'http.mcp-hosts',
-      flag: 'mcp-host',
-      kind: 'list',
-      value: '<name>',
-      help: '`Host` names that MCP accepts on loopback, too',
-      otherwise: 'loopback names',
-      example: ['db.example.com'],
-      apply: (values, draft) => {
-        // Any port will do, also where one is written.
-        draft.mcpHosts = values.map((value) => value.toLowerCase().replace(/:\d+$/, ''));
-      },
-    }),
-    setting({
-      key: 'http.mcp-origins',
-      flag: 'mcp-origin',
-      kind: 'list',
-      value: '<origin>',
-      help: 'origins of pages that may use MCP, too',
-      otherwise: "the service's own, and loopback ones on loopback",
-      example: ['https://app.example.com'],
-      apply: (values, draft) => {
-        // A browser sends them so.
-        draft.mcpOrigins = values.map((value) => value.toLowerCase().replace(/\/$/, ''));
-      },
-    }),
+    ...pageSettings(),
     setting({
       key: 'http.mcp-login',
       flag: 'mcp-login',
@@ -111,6 +86,61 @@ function httpSettings(): Setting[] {
       example: 'operators',
       apply: (value, draft) => {
         draft.metricsFor = oneOf(metricsReaders, value);
+      },
+    }),
+  ];
+}
+
+/** Which pages may use the service, and by which names it goes; see `auth/page-rules.ts`. */
+function pageSettings(): Setting[] {
+  return [
+    setting({
+      key: 'http.allowed-origins',
+      flag: 'allowed-origin',
+      kind: 'list',
+      value: '<origin>',
+      help: 'origins of pages that may use the service on loopback, too; `*` allows all pages',
+      otherwise: 'loopback ones, with any port',
+      example: ['https://app.example.com'],
+      apply: (values, draft) => {
+        draft.allowedOrigins = values.map(pageOrigin);
+      },
+    }),
+    setting({
+      key: 'http.allowed-hosts',
+      flag: 'allowed-host',
+      kind: 'list',
+      value: '<name>',
+      help: '`Host` names that the service accepts on loopback, too',
+      otherwise: 'loopback names',
+      example: ['db.example.com'],
+      apply: (values, draft) => {
+        draft.allowedHosts = values.map(hostName);
+      },
+    }),
+    setting({
+      key: 'http.mcp-hosts',
+      flag: 'mcp-host',
+      kind: 'list',
+      value: '<name>',
+      help: 'the same as `allowed-hosts`; older',
+      otherwise: 'loopback names',
+      example: ['db.example.com'],
+      apply: (values, draft) => {
+        draft.mcpHosts = values.map(hostName);
+      },
+    }),
+    setting({
+      key: 'http.mcp-origins',
+      flag: 'mcp-origin',
+      kind: 'list',
+      value: '<origin>',
+      help: 'origins of pages that may use MCP, but nothing else, too',
+      otherwise: "the service's own, and loopback ones on loopback",
+      example: ['https://app.example.com'],
+      apply: (values, draft) => {
+        // A browser sends them so.
+        draft.mcpOrigins = values.map((value) => value.toLowerCase().replace(/\/$/, ''));
       },
     }),
   ];
@@ -167,6 +197,21 @@ function websocketSettings(): Setting[] {
       },
     }),
   ];
+}
+
+/** Any port will do, also where one is written. */
+function hostName(value: string): string {
+  return value.toLowerCase().replace(/:\d+$/, '');
+}
+
+/** As a browser sends it. Throws `ConfigurationError` for what no browser sends. */
+function pageOrigin(value: string): string {
+  const origin = value.toLowerCase().replace(/\/$/, '');
+  const isOrigin = /^[a-z][a-z\d+.-]*:\/\/[^/?#@*]+$/.test(origin);
+  if (isOrigin || origin === '*' || origin === 'null') return origin;
+  throw new ConfigurationError(
+    `\`${value}\` is not the origin of a page, such as https://app.example.com`,
+  );
 }
 
 function checkProxies(proxies: readonly string[]): void {
