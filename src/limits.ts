@@ -208,13 +208,19 @@ export const limits = {
   addressRequestsPerSecondMax: 2_000,
   /** HTTP requests whose answer has not begun. */
   requestsMax: 5_000,
-  /** Bytes of their bodies, all together. */
+  /** Bytes of their bodies, all together. One client takes at most as much as it leaves. */
   bodiesBytesMax: 512 * mebibyte,
   /** Answers of all requests that wait for slow clients, and from which size on they count. */
   answersBytesMax: 1024 * mebibyte,
   largeAnswerBytesMin: 64 * kibibyte,
   /** A part of such an answer that is written in one go. */
   answerPieceCharacters: 64 * kibibyte,
+  /** Time without a byte of a body that is still coming. */
+  bodyIdleMillisMax: 30_000,
+  /** Of a body that nobody wants: what is read so that the connection can be used again. */
+  refusedBodyBytesMax: 256 * kibibyte,
+  /** Time in which a client that still sends can read its answer before the connection ends. */
+  lingerMillisMax: 1_000,
   /** Open connections from one address. */
   addressConnectionsMax: 1_000,
   /** Identities, or addresses, whose rate is known. */

@@ -170,6 +170,16 @@ export class Host {
     return this.databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
   }
 
+  /** Throws the `Refusal` of a publish that the caller may not make, before its program is there. */
+  requirePublish(request: Pick<PublishRequest, 'caller' | 'target' | 'clear'>): void {
+    this.#publisher.requirePublish(request);
+  }
+
+  /** The same for a reset. */
+  requireReset(caller: HostCaller, target: string): void {
+    this.#publisher.requireReset(caller, this.#record(target).identity);
+  }
+
   /** Creates, updates or (with `clear`) resets a database. Goes on when the caller goes away. */
   publish(request: PublishRequest): Promise<PublishOutcome> {
     return this.#publisher.publish(request);

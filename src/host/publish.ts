@@ -44,6 +44,37 @@ export class Publisher {
     this.#options = options;
   }
 
+  /**
+   * Throws the `Refusal` of a publish that this caller may not make, before its program is there.
+   * `publish` checks again: what holds now may not hold then.
+   */
+  requirePublish({
+    caller,
+    target,
+    clear,
+  }: Pick<PublishRequest, 'caller' | 'target' | 'clear'>): void {
+    const { access, registry } = this.#options;
+    const parsed = target === undefined ? undefined : parseTarget(target);
+    if (parsed?.kind === 'invalid') return;
+    const known = parsed?.kind === 'name' ? registry.name(parsed.name) : undefined;
+    const identity = parsed?.kind === 'identity' ? parsed.identity : known?.database;
+    const record = identity === undefined ? undefined : registry.database(identity);
+    if (record !== undefined) {
+      if (clear) this.#requireResettable(caller, record);
+      else access.require(caller, record, 'update');
+    } else if (parsed?.kind === 'identity') {
+      this.#requireFree(caller, parsed.identity);
+    } else if (known !== undefined && known.owner !== caller.identity) {
+      throw refusal('name.notYours', known.name);
+    } else {
+      access.requireCreator(caller);
+    }
+  }
+
+  requireReset(caller: HostCaller, identity: bigint): void {
+    this.#requireResettable(caller, this.#existing(identity));
+  }
+
   async publish(request: PublishRequest): Promise<PublishOutcome> {
     const { identity, name } = await this.#identityFor(request);
     const kind = await this.#inTurn(identity, () => this.#publishTo(identity, request));

@@ -20,6 +20,7 @@ export function listGrants(exchange: Exchange, { host }: HttpContext): Reply {
 export async function putGrant(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
   const identity = grantee(exchange);
+  host.access.require(callerOf(exchange), database, 'grant');
   const { role } = await jsonObject(exchange);
   if (!isRole(role)) {
     throw new HttpError(text(422, `\`role\` must be one of ${roles.join(', ')}`));

@@ -5,6 +5,8 @@ export interface LoadBounds {
   readonly requestsMax: number;
   /** Bytes of their bodies. */
   readonly bodiesBytesMax: number;
+  /** Time without a byte of a body that is still coming. */
+  readonly bodyIdleMillisMax: number;
   /** Bytes of large answers that their clients have not taken yet. */
   readonly answersBytesMax: number;
 }
@@ -17,6 +19,8 @@ export class Load {
   readonly #bounds: LoadBounds;
   #requests = 0;
   #bodiesBytes = 0;
+  /** Of each client, by what it is known by. */
+  readonly #clientBytes = new Map<string, number>();
   /** In the order in which they were given. */
   readonly #answers = new Set<WaitingAnswer>();
   #answersBytes = 0;
@@ -30,18 +34,39 @@ export class Load {
     if (this.#requests >= this.#bounds.requestsMax) return undefined;
     this.#requests += 1;
     let ownBytes = 0;
+    let payers: readonly string[] = [];
     return {
-      takeBytes: (count) => {
-        if (this.#bodiesBytes + count > this.#bounds.bodiesBytesMax) throw new HttpError(tooMuch);
-        this.#bodiesBytes += count;
+      takeBytes: (count, clients) => {
+        payers = clients;
+        this.#requireRoom(count, clients);
+        this.#countBytes(count, clients);
         ownBytes += count;
       },
       end: () => {
         this.#requests -= 1;
-        this.#bodiesBytes -= ownBytes;
+        this.#countBytes(-ownBytes, payers);
       },
       holdAnswer: (answer) => this.#holdAnswer(answer),
     };
+  }
+
+  /** What one client holds is at most what it leaves: there is always room for others. */
+  #requireRoom(count: number, clients: readonly string[]): void {
+    const free = this.#bounds.bodiesBytesMax - this.#bodiesBytes;
+    if (count > free) throw new HttpError(tooMuch);
+    for (const client of clients) {
+      const held = this.#clientBytes.get(client) ?? 0;
+      if (held + count > free - count) throw new HttpError(tooMuchOfOne);
+    }
+  }
+
+  #countBytes(count: number, clients: readonly string[]): void {
+    this.#bodiesBytes += count;
+    for (const client of clients) {
+      const held = (this.#clientBytes.get(client) ?? 0) + count;
+      if (held === 0) this.#clientBytes.delete(client);
+      else this.#clientBytes.set(client, held);
+    }
   }
 
   #holdAnswer(answer: WaitingAnswer): () => void {
@@ -69,8 +94,11 @@ export interface WaitingAnswer {
 
 /** What one request takes. */
 export interface LoadShare {
-  /** Throws the 503 of a service that holds too many bytes of bodies. */
-  takeBytes(count: number): void;
+  /**
+   * Counts bytes of the request's body, always for the same clients. Throws the 503 of a service
+   * that holds too many, and the 429 of a client that does.
+   */
+  takeBytes(count: number, clients: readonly string[]): void;
   /**
    * Counts an answer until the function that is returned is called. When too much waits, what has
    * waited for the longest time is given up.
@@ -78,6 +106,12 @@ export interface LoadShare {
   holdAnswer(answer: WaitingAnswer): () => void;
   end(): void;
 }
+
+const tooMuchOfOne = text(
+  429,
+  'This client has too many bytes of requests under way; try again when some of them have ended',
+  { 'retry-after': '1', connection: 'close' },
+);
 
 /** The answer when there is too much to do. */
 export const tooMuch = text(503, 'The service has too many requests in hand; try again soon', {

@@ -20,25 +20,28 @@ export async function publish(exchange: Exchange, context: HttpContext): Promise
   const policy = exchange.query.oneOf('policy', ['Compatible', 'BreakClients']);
   const confirmMillis = confirmationMillis(exchange);
   const token = exchange.query.string('token');
-  const program = await programBody(exchange, context);
-  const outcome = await refusingNames(target, () =>
-    context.host.publish({
-      caller: callerOf(exchange),
-      target,
+  const kind = programKind(exchange);
+  const who = { caller: callerOf(exchange), target, clear };
+  const outcome = await refusingNames(target, async () => {
+    context.host.requirePublish(who);
+    const program = { kind, bytes: await exchange.body(context.programBytesMax) };
+    return context.host.publish({
+      ...who,
       program,
-      clear,
       policy: policy === 'BreakClients' ? 'breakClients' : 'compatible',
       token,
       confirmMillis,
-    }),
-  );
+    });
+  });
   return published(outcome);
 }
 
 /** `PUT /v1/database/:db/reset`: drops all rows; an empty body keeps the program. */
 export async function reset(exchange: Exchange, context: HttpContext): Promise<Reply> {
   checkReplicas(exchange);
-  const program = await programBody(exchange, context);
+  const kind = programKind(exchange);
+  context.host.requireReset(callerOf(exchange), targetOf(exchange));
+  const program = { kind, bytes: await exchange.body(context.programBytesMax) };
   const replacement = program.bytes.length === 0 ? undefined : program;
   return published(await context.host.reset(callerOf(exchange), targetOf(exchange), replacement));
 }
@@ -48,7 +51,10 @@ export async function prePublish(exchange: Exchange, context: HttpContext): Prom
   const styles = ['AnsiColor', 'NoColor'] as const;
   const named = exchange.query.oneOf('pretty_print_style', styles);
   const style = exchange.query.oneOf('style', styles) ?? named ?? 'AnsiColor';
-  const program = await programBody(exchange, context);
+  const kind = programKind(exchange);
+  const { host } = context;
+  host.access.require(callerOf(exchange), host.database(targetOf(exchange)), 'update');
+  const program = { kind, bytes: await exchange.body(context.programBytesMax) };
   const plan = await context.host.planPublish(callerOf(exchange), targetOf(exchange), program);
   const body =
     plan.kind === 'automatic'
@@ -89,10 +95,9 @@ async function setLock(
   return empty(200);
 }
 
-async function programBody(exchange: Exchange, context: HttpContext): Promise<ProgramSource> {
+function programKind(exchange: Exchange): ProgramSource['kind'] {
   const kind = exchange.query.oneOf('host_type', ['Wasm', 'Js']) ?? 'Wasm';
-  const bytes = await exchange.body(context.programBytesMax);
-  return { kind: kind === 'Js' ? 'js' : 'wasm', bytes };
+  return kind === 'Js' ? 'js' : 'wasm';
 }
 
 /** Replication is not offered; the number is only looked at. */

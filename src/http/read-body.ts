@@ -1,53 +1,94 @@
 import type { IncomingMessage } from 'node:http';
+import { limits } from '../limits.ts';
 import { empty, HttpError, text } from './exchange.ts';
-import type { LoadShare } from './load.ts';
 
-/**
- * Reads a request's body to its end; over `bytesMax` it stops and throws a 413. What comes is a
- * part of the load.
- */
-export async function readBody(
-  incoming: IncomingMessage,
-  bytesMax: number,
-  load: LoadShare,
-): Promise<Uint8Array> {
-  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLong();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  try {
-    for await (const chunk of incoming) {
-      length += chunk.length;
-      if (length > bytesMax) throw tooLong();
-      load.takeBytes(chunk.length);
-      chunks.push(chunk);
-    }
-  } catch (error) {
-    if (error instanceof HttpError) throw error;
-    // The client left in the middle, or sent what is no body: no fault of this service.
-    throw new HttpError(empty(400, { connection: 'close' }));
-  }
-  const only = chunks.length === 1 ? chunks[0] : undefined;
-  return only ?? Buffer.concat(chunks, length);
+export interface BodyBounds {
+  readonly bytesMax: number;
+  /** Time without a byte of it. */
+  readonly idleMillisMax: number;
 }
 
 /**
- * Reads and forgets what a client still sends, so that it sees the answer instead of a reset. Gives
- * up after `bytesMax`: the connection is then closed by the server.
+ * Reads a request's body to its end. `take` is called with the count of bytes before they are kept.
+ * Throws `HttpError`: 413 for too many bytes, 408 when none come for too long, 400 when the client
+ * leaves in the middle, and what `take` throws.
  */
-export async function drainBody(incoming: IncomingMessage, bytesMax: number): Promise<void> {
-  if (incoming.readableEnded || incoming.destroyed) return;
-  let length = 0;
-  try {
-    for await (const chunk of incoming) {
+export function readBody(
+  incoming: IncomingMessage,
+  { bytesMax, idleMillisMax }: BodyBounds,
+  take: (count: number) => void,
+): Promise<Uint8Array> {
+  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) return Promise.reject(tooLong());
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const timer = setTimeout(() => refuse(tooSlow(idleMillisMax)), idleMillisMax);
+    const stop = () => {
+      clearTimeout(timer);
+      incoming.off('data', keep).off('end', complete).off('close', leave).off('error', leave);
+    };
+    const refuse = (error: unknown) => {
+      stop();
+      reject(error);
+    };
+    const keep = (chunk: Buffer) => {
+      timer.refresh();
       length += chunk.length;
-      if (length > bytesMax) return;
-    }
-  } catch {
-    // The client went away: there is nobody left to answer.
-  }
+      try {
+        if (length > bytesMax) throw tooLong();
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(error);
+      }
+    };
+    const complete = () => {
+      stop();
+      const only = chunks.length === 1 ? chunks[0] : undefined;
+      resolve(only ?? Buffer.concat(chunks, length));
+    };
+    // The client left in the middle, or sent what is no body: no fault of this service.
+    const leave = () => refuse(new HttpError(empty(400, { connection: 'close' })));
+    incoming.on('data', keep).on('end', complete).on('close', leave).on('error', leave);
+    if (incoming.readableEnded) complete();
+    else if (incoming.destroyed) leave();
+  });
+}
+
+/**
+ * Sees to what the client of a request that is answered still sends: a little of it is read and
+ * forgotten. True: there may be more, so the connection has to end with the answer (`connection:
+ * close`). It then stays open for a moment, unread: a client whose connection is reset while it
+ * sends may lose the answer.
+ */
+export function forgetRest(incoming: IncomingMessage): boolean {
+  const { headers, socket } = incoming;
+  const declared = headers['content-length'];
+  const hasBody = headers['transfer-encoding'] !== undefined || Number(declared ?? 0) > 0;
+  if (!hasBody || incoming.readableEnded || incoming.destroyed) return false;
+  let left = limits.refusedBodyBytesMax;
+  incoming.on('error', () => undefined);
+  incoming.on('data', (chunk: Buffer) => {
+    left -= chunk.length;
+    if (left < 0) incoming.pause();
+  });
+  incoming.resume();
+  if (declared !== undefined && Number(declared) <= limits.refusedBodyBytesMax) return false;
+  // Node calls this when the answer is written.
+  socket.destroySoon = () => {
+    socket.end();
+    const timer = setTimeout(() => socket.destroy(), limits.lingerMillisMax);
+    socket.once('close', () => clearTimeout(timer));
+  };
+  return true;
 }
 
 function tooLong(): HttpError {
   const words = 'Failed to buffer the request body: length limit exceeded';
   return new HttpError(text(413, words, { connection: 'close' }));
+}
+
+function tooSlow(millis: number): HttpError {
+  const words = `Nothing more of the request body came for ${millis / 1000} s`;
+  return new HttpError(text(408, words, { connection: 'close' }));
 }

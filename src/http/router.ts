@@ -5,7 +5,7 @@ import { type Context, Hono } from 'hono';
 import { type RequestCaller, settleCaller } from '../auth/caller.ts';
 import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
-import type { PageRules, Sender } from '../auth/page-rules.ts';
+import { isLoopbackAddress, type PageRules, type Sender } from '../auth/page-rules.ts';
 import type { RateLimiter, RequestRates } from '../auth/rate-limiter.ts';
 import { decodePathPart, splitTarget } from '../host/request-target.ts';
 import { limits } from '../limits.ts';
@@ -14,7 +14,7 @@ import { identityToHex } from '../values/identity.ts';
 import { type Exchange, empty, HttpError, Query, type Reply, text } from './exchange.ts';
 import { Load, type LoadBounds, type LoadShare, tooMuch } from './load.ts';
 import { checkPage, verdictOn } from './origin.ts';
-import { drainBody, readBody } from './read-body.ts';
+import { forgetRest, readBody } from './read-body.ts';
 import { replyOfError } from './refusal-status.ts';
 import { allowedMethods, type Method, type Route } from './route.ts';
 
@@ -45,19 +45,19 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
   for (const route of options.routes) {
     app.all(route.path, async (context) => {
       const share = load.begin();
-      if (share === undefined) return respond(tooMuch);
+      if (share === undefined) return respondTo(context, tooMuch);
       const exchange = new HonoExchange(context, share, options);
       try {
-        return respond(await answer(context, exchange, { options, route }));
+        return respondTo(context, await answer(context, exchange, { options, route }));
       } finally {
         exchange.endLoad();
       }
     });
   }
-  app.notFound(() => respond(empty(404)));
+  app.notFound((context) => respondTo(context, empty(404)));
   app.onError((error, context) => {
     options.onError(error, context.req.method, context.req.path);
-    return respond(text(500, 'internal error'));
+    return respondTo(context, text(500, 'internal error'));
   });
   return app;
 }
@@ -74,10 +74,7 @@ async function answer(
 ): Promise<Reply> {
   const verdict = verdictOn(exchange, options.pages);
   const cors = route.cors?.(exchange) ?? checkPage(verdict);
-  if (cors.kind === 'refused') {
-    await exchange.drain();
-    return cors.reply;
-  }
+  if (cors.kind === 'refused') return cors.reply;
   if (verdict.kind === 'allowed') exchange.sender = verdict.sender;
   const reply =
     exchange.method === 'OPTIONS'
@@ -86,7 +83,6 @@ async function answer(
   const caller = exchange.showsCaller ? exchange.caller : undefined;
   exchange.hold(reply);
   const complete = withHeaders(reply, cors.headers, caller);
-  if (reply.body instanceof ReadableStream) exchange.discardBody();
   return exchange.method === 'HEAD' ? withoutBody(complete) : complete;
 }
 
@@ -154,7 +150,6 @@ async function attempt(
   try {
     return await work();
   } catch (error) {
-    await exchange.drain();
     const reply = replyOfError(error);
     if (reply !== undefined) return reply;
     options.onError(error, exchange.method, context.req.path);
@@ -186,6 +181,17 @@ function withoutBody({ status, headers, body }: Reply): Reply {
   if (body === undefined || body instanceof ReadableStream)
     return { status, headers: headers ?? {} };
   return { status, headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) } };
+}
+
+/** A client that still sends gets its answer now; little more of what it sends is read. */
+function respondTo({ env: { incoming } }: Context<Env>, reply: Reply): Response {
+  if (reply.body instanceof ReadableStream) {
+    // While an answer goes on: a connection that is not read from does not say that it has ended.
+    incoming.resume();
+    return respond(reply);
+  }
+  if (!forgetRest(incoming)) return respond(reply);
+  return respond({ ...reply, headers: { ...reply.headers, connection: 'close' } });
 }
 
 function respond(reply: Reply): Response {
@@ -266,15 +272,22 @@ class HonoExchange implements Exchange {
   }
 
   body(bytesMax: number): Promise<Uint8Array> {
-    return readBody(this.#incoming, bytesMax, this.#load);
+    const clients = this.#payers();
+    const bounds = { bytesMax, idleMillisMax: this.#options.bounds.bodyIdleMillisMax };
+    return readBody(this.#incoming, bounds, (count) => this.#load.takeBytes(count, clients));
   }
 
   /**
-   * Reads on past a body that nobody wants while an answer goes on: a connection that is not read
-   * from does not tell that its client has gone.
+   * Who pays for the bytes of a body: the identity of a token, and where it comes from. All who use
+   * this machine come from loopback, so there an identity pays alone.
    */
-  discardBody(): void {
-    this.#incoming.resume();
+  #payers(): readonly string[] {
+    const address = this.clientAddress(this.#options.addresses);
+    const network = `network ${networkOf(address)}`;
+    const { caller } = this;
+    if (caller === undefined || caller.isAnonymous) return [network];
+    const identity = `identity ${caller.identity.toString(16)}`;
+    return isLoopbackAddress(address) ? [identity] : [identity, network];
   }
 
   /** Counts an answer that is large as part of the load, until its client has taken it. */
@@ -289,11 +302,6 @@ class HonoExchange implements Exchange {
       socket.off('close', release);
       release();
     });
-  }
-
-  /** Lets an uploading client finish, so that it sees why it was refused. */
-  drain(): Promise<void> {
-    return drainBody(this.#incoming, limits.programBytesMax);
   }
 }
 

@@ -80,6 +80,8 @@ export interface ServiceBounds {
   readonly requestsMax: number;
   /** Bytes of their bodies, all together. */
   readonly bodiesBytesMax: number;
+  /** Time without a byte of a body that is still coming. */
+  readonly bodyIdleMillisMax: number;
   /** Bytes of large answers that their clients have not taken yet. */
   readonly answersBytesMax: number;
   readonly programBytesMax: number;

@@ -127,7 +127,7 @@ describe('the settings of a service', () => {
     [
       '',
       '[http]\nallowed-origins = ["app.example.com"]',
-      'http.allowed-origins: `app.example.com` is not the origin of a page, such as https://app.example.com',
+      'http.allowed-origins: `app.example.com` is not the origin of a page, such as',
     ],
     ['', '[http]\nmcp-hosts = ["a", 7]', 'http.mcp-hosts: `["a",7]` is not a list of texts'],
     ['', '[http]\nmetrics = 1999-12-31', 'http.metrics: `"1999-12-31"` is not a text'],

@@ -34,7 +34,8 @@ export async function listen(options: ListenerOptions): Promise<Server> {
 
 function makeServer({ configuration, handler, report }: ListenerOptions): Server {
   const { tls } = configuration;
-  const adaptor = { fetch: handler, overrideGlobalObjects: false };
+  // The room of HTTP sees to bodies that nobody reads.
+  const adaptor = { fetch: handler, overrideGlobalObjects: false, autoCleanupIncoming: false };
   const bounds = requestBounds(configuration);
   if (tls === undefined) {
     return createAdaptorServer({ ...adaptor, serverOptions: bounds }) as Server;

@@ -205,7 +205,7 @@ describe('an upgrade', () => {
       const socket = connect(port, '127.0.0.1');
       await new Promise((resolve) => socket.once('connect', resolve));
       const lines = Object.entries(usual).map(([name, value]) => `${name}: ${value}`);
-      socket.write(`GET /v1/database/tavern/subscribe HTTP/1.1\r\nhost: x\r\n`);
+      socket.write(`GET /v1/database/tavern/subscribe HTTP/1.1\r\nhost: localhost\r\n`);
       socket.write(`${lines.join('\r\n')}\r\n\r\n`);
       socket.destroy();
     }
