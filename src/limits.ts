@@ -344,6 +344,10 @@ export const limits = {
   previewMillisMax: 600_000,
   /** Rows of changes that an answer to an agent shows of one preview. */
   agentPreviewRowsMax: 200,
+  /** Characters of a JSON text beyond which it is read in slices. */
+  wholeTextCharactersMax: 16 * kibibyte,
+  /** Time that the gateway works on such texts, all together, before it sees to others. */
+  sliceMillisMax: 5,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

@@ -7,11 +7,14 @@ import { encodeValue } from '../values/encode.ts';
 import {
   argumentsFromJson,
   argumentsFromQuotedJson,
+  encodeArgumentsSteps,
   encodedToJson,
+  isHeavy,
   JsonError,
   type JsonValue,
 } from '../values/json.ts';
 import type { DatabaseDescription, DatabaseHandle } from './database-handle.ts';
+import { inSlices } from './slices.ts';
 
 /** A call whose arguments are still the JSON that the caller sent. */
 export interface JsonCall
@@ -94,7 +97,9 @@ async function withEncoded<Outcome>(
     const description = await handle.describe();
     const request = {
       ...asked,
-      args: encodeArguments(description, call.reducer, args, isQuoted),
+      args: isHeavy(args)
+        ? await encodeHeavyArguments(description, call.reducer, args, isQuoted)
+        : encodeArguments(description, call.reducer, args, isQuoted),
       schemaVersion: description.schemaVersion,
     };
     const { outcome, error } = await run(request);
@@ -147,6 +152,25 @@ export function encodeArguments(
     const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
     const values = read(reducer.params, args, name, definition.typespace);
     return encodeValue(reducer.params, values, definition.typespace);
+  } catch (error) {
+    if (!(error instanceof JsonError)) throw error;
+    return { fault: error.message };
+  }
+}
+
+/** `encodeArguments` of arguments that take long. */
+async function encodeHeavyArguments(
+  { definition }: DatabaseDescription,
+  functionName: string,
+  args: JsonValue,
+  isQuoted = false,
+): Promise<CallRequest['args']> {
+  const reducer = findReducer(definition, functionName);
+  if (reducer === undefined) return { fault: 'no such reducer' };
+  const { typespace } = definition;
+  const encoding = { params: reducer.params, functionName, typespace, isQuoted };
+  try {
+    return await inSlices(encodeArgumentsSteps(args, encoding));
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
     return { fault: error.message };

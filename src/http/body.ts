@@ -1,5 +1,12 @@
+import { inSlices } from '../host/slices.ts';
 import { limits } from '../limits.ts';
-import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
+import {
+  JsonError,
+  JsonObject,
+  type JsonValue,
+  parseJson,
+  parseJsonSteps,
+} from '../values/json.ts';
 import { type Exchange, HttpError, jsonType, type Reply, text } from './exchange.ts';
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -57,15 +64,28 @@ function mediaType(header: string): string | undefined {
   return type?.toLowerCase();
 }
 
-/** A body's JSON, at most `limits.nestingDepthMax` deep. */
-export function parseBody(body: string): JsonValue {
+/** A body's JSON, at most `limits.nestingDepthMax` deep; only a large one is waited for. */
+export function parseBody(body: string): JsonValue | Promise<JsonValue> {
+  if (body.length > limits.wholeTextCharactersMax) return parseLarge(body);
   try {
     return parseJson(body);
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    const words = `Failed to parse the request body as JSON: ${error.message}`;
-    throw new HttpError(text(400, words));
+    throw parseError(error);
   }
+}
+
+async function parseLarge(body: string): Promise<JsonValue> {
+  try {
+    return await inSlices(parseJsonSteps(body));
+  } catch (error) {
+    throw parseError(error);
+  }
+}
+
+function parseError(error: unknown): unknown {
+  if (!(error instanceof JsonError)) return error;
+  const words = `Failed to parse the request body as JSON: ${error.message}`;
+  return new HttpError(text(400, words));
 }
 
 /** The body of an endpoint of ours that takes a JSON object; an empty body is an empty one. */
@@ -74,7 +94,7 @@ export async function jsonObject(exchange: Exchange): Promise<Record<string, unk
   if (body.trim() === '') return {};
   requireJsonType(exchange);
   // The strict parser bounds the depth; what it lets pass is handier as plain values.
-  if (parseBody(body) instanceof JsonObject) return JSON.parse(body);
+  if ((await parseBody(body)) instanceof JsonObject) return JSON.parse(body);
   throw wrongShape('expected an object');
 }
 

@@ -11,7 +11,8 @@ export async function call(exchange: Exchange, { host }: HttpContext): Promise<R
   const { database, caller } = openTarget(exchange, host);
   const reducer = exchange.params.name ?? '';
   const confirmed = exchange.query.boolean('confirmed', false);
-  const args = parseBody(await argumentsBody(exchange));
+  const parsed = parseBody(await argumentsBody(exchange));
+  const args = parsed instanceof Promise ? await parsed : parsed;
   const connection = temporaryConnection();
   const request = { caller, connection, reducer, args, confirmed };
   const { outcome, json: value } = await callWithJson(database.handle, request);

@@ -79,7 +79,7 @@ export async function replaceNames(exchange: Exchange, { host }: HttpContext): P
 }
 
 async function namesBody(exchange: Exchange): Promise<string[]> {
-  const names = parseBody(await jsonBody(exchange));
+  const names = await parseBody(await jsonBody(exchange));
   if (Array.isArray(names) && names.every((name) => typeof name === 'string')) return names;
   throw wrongShape('expected an array of strings');
 }

@@ -69,7 +69,7 @@ async function statementIn(exchange: Exchange): Promise<StatementBody> {
   const type = exchange.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   const body = await textBody(exchange, ': invalid utf-8 sequence');
   if (type !== sqlBodyType) return { statement: body };
-  const request = parseBody(body);
+  const request = await parseBody(body);
   const statement = request instanceof JsonObject ? request.get('sql') : undefined;
   if (!(request instanceof JsonObject) || typeof statement !== 'string') {
     throw new HttpError(text(400, `a body of ${sqlBodyType} is {"sql": "…", "params": […]}`));

@@ -1,6 +1,10 @@
+import type { JsonValue } from '../values/json.ts';
+
 /** One message, as a transport received it. */
 export interface EngineRequest<Session> {
   readonly body: string;
+  /** Parses a large body without holding up others; absent: it is parsed at once. */
+  readonly parseLarge?: (text: string) => Promise<JsonValue>;
   /** First value of a header, by its lower-case name. */
   header(name: string): string | undefined;
   readonly session: Session;

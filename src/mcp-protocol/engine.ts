@@ -15,6 +15,7 @@ import {
   type RequestId,
   type RequestMessage,
   readBody,
+  readLargeBody,
   resultText,
 } from './json-rpc.ts';
 import { canListen, ListenStreams } from './listen-streams.ts';
@@ -80,7 +81,11 @@ export class Engine<Session> {
 
   async handle(request: EngineRequest<Session>): Promise<EngineReply> {
     const mayBeBatch = request.header(versionHeader)?.trim() === batchVersion;
-    const body = readBody(request.body, mayBeBatch);
+    const { body: text, parseLarge } = request;
+    const isLarge = parseLarge !== undefined && text.length > limits.wholeTextCharactersMax;
+    const body = isLarge
+      ? await readLargeBody(text, mayBeBatch, parseLarge)
+      : readBody(text, mayBeBatch);
     const accepted = readAccept(request.header('accept'));
     return body.kind === 'batch'
       ? this.#handleBatch(body.messages, request)

@@ -48,18 +48,37 @@ export const noId: RequestId = 'null';
 
 /** Reads a body. Numbers keep all their digits, because they may be arguments of a reducer. */
 export function readBody(text: string, mayBeBatch: boolean): Message | Batch {
-  let parsed: JsonValue;
   try {
-    parsed = parseJson(text);
+    return readParsed(parseJson(text), mayBeBatch);
   } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    const words = `Failed to parse the request body as JSON: ${error.message}`;
-    return {
-      kind: 'invalid',
-      id: noId,
-      error: new RpcError(rpcCode.parseError, words, undefined, 400),
-    };
+    return unparsed(error);
   }
+}
+
+/** `readBody` of a text that is parsed by `parse`, which rejects with `JsonError`. */
+export async function readLargeBody(
+  text: string,
+  mayBeBatch: boolean,
+  parse: (text: string) => Promise<JsonValue>,
+): Promise<Message | Batch> {
+  try {
+    return readParsed(await parse(text), mayBeBatch);
+  } catch (error) {
+    return unparsed(error);
+  }
+}
+
+function unparsed(error: unknown): InvalidMessage {
+  if (!(error instanceof JsonError)) throw error;
+  const words = `Failed to parse the request body as JSON: ${error.message}`;
+  return {
+    kind: 'invalid',
+    id: noId,
+    error: new RpcError(rpcCode.parseError, words, undefined, 400),
+  };
+}
+
+function readParsed(parsed: JsonValue, mayBeBatch: boolean): Message | Batch {
   if (parsed instanceof JsonObject) return readMessage(parsed);
   if (!Array.isArray(parsed)) {
     return { kind: 'notification', method: undefined, params: undefined };

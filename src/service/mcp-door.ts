@@ -1,9 +1,11 @@
 import type { PageRules } from '../auth/page-rules.ts';
 import type { Host } from '../host/host.ts';
+import { inSlices } from '../host/slices.ts';
 import type { McpDoor, McpRules } from '../http/mcp.ts';
 import { makeDefinition } from '../mcp/definition.ts';
 import { type McpSession, makeSession } from '../mcp/session.ts';
 import { Engine } from '../mcp-protocol/engine.ts';
+import { parseJsonSteps } from '../values/json.ts';
 import type { ServiceConfiguration } from './configuration.ts';
 import type { ServiceLog } from './service-log.ts';
 import { guideDirectory, productVersion } from './version.ts';
@@ -29,6 +31,7 @@ export function makeMcpDoor({ host, log, stopping }: McpDoorOptions): McpDoor {
       const session = makeSession({ host, caller, callerKey: key, database, features });
       return engine.handle({
         ...{ body, header, signal, countMore },
+        parseLarge: (text) => inSlices(parseJsonSteps(text)),
         caller: { key, isAnonymous },
         endpoint: [database ?? '', ...[...session.features].sort()].join(' '),
         session,

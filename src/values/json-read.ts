@@ -66,27 +66,29 @@ function readArguments(
   json: JsonValue,
   { functionName, typespace, readerOf }: ArgumentsReading,
 ): Value[] {
-  const words: ProductWords = {
-    whole: `reducer args for ${functionName}`,
-    part: 'reducer argument',
-  };
+  const words = argumentWords(functionName);
   const readers = elements.map(({ type }) => readerOf(type, typespace));
   return located(json, () => productReader(elements, readers, words)(json, 0));
 }
 
+/** How messages name the arguments of a call. */
+export function argumentWords(functionName: string): ProductWords {
+  return { whole: `reducer args for ${functionName}`, part: 'reducer argument' };
+}
+
 type Reader = (json: JsonValue, depth: number) => Value;
-type ReaderOf = (type: AlgebraicType, typespace?: Typespace) => Reader;
+export type ReaderOf = (type: AlgebraicType, typespace?: Typespace) => Reader;
 
 /** How messages name a product and its elements. */
-interface ProductWords {
+export interface ProductWords {
   readonly whole: string;
   readonly part: string;
 }
 
-const plainWords: ProductWords = { whole: 'product type <unknown>', part: 'field' };
+export const plainWords: ProductWords = { whole: 'product type <unknown>', part: 'field' };
 
 /** A problem on its way out; each container that it passes adds its step. */
-class Misfit {
+export class Misfit {
   readonly message: string;
   /** Steps from the outermost container inwards. */
   readonly positions: number[] = [];
@@ -100,7 +102,7 @@ class Misfit {
   }
 }
 
-function located<Result>(root: JsonValue, read: () => Result): Result {
+export function located<Result>(root: JsonValue, read: () => Result): Result {
   try {
     return read();
   } catch (error) {
@@ -125,11 +127,11 @@ function within<Result>(position: number, step: string, read: () => Result): Res
   }
 }
 
-const exactReaderOf: ReaderOf = perType((type, typespace) =>
+export const exactReaderOf: ReaderOf = perType((type, typespace) =>
   compileReader(type, typespace, exactReaderOf),
 );
 
-const quotedReaderOf: ReaderOf = perType((type, typespace) => {
+export const quotedReaderOf: ReaderOf = perType((type, typespace) => {
   const isQuotable = quotableKinds.has(type.kind);
   const read = compileReader(type, typespace, quotedReaderOf);
   return isQuotable ? (json, depth) => read(unquoted(json), depth) : read;
@@ -247,7 +249,7 @@ function sumReader(
 }
 
 /** Which variant `json` names, and where in `json` the payload stands. */
-function readVariant(
+export function readVariant(
   variants: readonly NamedType[],
   json: JsonValue,
 ): { tag: number; payload: JsonValue; position: number } {
@@ -284,12 +286,12 @@ function readTagName(variants: readonly NamedType[], name: string): number {
   return tag;
 }
 
-function unknownVariant(variants: readonly NamedType[], name: string): Misfit {
+export function unknownVariant(variants: readonly NamedType[], name: string): Misfit {
   const known = variants.map((variant) => variant.name);
   return new Misfit(`unknown variant \`${name}\`, ${expectedNames(known, 'variant')}`);
 }
 
-function expectedNames(names: readonly (string | undefined)[], noun: string): string {
+export function expectedNames(names: readonly (string | undefined)[], noun: string): string {
   const quoted = names.flatMap((name) => (name === undefined ? [] : [`\`${name}\``]));
   if (quoted.length === 0) return `there are no ${noun}s`;
   if (quoted.length <= 2) return `expected ${quoted.join(' or ')}`;
@@ -348,7 +350,7 @@ function scalarReader(kind: ScalarKind): Reader {
     default:
       return isWideInteger(kind)
         ? (json) => readNarrowInteger(kind, json)
-        : (json) => Number(readNarrowInteger(kind, json));
+        : (json) => readShortInteger(kind, json);
   }
 }
 
@@ -359,6 +361,29 @@ function readFloat(kind: 'f32' | 'f64', json: JsonValue): number {
   const value = Number(json.text);
   if (!Number.isFinite(value)) throw new Misfit('number out of range');
   return value;
+}
+
+/** Integers of 8 to 32 bits; those of a few digits without a detour. */
+function readShortInteger(kind: IntegerKind, json: JsonValue): number {
+  if (json instanceof JsonNumber && json.text.length <= 9) {
+    const value = Number(json.text);
+    const { min, max } = shortRange(kind);
+    // Only what is written as an integer is one, and there is no negative zero.
+    if (json.isInteger && value >= min && value <= max) return value + 0;
+  }
+  return Number(readNarrowInteger(kind, json));
+}
+
+const shortRanges = new Map<IntegerKind, { readonly min: number; readonly max: number }>();
+
+function shortRange(kind: IntegerKind) {
+  let range = shortRanges.get(kind);
+  if (range === undefined) {
+    const { min, max } = integerRange[kind];
+    range = { min: Number(min), max: Number(max) };
+    shortRanges.set(kind, range);
+  }
+  return range;
 }
 
 /** Integers of 8 to 64 bits. */
@@ -410,7 +435,7 @@ function readInteger256(kind: 'i256' | 'u256', json: JsonValue): bigint {
 }
 
 /** What stands there, as messages say it. */
-function describe(json: JsonValue): string {
+export function describe(json: JsonValue): string {
   if (json === null) return 'null';
   if (typeof json === 'boolean') return `boolean \`${json}\``;
   if (typeof json === 'string') return `string ${JSON.stringify(json)}`;

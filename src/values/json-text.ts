@@ -4,7 +4,7 @@
  */
 import { limits } from '../limits.ts';
 import { JsonError } from './json-error.ts';
-import { utf8Length } from './utf8.ts';
+import { placeIn, placeText } from './json-place.ts';
 
 /**
  * What a JSON text may be; told apart by `typeof`, `Array.isArray` and `instanceof`.
@@ -74,11 +74,28 @@ export function member(value: JsonValue | undefined, name: string): JsonValue | 
  */
 export function parseJson(text: string): JsonValue {
   const parser = new JsonParser(text);
-  const value = parser.value(0);
-  parser.end();
-  if (typeof value === 'object' && value !== null) sourceTexts.set(value, text);
-  return value;
+  while (!parser.run(Number.POSITIVE_INFINITY));
+  return parser.end();
 }
+
+/** `parseJson` in steps of less than a millisecond; ends with the value. */
+export function* parseJsonSteps(text: string): Generator<undefined, JsonValue> {
+  const parser = new JsonParser(text);
+  while (!parser.run(tokensPerStep)) yield;
+  return parser.end();
+}
+
+const tokensPerStep = 1_024;
+
+/** True for a list or an object that takes long to walk; only of texts that are long themselves. */
+export function isHeavy(json: JsonValue): boolean {
+  return typeof json === 'object' && json !== null && heavy.has(json);
+}
+
+const heavy = new WeakSet<object>();
+/** Values within a container from which on it is heavy, and the length of texts that have any. */
+const heavyTokensMin = 512;
+const heavyTextMin = 16_384;
 
 /**
  * Where the value at `path` (positions within the containers, outermost first) stands in the text
@@ -92,139 +109,167 @@ export function positionText(
 ): string {
   const text = typeof root === 'object' && root !== null ? sourceTexts.get(root) : undefined;
   if (text === undefined) return '';
-  const parser = new JsonParser(text);
-  for (const position of path) parser.enter(position);
-  if (edge === 'end') parser.value(0);
-  else parser.advance();
-  return parser.position();
+  return placeIn(text, path, edge);
 }
 
 /** Texts of parsed roots, for the positions in error messages. */
 const sourceTexts = new WeakMap<object, string>();
 
+/** Values with a container around them go on a stack; its end takes them off again. */
 class JsonParser {
   readonly #text: string;
   #at = 0;
+  /** Values of the open containers, outermost first; those of objects with their keys. */
+  readonly #values: (JsonValue | [string, JsonValue])[] = [];
+  /** Of each open container: where its values begin, and whether it is an object. */
+  readonly #starts: number[] = [];
+  readonly #areObjects: boolean[] = [];
+  /** How many values had been read when it was opened. */
+  readonly #tokensBefore: number[] = [];
+  #tokens = 0;
+  /** Keys whose value is being read, outermost first. */
+  readonly #keys: string[] = [];
+  #isKeyNext = false;
+  /** What has been read of a string that goes on at `#at`. */
+  #openString: string | undefined;
+  #root: JsonValue | undefined;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  value(depth: number): JsonValue {
+  /** Reads about so many values more; true when the outermost one is complete. */
+  run(tokensMax: number): boolean {
+    const isPatient = tokensMax === Number.POSITIVE_INFINITY;
+    for (let left = tokensMax; left > 0; left -= 1) {
+      const value = this.#openString === undefined ? this.#begin() : this.#string(isPatient);
+      if (value === unfinished) {
+        if (this.#openString !== undefined && !isPatient) return false;
+        continue;
+      }
+      if (this.#isKeyNext) {
+        this.#keyEnds(value as string);
+        continue;
+      }
+      this.#tokens += 1;
+      if (this.#place(value)) return true;
+    }
+    return false;
+  }
+
+  /** Asserts that only blanks are left, and gives the value. */
+  end(): JsonValue {
     this.#blank();
-    const start = this.#text[this.#at];
-    switch (start) {
-      case '{':
-        return this.#object(depth);
-      case '[':
-        return this.#array(depth);
-      case '"':
-        return this.#string();
-      case 't':
+    if (this.#at < this.#text.length) throw this.#error('trailing characters');
+    const root = this.#root as JsonValue;
+    if (typeof root === 'object' && root !== null) sourceTexts.set(root, this.#text);
+    return root;
+  }
+
+  /** The scalar or empty container ahead; `unfinished` for what has only been opened. */
+  #begin(): JsonValue | typeof unfinished {
+    this.#blank();
+    const unit = this.#text.charCodeAt(this.#at);
+    if (this.#isKeyNext) {
+      if (Number.isNaN(unit)) throw this.#error('EOF while parsing an object', 0);
+      if (unit !== units.quote) throw this.#error('key must be a string');
+    }
+    switch (unit) {
+      case units.brace:
+        return this.#open(true, units.braceEnd);
+      case units.bracket:
+        return this.#open(false, units.bracketEnd);
+      case units.quote:
+        this.#at += 1;
+        this.#openString = '';
+        return unfinished;
+      case units.t:
         return this.#word('true', true);
-      case 'f':
+      case units.f:
         return this.#word('false', false);
-      case 'n':
+      case units.n:
         return this.#word('null', null);
-      case undefined:
-        throw this.#error('EOF while parsing a value', 0);
       default:
+        if (Number.isNaN(unit)) throw this.#error('EOF while parsing a value', 0);
         return this.#number();
     }
   }
 
-  /** Asserts that only blanks are left. */
-  end(): void {
-    this.#blank();
-    if (this.#at < this.#text.length) throw this.#error('trailing characters');
-  }
-
-  /** Steps into the container ahead, before its value number `position`. */
-  enter(position: number): void {
-    this.#blank();
-    const isObject = this.#text[this.#at] === '{';
+  #open(isObject: boolean, end: number): JsonValue | typeof unfinished {
+    if (this.#starts.length >= limits.nestingDepthMax) {
+      throw this.#error('recursion limit exceeded');
+    }
     this.#at += 1;
-    for (let left = position; ; left -= 1) {
-      this.#blank();
-      if (isObject) this.#key();
-      if (left === 0) return;
-      this.value(0);
-      this.#blank();
+    this.#blank();
+    if (this.#text.charCodeAt(this.#at) === end) {
       this.#at += 1;
+      return isObject ? new JsonObject([]) : [];
     }
+    this.#starts.push(this.#values.length);
+    this.#areObjects.push(isObject);
+    this.#tokensBefore.push(this.#tokens);
+    this.#isKeyNext = isObject;
+    return unfinished;
   }
 
-  /** Steps over blanks and one character. */
-  advance(): void {
+  #keyEnds(key: string): void {
     this.#blank();
+    if (this.#text.charCodeAt(this.#at) !== units.colon) throw this.#error('expected `:`');
     this.#at += 1;
+    this.#keys.push(key);
+    this.#isKeyNext = false;
   }
 
-  /** The current position, as error messages end. Columns count UTF-8 bytes from 1. */
-  position(at = this.#at): string {
-    const before = this.#text.slice(0, at);
-    const lineStart = before.lastIndexOf('\n') + 1;
-    const line = before.split('\n').length;
-    return ` at line ${line} column ${utf8Length(before.slice(lineStart))}`;
+  /** Gives a value to its container, and each container that ends with it to its own. */
+  #place(value: JsonValue): boolean {
+    for (let placed = value; ; placed = this.#close()) {
+      const isObject = this.#areObjects.at(-1);
+      if (isObject === undefined) {
+        this.#root = placed;
+        return true;
+      }
+      this.#values.push(isObject ? [this.#keys.pop() as string, placed] : placed);
+      if (!this.#closes(isObject)) {
+        this.#isKeyNext = isObject;
+        return false;
+      }
+    }
   }
 
-  #object(depth: number): JsonObject {
-    if (depth >= limits.nestingDepthMax) throw this.#error('recursion limit exceeded');
-    const entries: [string, JsonValue][] = [];
-    this.#at += 1;
+  #close(): JsonValue {
+    const start = this.#starts.pop() as number;
+    const values = this.#values.slice(start);
+    this.#values.length = start;
+    const isObject = this.#areObjects.pop();
+    const container = isObject
+      ? new JsonObject(values as [string, JsonValue][])
+      : (values as JsonValue[]);
+    const tokens = this.#tokens - (this.#tokensBefore.pop() as number);
+    if (tokens >= heavyTokensMin && this.#text.length > heavyTextMin) heavy.add(container);
+    return container;
+  }
+
+  /** After an item: true at the end of its container, false at a comma that another item follows. */
+  #closes(isObject: boolean): boolean {
     this.#blank();
-    if (this.#text[this.#at] === '}') {
-      this.#at += 1;
-      return new JsonObject(entries);
-    }
-    for (;;) {
-      this.#blank();
-      const key = this.#key();
-      entries.push([key, this.value(depth + 1)]);
-      if (this.#closes('}', 'an object')) return new JsonObject(entries);
-    }
-  }
-
-  #array(depth: number): JsonValue[] {
-    if (depth >= limits.nestingDepthMax) throw this.#error('recursion limit exceeded');
-    const items: JsonValue[] = [];
-    this.#at += 1;
-    this.#blank();
-    if (this.#text[this.#at] === ']') {
-      this.#at += 1;
-      return items;
-    }
-    for (;;) {
-      items.push(this.value(depth + 1));
-      if (this.#closes(']', 'a list')) return items;
-    }
-  }
-
-  /** After an item: true at `bracket`, false at a comma that another item follows. */
-  #closes(bracket: ']' | '}', container: string): boolean {
-    this.#blank();
-    const next = this.#text[this.#at];
-    if (next === undefined) throw this.#error(`EOF while parsing ${container}`, 0);
-    if (next === bracket) {
+    const next = this.#text.charCodeAt(this.#at);
+    const end = isObject ? units.braceEnd : units.bracketEnd;
+    if (next === end) {
       this.#at += 1;
       return true;
     }
-    if (next !== ',') throw this.#error(`expected \`,\` or \`${bracket}\``);
+    if (next !== units.comma) throw this.#unclosed(isObject, next);
     this.#at += 1;
     this.#blank();
-    if (this.#text[this.#at] === bracket) throw this.#error('trailing comma');
+    if (this.#text.charCodeAt(this.#at) === end) throw this.#error('trailing comma');
     return false;
   }
 
-  #key(): string {
-    const start = this.#text[this.#at];
-    if (start === undefined) throw this.#error('EOF while parsing an object', 0);
-    if (start !== '"') throw this.#error('key must be a string');
-    const key = this.#string();
-    this.#blank();
-    if (this.#text[this.#at] !== ':') throw this.#error('expected `:`');
-    this.#at += 1;
-    return key;
+  #unclosed(isObject: boolean, next: number): JsonError {
+    if (Number.isNaN(next)) {
+      return this.#error(`EOF while parsing ${isObject ? 'an object' : 'a list'}`, 0);
+    }
+    return this.#error(`expected \`,\` or \`${isObject ? '}' : ']'}\``);
   }
 
   #word<Word extends null | boolean>(word: string, value: Word): Word {
@@ -235,35 +280,45 @@ class JsonParser {
 
   #number(): JsonNumber {
     numberPattern.lastIndex = this.#at;
-    const [digits] = numberPattern.exec(this.#text) ?? [];
-    if (digits === undefined) throw this.#error('expected value');
-    this.#at += digits.length;
-    const next = this.#text[this.#at];
+    if (!numberPattern.test(this.#text)) throw this.#error('expected value');
+    const start = this.#at;
+    this.#at = numberPattern.lastIndex;
     // `01`, `1.` and `1e` are not numbers with something behind them.
-    if (next !== undefined && /[0-9.eE+-]/.test(next)) throw this.#error('invalid number');
-    return new JsonNumber(digits);
+    if (isOfNumber(this.#text.charCodeAt(this.#at))) throw this.#error('invalid number');
+    const digits = this.#text.slice(start, this.#at);
+    // What stands by itself is known by its text: see `sourceTexts`.
+    if (digits.length > 2 || this.#starts.length === 0) return new JsonNumber(digits);
+    const known = shortNumbers.get(digits);
+    if (known !== undefined) return known;
+    const number = new JsonNumber(digits);
+    shortNumbers.set(digits, number);
+    return number;
   }
 
-  #string(): string {
-    const start = this.#at + 1;
-    plainPattern.lastIndex = start;
-    plainPattern.test(this.#text);
-    let at = plainPattern.lastIndex;
-    let value = this.#text.slice(start, at);
-    while (this.#text[at] !== '"') {
-      this.#at = at;
-      const next = this.#text[at];
-      if (next === undefined) throw this.#error('EOF while parsing a string', 0);
-      if (next !== '\\') {
+  /** Reads on in the open string: to its end, or, without patience, about 32 KiB of it. */
+  #string(isPatient: boolean): string | typeof unfinished {
+    const text = this.#text;
+    let value = this.#openString ?? '';
+    const until = isPatient ? Number.POSITIVE_INFINITY : this.#at + stringStepUnits;
+    for (;;) {
+      plainPattern.lastIndex = this.#at;
+      plainPattern.test(text);
+      const end = plainPattern.lastIndex;
+      value = value === '' ? text.slice(this.#at, end) : value + text.slice(this.#at, end);
+      this.#at = end;
+      const next = text.charCodeAt(end);
+      if (next === units.quote) break;
+      if (Number.isNaN(next)) throw this.#error('EOF while parsing a string', 0);
+      if (next !== units.backslash) {
         throw this.#error('control character (\\u0000-\\u001F) found while parsing a string');
       }
       value += this.#escape();
-      plainPattern.lastIndex = this.#at;
-      plainPattern.test(this.#text);
-      at = plainPattern.lastIndex;
-      value += this.#text.slice(this.#at, at);
+      if (this.#at < until) continue;
+      this.#openString = value;
+      return unfinished;
     }
-    this.#at = at + 1;
+    this.#at += 1;
+    this.#openString = undefined;
     return value;
   }
 
@@ -302,8 +357,35 @@ class JsonParser {
 
   /** `ahead`: 1 when the character ahead is the offending one, 0 when nothing is ahead. */
   #error(message: string, ahead = 1): JsonError {
-    return new JsonError(message + this.position(this.#at + ahead));
+    return new JsonError(message + placeText(this.#text, this.#at + ahead));
   }
+}
+
+/** What `#begin` and `#string` give when there is no value yet. */
+const unfinished = Symbol('unfinished');
+const stringStepUnits = 32_768;
+
+const units = {
+  quote: 0x22,
+  comma: 0x2c,
+  colon: 0x3a,
+  bracket: 0x5b,
+  backslash: 0x5c,
+  bracketEnd: 0x5d,
+  f: 0x66,
+  n: 0x6e,
+  t: 0x74,
+  brace: 0x7b,
+  braceEnd: 0x7d,
+} as const;
+
+/** Numbers of one or two characters, of which a text may have a million; at most 110. */
+const shortNumbers = new Map<string, JsonNumber>();
+
+/** True for what may stand within a number: digits, `.`, `e`, `E`, `+` and `-`. */
+function isOfNumber(unit: number): boolean {
+  if (unit >= 0x30 && unit <= 0x39) return true;
+  return unit === 0x2e || unit === 0x65 || unit === 0x45 || unit === 0x2b || unit === 0x2d;
 }
 
 const numberPattern = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;

@@ -1,5 +1,15 @@
 /** SATS-JSON: the JSON forms of values. The parts stand in files of their own. */
+
+export { encodeArgumentsSteps } from './json-encode.ts';
 export { JsonError } from './json-error.ts';
 export { argumentsFromJson, argumentsFromQuotedJson, valueFromJson } from './json-read.ts';
-export { JsonNumber, JsonObject, type JsonValue, member, parseJson } from './json-text.ts';
+export {
+  isHeavy,
+  JsonNumber,
+  JsonObject,
+  type JsonValue,
+  member,
+  parseJson,
+  parseJsonSteps,
+} from './json-text.ts';
 export { encodedToJson, type JsonShape, valueToJson } from './json-write.ts';
