@@ -170,7 +170,7 @@ export class Host {
     return this.databases.filter((one) => one.owner === owner).map(({ identity }) => identity);
   }
 
-  /** Throws the `Refusal` of a publish that the caller may not make, before its program is there. */
+  /** Throws the `Refusal` of a publish that may not be made, before its program is there. */
   requirePublish(request: Pick<PublishRequest, 'caller' | 'target' | 'clear'>): void {
     this.#publisher.requirePublish(request);
   }

@@ -142,11 +142,12 @@ class JsonParser {
   run(tokensMax: number): boolean {
     const isPatient = tokensMax === Number.POSITIVE_INFINITY;
     for (let left = tokensMax; left > 0; left -= 1) {
-      const value = this.#openString === undefined ? this.#begin() : this.#string(isPatient);
-      if (value === unfinished) {
-        if (this.#openString !== undefined && !isPatient) return false;
-        continue;
+      let value = this.#openString === undefined ? this.#begin() : unfinished;
+      if (this.#openString !== undefined) {
+        value = this.#string(isPatient);
+        if (value === unfinished) return false;
       }
+      if (value === unfinished) continue;
       if (this.#isKeyNext) {
         this.#keyEnds(value as string);
         continue;
@@ -249,7 +250,7 @@ class JsonParser {
     return container;
   }
 
-  /** After an item: true at the end of its container, false at a comma that another item follows. */
+  /** After an item: true at its container's end, false at a comma that another item follows. */
   #closes(isObject: boolean): boolean {
     this.#blank();
     const next = this.#text.charCodeAt(this.#at);

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import path from 'node:path';
 import { RunningService, root, type Sandbox } from '../service/harness.ts';
 
-/** How late the gateway of a service came to its work: each figure includes the time between two looks, about 1 ms. */
+/** How late the gateway came to its work; the time between two looks, about 1 ms, is included. */
 export interface GatewayDelay {
   readonly p50Millis: number;
   readonly p99Millis: number;
@@ -35,6 +35,33 @@ export class MeasuredService extends RunningService {
 
   async resetDelay(): Promise<void> {
     await asked(this.child, 'reset');
+  }
+}
+
+/**
+ * A process that works in slices of 5 ms and nothing else. What it is late is the machine's doing:
+ * a test on a machine with more work than cores compares with it.
+ */
+export class MachineDelay {
+  readonly #child: ChildProcess;
+
+  constructor() {
+    this.#child = fork(path.join(root, 'test/support/slices-of-work.mjs'), [], {
+      execArgv: ['--import', path.join(root, 'test/support/gateway-delay.mjs')],
+      silent: true,
+    });
+  }
+
+  read(): Promise<GatewayDelay> {
+    return asked(this.#child, 'read');
+  }
+
+  async reset(): Promise<void> {
+    await asked(this.#child, 'reset');
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL');
   }
 }
 
