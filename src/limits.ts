@@ -71,6 +71,15 @@ export const limits = {
   moduleSlowCountMax: 2 ** 22,
   /** Steps, at worst, of looking for a long text in another: the product of their lengths. */
   moduleSearchStepsMax: 2 ** 36,
+  /**
+   * What a module makes between two looks at whether it shall stop, in units of the longest number
+   * (128 MiB).
+   */
+  moduleStretchWeightMax: 16,
+  /** Elements that make a function too long for the engine to put it in the place of its calls. */
+  modulePauseElementCount: 400,
+  /** Characters of one regular expression: nothing interrupts its translation. */
+  modulePatternLengthMax: 2 ** 16,
   /** One program as published: a row of `st_module` holds it. */
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
   /** What the doc comments of a program say, as it carries them. */

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { guardNames } from '../module/javascript/guard-names.ts';
 import { ProgramError } from '../module/runner.ts';
 import { linkProgram } from './link.ts';
 
@@ -19,7 +20,9 @@ function run(script: string): Record<string, unknown> {
   const refuse = () => {
     throw new TypeError('refused');
   };
-  new Function('module', 'require', script)(module, refuse);
+  const guards = Object.values(guardNames);
+  const make = new Function('module', 'require', ...guards, script);
+  make(module, refuse, ...guards.map(() => (value: unknown) => value));
   return module.exports;
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import * as esbuild from 'esbuild';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { renderMessages } from './build-error.ts';
+import { lowerGuards } from './lower-guards.ts';
 
 /** Name of the program's own text in traces, where the program brings no source map. */
 const programTextName = 'module.js';
@@ -26,7 +27,7 @@ const programTextName = 'module.js';
 export async function linkProgram(bytes: Uint8Array): Promise<LinkedProgram> {
   const text = decodeProgram(bytes);
   const imports = new Set<string>();
-  const output = await printAsScript(text, imports);
+  const output = await lowerGuards(await printAsScript(text, imports));
   await proveTame(output.script);
   return {
     ...output,

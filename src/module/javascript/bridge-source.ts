@@ -1,10 +1,17 @@
 import { limits } from '../../limits.ts';
+import { guardNames } from './guard-names.ts';
 import { guestGlobalsSource } from './guest-globals-source.ts';
 import { guestPromiseSource } from './guest-promise-source.ts';
+import { guardsKey } from './language-guards-source.ts';
 
 /** File name of the bridge and of the program in stack traces of the realm. */
 export const bridgeFileName = 'reducerdb-bridge.js';
 export const programFileName = 'reducerdb-program.js';
+
+const guardParameters = Object.values(guardNames).join(', ');
+const guardArguments = Object.keys(guardNames)
+  .map((name) => `guards.${name}`)
+  .join(', ');
 
 /** Lines that the bridge puts before a program's script, to be taken off a position. */
 export const programLinesBefore = 1;
@@ -36,6 +43,9 @@ const NativeDate = Date;
 let timeMicros = options.loadMicros;
 const nowMillis = () => Number(timeMicros / 1000n);
 
+const guards = globalThis.${guardsKey};
+delete globalThis.${guardsKey};
+
 const stacksAreNative = formatsStacksNatively();
 prepareRealm();
 lockdown({
@@ -50,6 +60,7 @@ lockdown({
   reporting: 'none',
 });
 harden(Intl);
+harden(guards);
 
 const { Promise: GuestPromise, drain } = makePromise();
 const { globals, reseed } = makeGlobals({
@@ -187,7 +198,8 @@ function programSource(script) {
   return (
     '(function (hidden, globals, values) { with (hidden) { with (globals) { return (function () {' +
     ' "use strict"; return (function (__bind, globalThis, ' + boundNames.join(', ') + ') {' +
-    ' __bind({ ' + accessors.join(', ') + ' }); return function (module, require) {\n' +
+    ' __bind({ ' + accessors.join(', ') + ' });' +
+    ' return function (module, require, ${guardParameters}) {\n' +
     script +
     '\n}; })(...values); })(); } } })'
   );
@@ -197,7 +209,7 @@ function load(makeProgram) {
   return guarded(() => {
     const module = { exports: {} };
     const values = [bindGlobals, target, ...boundNames.map((name) => target[name])];
-    makeProgram(hiddenGlobals(), target, values)(module, refuseImport);
+    makeProgram(hiddenGlobals(), target, values)(module, refuseImport, ${guardArguments});
     const namespace = namespaceOf(module.exports);
     if (!('default' in namespace)) throw new TypeError('must export schema as default export');
     const schema = namespace.default;

@@ -13,6 +13,8 @@ import { sizeGuardsSource } from './size-guards-source.ts';
  *    other full stack. Methods that would look up `exec` on the program's object work on a private
  *    copy of the pattern: a program can hide `exec` on its own. Costs about a third of a
  *    microsecond a use.
+ *    Translating takes time and memory by the length of a pattern, and nothing interrupts it, so a
+ *    long one throws as well.
  * 3. Sizes: see `size-guards-source.ts`.
  */
 export const realmPreludeSource = `${sizeGuardsSource}
@@ -42,6 +44,7 @@ const setPattern = patterns.set.bind(patterns);
 
 // What translating takes, measured: 4 KiB for any shallow pattern, 330 bytes a level of nesting.
 const nestingMax = 100;
+const lengthMax = ${limits.modulePatternLengthMax};
 const shallowNesting = 8;
 const ballast = Object.freeze(new Array(1024).fill(0));
 const deepBallast = Object.freeze(new Array(8192).fill(0));
@@ -53,6 +56,9 @@ function inspect(pattern) {
   const depth = nestingOf(source);
   if (depth > nestingMax) {
     throw new SyntaxError('Invalid regular expression: nested deeper than ' + nestingMax);
+  }
+  if (source.length > lengthMax) {
+    throw new SyntaxError('Invalid regular expression: longer than ' + lengthMax + ' characters');
   }
   let flags = '';
   for (const [letter, get] of flagGetters) if (apply(get, pattern, [])) flags += letter;

@@ -1,4 +1,5 @@
 import { limits } from '../../limits.ts';
+import { languageGuardsSource } from './language-guards-source.ts';
 import { textGuardsSource } from './text-guards-source.ts';
 
 /**
@@ -82,7 +83,7 @@ class ListHandler {
 
   static {
     const names = ['getPrototypeOf', 'setPrototypeOf', 'isExtensible', 'preventExtensions', 'has'];
-    names.push('getOwnPropertyDescriptor', 'defineProperty', 'set', 'deleteProperty', 'ownKeys');
+    names.push('getOwnPropertyDescriptor', 'defineProperty', 'set', 'deleteProperty');
     for (const name of names) {
       defineProperty(ListHandler.prototype, name, {
         get() {
@@ -104,12 +105,25 @@ class ListHandler {
     if (key === 'length' && value > elementCountMax) tooLong();
     return value;
   }
+
+  ownKeys(target) {
+    fewKeys(target);
+    const trap = this.#handler.ownKeys;
+    const hasTrap = trap !== undefined && trap !== null;
+    return hasTrap ? apply(trap, this.#handler, [target]) : ownKeys(target);
+  }
 }
 Reflect.setPrototypeOf(ListHandler.prototype, null);
 
 function guardedHandler(target, handler) {
   const isObject = typeof handler === 'object' ? handler !== null : typeof handler === 'function';
-  return isObject && isArray(target) ? new ListHandler(handler) : handler;
+  return isObject && isListLike(target) ? new ListHandler(handler) : handler;
+}
+
+function isListLike(target) {
+  if (isArray(target) || isView(target)) return true;
+  return typeof target === 'object' && target !== null && hasOwn(target, 'length') &&
+    isTextObject(target);
 }
 
 // Bound: like the engine's, it has no prototype.
@@ -487,4 +501,5 @@ replace(typedArrays, {
 });
 
 ${textGuardsSource}
+${languageGuardsSource}
 })();`;

@@ -130,6 +130,7 @@ replace(JSON, {
     return parse(source, reviver);
   },
   stringify(value, replacer, space) {
+    if (isView(value)) fewKeys(value);
     return stringify(value, isArray(replacer) ? pinned(replacer, slowCountMax) : replacer, space);
   },
 });

@@ -1,0 +1,164 @@
+import { type AnyNode, type Function as FunctionNode, type Program, parse } from 'acorn';
+import * as esbuild from 'esbuild';
+import { guardNames, guardPrefix } from '../module/javascript/guard-names.ts';
+import { ProgramError } from '../module/runner.ts';
+import { moveRestParameter } from './rest-parameters.ts';
+import { childrenOf } from './syntax-children.ts';
+import { wrapLongStretches } from './wrap-stretches.ts';
+import { type Put, shiftColumns, type Wrap, wrapped } from './wrap-text.ts';
+
+export interface Printed {
+  readonly script: string;
+  /** JSON text; empty = none. */
+  readonly sourceMap: string;
+}
+
+/**
+ * Puts calls of guards around what the JavaScript engine neither interrupts nor bounds, and what
+ * no guarded built-in sees, because it is syntax:
+ *
+ * ```
+ * for (k in x)          for (k in keys(x))       lists every key before its first round
+ * ({ ...x })            ({ ...few(x) })          copies every key
+ * const { ...r } = x    const { ...r } = few(x)  the same
+ * [...x], f(...x)       [...items(x)]            copies every element
+ * [a + b, c + d, …]     [a + b, …, pause(y + z)] see `wrap-stretches.ts`
+ * ```
+ *
+ * A guard returns what it is given, or throws (see `language-guards-source.ts`). Nothing else is
+ * changed: an engine copies a guarded object as fast as any. Lines stay what they are; the columns
+ * of the source map are moved.
+ *
+ * Where a pattern with a rest is a parameter, see `rest-parameters.ts`. In the head of a loop, or
+ * within another pattern, it has no place for a guard. A program with one has such patterns, and
+ * its spreads, rewritten by the bundler, into `for in` loops.
+ *
+ * Throws `ProgramError` when the script does not parse, nests too deeply, or uses names of guards.
+ */
+export async function lowerGuards(printed: Printed): Promise<Printed> {
+  return withGuards(printed) ?? withGuards(await withoutRest(printed)) ?? printed;
+}
+
+/** Undefined: there is a rest without a place for a guard. */
+function withGuards(printed: Printed): Printed | undefined {
+  const wraps: Wrap[] = [];
+  const puts: Put[] = [];
+  try {
+    const program = parse(printed.script, { ecmaVersion: 'latest', sourceType: 'script' });
+    if (!guardObjects(program, printed.script, wraps, puts)) return undefined;
+    wrapLongStretches(program, wraps);
+  } catch (cause) {
+    if (cause instanceof ProgramError) throw cause;
+    const reason = cause instanceof SyntaxError ? cause.message : 'it is nested too deeply';
+    throw new ProgramError(`the program does not parse: ${reason}`, { cause });
+  }
+  const { text, insertions } = wrapped(printed.script, wraps, puts);
+  return { script: text, sourceMap: shiftColumns(printed.sourceMap, insertions) };
+}
+
+/** False: there is a rest without a place for a guard. */
+function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put[]): boolean {
+  const guardedPatterns = new Set<AnyNode>();
+  const pending: AnyNode[] = [program];
+  const wrap = (node: AnyNode, name: string) => wraps.push({ node, name });
+  const guardPattern = (pattern: AnyNode, value: AnyNode | null | undefined) => {
+    if (value === null || value === undefined || !hasRest(pattern)) return;
+    guardedPatterns.add(pattern);
+    wrap(value, guardNames.few);
+  };
+  const guardParameter = (node: FunctionNode) => {
+    if (!node.params.some((p) => hasRest(p.type === 'AssignmentPattern' ? p.left : p))) return;
+    const moved = moveRestParameter(node, script);
+    if (moved === undefined) {
+      refuseLaterDefaults(node);
+      return;
+    }
+    guardedPatterns.add(moved.pattern);
+    puts.push(...moved.puts);
+  };
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    switch (node.type) {
+      case 'Identifier':
+        if (node.name.startsWith(guardPrefix)) throw reservedName(node.name);
+        break;
+      case 'ForInStatement':
+        wrap(node.right, guardNames.keys);
+        break;
+      case 'ObjectExpression':
+        for (const { type, ...property } of node.properties) {
+          if (type === 'SpreadElement' && 'argument' in property) {
+            wrap(property.argument, guardNames.few);
+          }
+        }
+        break;
+      case 'ArrayExpression':
+        for (const element of node.elements) {
+          if (element?.type === 'SpreadElement') wrap(element.argument, guardNames.items);
+        }
+        break;
+      case 'CallExpression':
+      case 'NewExpression':
+        for (const value of node.arguments) {
+          if (value.type === 'SpreadElement') wrap(value.argument, guardNames.items);
+        }
+        break;
+      case 'FunctionDeclaration':
+      case 'FunctionExpression':
+      case 'ArrowFunctionExpression':
+        guardParameter(node);
+        break;
+      case 'VariableDeclarator':
+        guardPattern(node.id, node.init);
+        break;
+      case 'AssignmentExpression':
+        if (node.operator === '=') guardPattern(node.left, node.right);
+        break;
+      case 'ObjectPattern':
+        if (hasRest(node) && !guardedPatterns.has(node)) return false;
+        break;
+    }
+    // A pattern comes after what guards it.
+    for (const child of childrenOf(node)) pending.push(child);
+  }
+  return true;
+}
+
+function hasRest(pattern: AnyNode): boolean {
+  return (
+    pattern.type === 'ObjectPattern' &&
+    pattern.properties.some(({ type }) => type === 'RestElement')
+  );
+}
+
+/** The bundler moves such a pattern into the body, out of the sight of defaults behind it. */
+function refuseLaterDefaults({ params }: FunctionNode): void {
+  const first = params.findIndex((p) => hasRest(p.type === 'AssignmentPattern' ? p.left : p));
+  if (params.slice(first + 1).every(({ type }) => type === 'Identifier')) return;
+  throw new ProgramError(
+    'a parameter with a default or a pattern follows a pattern with "..." in one function: ' +
+      'take the object as a plain parameter and destructure it in the body',
+  );
+}
+
+function reservedName(name: string): ProgramError {
+  return new ProgramError(`${name}: names that begin with ${guardPrefix} are reserved`);
+}
+
+async function withoutRest({ script, sourceMap }: Printed): Promise<Printed> {
+  const map = Buffer.from(sourceMap).toString('base64');
+  const inline = `\n//# sourceMappingURL=data:application/json;base64,${map}\n`;
+  const { code, map: lowered } = await esbuild.transform(
+    sourceMap === '' ? script : script + inline,
+    {
+      loader: 'js',
+      target: 'node20.19',
+      supported: { 'object-rest-spread': false },
+      charset: 'utf8',
+      legalComments: 'none',
+      sourcemap: sourceMap === '' ? false : 'external',
+      sourcesContent: false,
+      logLevel: 'silent',
+    },
+  );
+  return { script: code, sourceMap: lowered };
+}
