@@ -1,9 +1,21 @@
 import type { AnyNode } from 'acorn';
 
+const known = new WeakMap<AnyNode, readonly AnyNode[]>();
+
 /** The nodes below `node`, in the order of the text. */
 export function childrenOf(node: AnyNode): readonly AnyNode[] {
+  let children = known.get(node);
+  if (children === undefined) {
+    children = findChildren(node);
+    known.set(node, children);
+  }
+  return children;
+}
+
+function findChildren(node: AnyNode): readonly AnyNode[] {
   const children: AnyNode[] = [];
-  for (const value of Object.values(node)) {
+  for (const key in node) {
+    const value = (node as unknown as Record<string, unknown>)[key];
     if (Array.isArray(value)) {
       for (const element of value) if (isNode(element)) children.push(element);
     } else if (isNode(value)) {
@@ -13,7 +25,8 @@ export function childrenOf(node: AnyNode): readonly AnyNode[] {
   const isShorthand = node.type === 'Property' && node.shorthand;
   // Both its key and its value are the same text; the value knows more.
   if (isShorthand) return [node.value];
-  return children.length > 1 ? children.sort((a, b) => a.start - b.start) : children;
+  const isInOrder = children.every(({ start }, at) => start >= (children[at - 1]?.start ?? 0));
+  return isInOrder ? children : children.sort((a, b) => a.start - b.start);
 }
 
 function isNode(value: unknown): value is AnyNode {
