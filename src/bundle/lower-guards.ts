@@ -33,6 +33,8 @@ export interface Printed {
  * within another pattern, it has no place for a guard. A program with one has such patterns, and
  * its spreads, rewritten by the bundler, into `for in` loops.
  *
+ * A parameter whose pattern neither this nor the bundler can move has no guard.
+ *
  * Throws `ProgramError` when the script does not parse, nests too deeply, or uses names of guards.
  */
 export async function lowerGuards(printed: Printed): Promise<Printed> {
@@ -70,7 +72,7 @@ function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put
     if (!node.params.some((p) => hasRest(p.type === 'AssignmentPattern' ? p.left : p))) return;
     const moved = moveRestParameter(node, script);
     if (moved === undefined) {
-      refuseLaterDefaults(node);
+      for (const pattern of patternsBeforeDefaults(node)) guardedPatterns.add(pattern);
       return;
     }
     guardedPatterns.add(moved.pattern);
@@ -130,14 +132,15 @@ function hasRest(pattern: AnyNode): boolean {
   );
 }
 
-/** The bundler moves such a pattern into the body, out of the sight of defaults behind it. */
-function refuseLaterDefaults({ params }: FunctionNode): void {
-  const first = params.findIndex((p) => hasRest(p.type === 'AssignmentPattern' ? p.left : p));
-  if (params.slice(first + 1).every(({ type }) => type === 'Identifier')) return;
-  throw new ProgramError(
-    'a parameter with a default or a pattern follows a pattern with "..." in one function: ' +
-      'take the object as a plain parameter and destructure it in the body',
-  );
+/**
+ * The bundler moves such a pattern into the body, out of the sight of the defaults and patterns
+ * behind it. Where there are any, the pattern stays as it is, without a guard.
+ */
+function patternsBeforeDefaults({ params }: FunctionNode): AnyNode[] {
+  const patterns = params.map((p) => (p.type === 'AssignmentPattern' ? p.left : p));
+  const first = patterns.findIndex((pattern) => hasRest(pattern));
+  const isPlain = params.slice(first + 1).every(({ type }) => type === 'Identifier');
+  return isPlain ? [] : patterns.filter((pattern) => hasRest(pattern));
 }
 
 function reservedName(name: string): ProgramError {
