@@ -20,8 +20,8 @@ export interface Claims {
 /** The claims of an accepted token. */
 export interface TokenClaims extends Claims {
   /**
-   * What it is revoked by: of a limited token its `jti`, of others `sha256:` and the digest of the
-   * whole token. Those that were signed again from one share its id.
+   * What it is revoked by: of a limited token its `jti`, of others `signed:` and the digest of what
+   * was signed. Those that were signed again from one share its id.
    */
   readonly tokenId: string;
   /** True for one that was signed again from another, whose id it has. */

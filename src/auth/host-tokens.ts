@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { CompactSign, compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -21,6 +21,7 @@ import { deriveIdentity } from './identity.ts';
 import { publicIssuers } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
+import { formerIds, isHighSigned, lowSigned, signedId } from './signature.ts';
 import { type TokenHeader, tokenParts } from './token-parts.ts';
 
 /** A fresh identity with the token that proves it. */
@@ -41,6 +42,11 @@ export interface HostTokensOptions {
   readonly issuers: Issuers;
   /** Asked at every use of a token. */
   readonly isRevoked: (tokenId: string) => boolean;
+  /**
+   * Seconds since the Unix epoch. Tokens that this host issued from then on have the lower one of
+   * the two signatures that ECDSA allows, and are refused with the other one.
+   */
+  readonly lowSignedSince: number;
 }
 
 interface Verified {
@@ -65,7 +71,10 @@ export interface LimitedToken extends IssuedToken {
 export class HostTokens {
   #keys: HostKeys;
   readonly #options: HostTokensOptions;
-  /** Tokens that were verified, so that a caller's later requests cost a look-up. */
+  /**
+   * Tokens that were verified, so that a caller's later requests cost a look-up. By their whole
+   * text: one with another signature has to be verified by itself.
+   */
   readonly #verified = new Map<string, Verified>();
 
   constructor(keys: HostKeys, options: Partial<HostTokensOptions> = {}) {
@@ -75,6 +84,7 @@ export class HostTokens {
       lifeSeconds: options.lifeSeconds,
       issuers: options.issuers ?? new Issuers(publicIssuers),
       isRevoked: options.isRevoked ?? (() => false),
+      lowSignedSince: options.lowSignedSince ?? 0,
     };
   }
 
@@ -94,7 +104,7 @@ export class HostTokens {
     const { identity, claims } = this.#somebodyNew(issuedAt, this.#endOf(issuedAt));
     const payload = JSON.stringify(claims);
     const token = await this.#sign(payload);
-    return { identity, token, payload, tokenId: digestOf(token) };
+    return { identity, token, payload, tokenId: signedId(token) };
   }
 
   /**
@@ -166,9 +176,10 @@ export class HostTokens {
   }
 
   async #sign(payload: string): Promise<string> {
-    return new CompactSign(utf8.encode(payload))
+    const token = await new CompactSign(utf8.encode(payload))
       .setProtectedHeader({ typ: 'JWT', alg: 'ES256' })
       .sign(this.#keys.privateKey);
+    return lowSigned(token, 'ES256');
   }
 
   /**
@@ -179,12 +190,23 @@ export class HostTokens {
     const parts = tokenParts(token);
     const fault = await this.#hostFault(token, parts.header);
     const claims = readClaims(parts.payload, nowSeconds());
+    // Nobody revokes by these any more, so once is enough.
+    if (formerIds(token, parts.header.alg).some((id) => this.#options.isRevoked(id))) {
+      throw revoked();
+    }
     if (fault === undefined) {
+      this.#refuseHighSigned(token, claims);
       return { claims: ownClaims(token, claims), untilSeconds: Number.POSITIVE_INFINITY };
     }
     if (claims.issuer === this.#options.issuer) throw fault;
     await this.#options.issuers.verify(token, parts, claims);
     return { claims: plainClaims(token, claims), untilSeconds: nowSeconds() + foreignSeconds };
+  }
+
+  /** Nobody but this host signs with its keys, so the other signature is somebody else's work. */
+  #refuseHighSigned(token: string, { issuedAt }: Claims): void {
+    if (issuedAt < this.#options.lowSignedSince) return;
+    if (isHighSigned(token, 'ES256')) throw new TokenError('Invalid token: InvalidSignature');
   }
 
   #refuseEnded({ tokenId, expiresAt, capability }: TokenClaims): void {
@@ -194,7 +216,7 @@ export class HostTokens {
     if (isOver && capability !== undefined) {
       throw new TokenError('Invalid token: ExpiredSignature');
     }
-    if (this.#options.isRevoked(tokenId)) throw new TokenError('Invalid token: Revoked');
+    if (this.#options.isRevoked(tokenId)) throw revoked();
   }
 
   /**
@@ -240,10 +262,10 @@ function ownClaims(token: string, claims: Claims): TokenClaims {
 }
 
 function plainClaims(token: string, claims: Claims): TokenClaims {
-  return { ...claims, tokenId: digestOf(token), isStandIn: false };
+  // Not a `jti`: whoever signs tokens could take that of another one, and have it revoked.
+  return { ...claims, tokenId: signedId(token), isStandIn: false };
 }
 
-/** Not a `jti`: whoever signs tokens could take that of another one, and have it revoked. */
-function digestOf(token: string): string {
-  return `sha256:${createHash('sha256').update(token).digest('base64url')}`;
+function revoked(): TokenError {
+  return new TokenError('Invalid token: Revoked');
 }

@@ -53,7 +53,10 @@ export interface IssuedToken {
 
 /** A token that counts no more. */
 export interface RevokedToken {
-  /** Its `jti`, or `sha256:` and the digest of the token. */
+  /**
+   * Its `jti`; or `signed:` and the digest of what was signed; from earlier versions `sha256:` and
+   * the digest of the token with its signature.
+   */
   readonly id: string;
   /** When it would have expired, microseconds since the Unix epoch; 0: it would not. */
   readonly untilMicros: bigint;

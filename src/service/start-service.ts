@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ClientAddresses } from '../auth/client-address.ts';
@@ -31,6 +31,7 @@ import { securePermissions } from './data-folder.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
+import { lowSignedSince } from './low-signed.ts';
 import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
@@ -101,8 +102,11 @@ async function assemble(
     releases.push(() => lock.release());
     securePermissions(dataDirectory, (level, message) => log.report({ level, message }));
   }
-  const readKeys = () => loadKeys(keyFilesOf(configuration), writeFileAtomically);
+  const keyFiles = keyFilesOf(configuration);
+  const isNewPair = !existsSync(keyFiles.privateKeyFile);
+  const readKeys = () => loadKeys(keyFiles, writeFileAtomically);
   const tokens = new HostTokens(await readKeys(), {
+    lowSignedSince: await lowSignedSince(dataDirectory, isNewPair),
     issuer: configuration.issuer,
     lifeSeconds: configuration.tokenSeconds,
     issuers: new Issuers(configuration.issuers, {

@@ -1,7 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { capabilityToClaim } from '../../src/auth/capability.ts';
+import { DatabaseFiles } from '../../src/host/database-files.ts';
+import { openRegistry } from '../../src/host/open-registry.ts';
+import { MachineClock } from '../../src/node/clock.ts';
+import { MachineEntropy } from '../../src/node/entropy.ts';
 import { identityFromHex } from '../../src/values/identity.ts';
 import { type IssuerSigner, LocalIssuer } from '../support/local-issuer.ts';
+import { spellings, twinOf } from '../support/token-twins.ts';
 import { type Person, Running } from './running.ts';
 import { presentEverywhere } from './token-doors.ts';
 
@@ -86,3 +92,55 @@ it('[auth 2.2, ours] the claim of a limited token means nothing in one of anothe
     }
   }
 });
+
+it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])(
+  '[auth, ours] no other spelling of a revoked token signed with %s comes through any door',
+  async (alg) => {
+    const other = await LocalIssuer.start();
+    onTestFinished(() => other.stop());
+    const token = await (await other.addKey(alg, 'one'))({ sub: `bearer of ${alg}` });
+    expect(await isAccepted(token)).toBe(true);
+    const again = await shortLived(token);
+    await giveUp(token);
+    const sent = spellings(token, alg).filter(([, text]) => /^[\x21-\x7e]+$/.test(text));
+    for (const [how, text] of [['itself', token], ['made from it', again], ...sent] as const) {
+      for (const { door, status } of await presentEverywhere(running, 'inn', text)) {
+        expect([how, door, status]).toEqual([how, door, 401]);
+      }
+    }
+  },
+);
+
+it('[auth, ours] the twin of a revoked token of the host deletes no database', async () => {
+  const thief = await running.person();
+  await running.publish('prize', 'inn', thief);
+  await giveUp(thief.token);
+  for (const token of [thief.token, twinOf(thief.token)]) {
+    const as = { identity: thief.identity, token };
+    expect((await running.ask('DELETE', '/v1/database/prize', { as })).status).toBe(401);
+  }
+  expect((await running.ask('GET', '/v1/database/prize')).status).toBe(200);
+});
+
+it('[auth, ours] what an earlier version revoked by its text stays revoked, twins too', async () => {
+  const host = (await running.person()).token;
+  const foreign = await sign({ sub: 'revoked long ago' });
+  const texts = [host, foreign, twinOf(foreign)];
+  for (const token of texts) expect(await isAccepted(token)).toBe(true);
+  await running.pause();
+  await revokeByText(running.folder, [host, foreign]);
+  running = await Running.start({ dataDirectory: running.folder });
+  for (const token of [...texts, twinOf(host)]) expect(await isAccepted(token)).toBe(false);
+});
+
+/** As versions before this rule did: by the digest of the token with its signature. */
+async function revokeByText(folder: string, tokens: readonly string[]): Promise<void> {
+  const options = { clock: new MachineClock(), entropy: new MachineEntropy(), report: () => {} };
+  const registry = await openRegistry(options, new DatabaseFiles(folder));
+  for (const token of tokens) {
+    const id = `sha256:${createHash('sha256').update(token).digest('base64url')}`;
+    const times = { untilMicros: 0n, revokedMicros: options.clock.nowMicros() };
+    await registry.revokeToken({ id, ...times, revokedBy: 1n });
+  }
+  await registry.close();
+}

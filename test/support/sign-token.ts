@@ -1,4 +1,5 @@
 import { createSign, type KeyObject } from 'node:crypto';
+import { lowSigned } from '../../src/auth/signature.ts';
 
 /** One part of a token: JSON, or the bytes of a text. */
 export function tokenPart(value: unknown): string {
@@ -7,8 +8,8 @@ export function tokenPart(value: unknown): string {
 }
 
 /**
- * A token signed with the key of a host (EC P-256), whatever its header and its claims say. A text
- * is taken as it is.
+ * A token signed with the key of a host (EC P-256), whatever its header and its claims say, with
+ * the lower one of its two signatures. A text is taken as it is.
  */
 export function signToken(
   key: KeyObject,
@@ -17,5 +18,5 @@ export function signToken(
 ): string {
   const body = `${tokenPart(header)}.${tokenPart(claims)}`;
   const signature = createSign('SHA256').update(body).sign({ key, dsaEncoding: 'ieee-p1363' });
-  return `${body}.${signature.toString('base64url')}`;
+  return lowSigned(`${body}.${signature.toString('base64url')}`, 'ES256');
 }

@@ -1,0 +1,68 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Signatures of a compact JWS that one who does not have the key can vary, and what does not vary.
+ *
+ * An ECDSA signature is `r ‖ s`, two numbers of equal length. With (r, s) the pair (r, n − s) is
+ * valid too, for the same text and key (SEC 1, 4.1.4). Of the two the one with s ≤ n / 2 is *low*.
+ * Other issuers give either, so what is remembered of a token is never its text: it is the digest
+ * of what was signed, header and payload, which nobody can vary without the key. `tokenParts` lets
+ * a part be spelt in one way only.
+ */
+
+/** Orders of the groups in which the accepted algorithms of ECDSA work (SEC 2). */
+const orders: ReadonlyMap<string, bigint> = new Map([
+  ['ES256', 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n],
+  [
+    'ES384',
+    0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
+  ],
+]);
+
+/** By what a token is revoked, whatever its signature looks like. */
+export function signedId(token: string): string {
+  return `signed:${sha256(token.slice(0, token.lastIndexOf('.')))}`;
+}
+
+/**
+ * By what earlier versions revoked a token: the digest of its text, signature included. Both texts
+ * of an ECDSA token, so that its twin is refused with it.
+ */
+export function formerIds(token: string, algorithm: string): readonly string[] {
+  const texts = [token, twinOf(token, algorithm)];
+  return texts.flatMap((text) => (text === undefined ? [] : [`sha256:${sha256(text)}`]));
+}
+
+/** Whether the token's signature is the higher one of an ECDSA pair. */
+export function isHighSigned(token: string, algorithm: string): boolean {
+  const order = orders.get(algorithm);
+  return order !== undefined && numbersOf(token).s > order / 2n;
+}
+
+/** The token with the lower one of its two signatures. */
+export function lowSigned(token: string, algorithm: string): string {
+  return isHighSigned(token, algorithm) ? (twinOf(token, algorithm) ?? token) : token;
+}
+
+/** The token with the other signature; `undefined` when there is none. */
+function twinOf(token: string, algorithm: string): string | undefined {
+  const order = orders.get(algorithm);
+  if (order === undefined) return undefined;
+  const { body, first, s } = numbersOf(token);
+  if (s <= 0n || s >= order) return undefined;
+  const second = (order - s).toString(16).padStart(first.length * 2, '0');
+  const signature = Buffer.concat([first, Buffer.from(second, 'hex')]).toString('base64url');
+  return `${body}.${signature}`;
+}
+
+function numbersOf(token: string) {
+  const end = token.lastIndexOf('.');
+  const signature = Buffer.from(token.slice(end + 1), 'base64url');
+  const first = signature.subarray(0, signature.length / 2);
+  const second = signature.subarray(signature.length / 2).toString('hex');
+  return { body: token.slice(0, end), first, s: BigInt(`0x0${second}`) };
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
+}

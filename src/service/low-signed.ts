@@ -1,0 +1,22 @@
+import path from 'node:path';
+import { readFileIfPresent, writeFileAtomically } from '../node/atomic-file.ts';
+
+const fileName = 'low-signed-since';
+
+/**
+ * From when on the tokens of this host have the lower one of the two signatures that ECDSA allows,
+ * in seconds since the Unix epoch: for `HostTokensOptions.lowSignedSince`. With a new key pair that
+ * is always. With one from before it is the first start that asks: earlier versions signed either
+ * way, and what they issued has to count for as long as it says.
+ *
+ * The moment is kept in the data folder; without one it is the present.
+ */
+export async function lowSignedSince(folder: string | undefined, isNewPair: boolean) {
+  const file = folder === undefined ? undefined : path.join(folder, fileName);
+  const kept = file === undefined ? undefined : await readFileIfPresent(file);
+  const text = kept?.toString('utf8').trim() ?? '';
+  if (/^\d{1,12}$/.test(text)) return Number(text);
+  const since = isNewPair ? 0 : Math.floor(Date.now() / 1000);
+  if (file !== undefined) await writeFileAtomically(file, `${since}\n`, 0o600);
+  return since;
+}
