@@ -17,6 +17,8 @@ export const limits = {
   callResultBytesMax: 4 * mebibyte,
   /** One row of a computed system table; pages have 26 bits for the length of a row. */
   systemRowBytesMax: 2 ** 26 - 1,
+  /** Kinds of callers for whom the rows of one system table are kept. */
+  systemTableAudiencesMax: 64,
   /** Parts (primitives, products, sums, arrays) of one type with its references written out. */
   typePartsMax: 65_536,
   /** Columns of one table. */

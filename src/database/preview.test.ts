@@ -262,7 +262,8 @@ describe('a preview', () => {
       computedTables.find(({ name }) => name === 'st_sequence'),
       'it',
     );
-    const shown = () => rowsIn(present(program.systemTables.table(id, store.offset), 'it'));
+    const shown = () =>
+      rowsIn(present(program.systemTables.table(id, store.offset, ownerRights), 'it'));
     const look = sqlOf('DELETE FROM note WHERE id IN (SELECT allocated FROM st_sequence)');
     const marks = store.sequenceMarks();
     // With nobody having looked before, and with somebody.

@@ -16,6 +16,7 @@ const readerRights: Rights = {
   exceedsRowLimit: true,
   bypassesFilters: true,
   callsPrivateReducers: false,
+  readsProgram: false,
   previews: false,
   isReadOnly: false,
 };
@@ -42,6 +43,7 @@ const developerRights: Rights = {
   ...readerRights,
   key: 'developer',
   callsPrivateReducers: true,
+  readsProgram: true,
   previews: true,
 };
 
@@ -71,6 +73,8 @@ export function narrowed(rights: Rights, limits: RightsLimits): Rights {
     exceedsRowLimit: reads.exceedsRowLimit,
     bypassesFilters: reads.bypassesFilters,
     callsPrivateReducers: calls.callsPrivateReducers,
+    // Who hands out tokens cannot hand out the source by them, not even in a list of tables.
+    readsProgram: false,
     previews: rights.previews && previews,
     isReadOnly,
     ...(tables === undefined ? {} : { tables: new Set(tables) }),

@@ -91,7 +91,7 @@ export function askedStatement(
   const millisMax = Math.min(statementMillisMax, query.millisMax ?? statementMillisMax);
   const { systemTables } = program;
   const now = () => clock.monotonicMillis();
-  const tables = new CallerTables({ store, systemTables, views }, caller.identity, timestampMicros);
+  const tables = new CallerTables({ store, systemTables, views }, caller, timestampMicros);
   return {
     statement: program.statements.get(query, tables),
     request: { tables, caller, parameters, nowMicros: timestampMicros },

@@ -26,6 +26,8 @@ export interface SystemFacts {
   readonly nextId: number;
   /** The last value of every sequence that has ever handed one out. */
   readonly sequenceMarks: () => readonly SequenceMark[];
+  /** Names of the functions that exist for the caller; absent: all. */
+  readonly callable?: ReadonlySet<string>;
 }
 
 export type SystemRow = readonly Value[];
@@ -140,11 +142,12 @@ function hashNumber(hex: string): bigint {
 }
 
 /** A table has one schedule at most, which goes by the id of the table. */
-function scheduleRows({ definition, schema }: SystemFacts): readonly SystemRow[] {
+function scheduleRows({ definition, schema, callable }: SystemFacts): readonly SystemRow[] {
   const ids = new Map(schema.tables.map(({ name, id }) => [name, id]));
   return fullTablesOf(definition).flatMap(({ table: { name, schedule } }) => {
-    if (schedule === undefined) return [];
-    const id = present(ids.get(name), 'table with a schedule');
+    const id = ids.get(name);
+    if (schedule === undefined || id === undefined) return [];
+    if (callable?.has(schedule.functionName) === false) return [];
     return [[id, id, schedule.functionName, schedule.name, schedule.atColumn]];
   });
 }

@@ -9,6 +9,7 @@ import type { SequenceMark } from '../store/change-set.ts';
 import { decodeValue } from '../values/decode.ts';
 import { identityType, product, scheduleAtType } from '../values/special-types.ts';
 import type { Value } from '../values/value.ts';
+import { ownerRights } from './rights.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { SystemTables } from './system-tables.ts';
 
@@ -92,7 +93,7 @@ function systemOf(
     sequenceMarks: marks,
   });
   const rows = (name: string, offset = 1): Value[] => {
-    const table = system.table(systemTableIds.get(name) ?? 0, offset);
+    const table = system.table(systemTableIds.get(name) ?? 0, offset, ownerRights);
     if (table === undefined) throw new Error(`${name} is not computed`);
     const found = [...table.scan()].map((at) => {
       const start = table.offsetOf(at);
@@ -198,7 +199,7 @@ describe('[sql 11] computed system tables', () => {
     const { userRows, rows, catalog, system } = systemOf(raw, () => marks);
     const id = catalog.tables.find(({ name }) => name === 'hero')?.sequences[0]?.id ?? 0;
     const max = 2n ** 127n - 1n;
-    const before = system.table(3, 1);
+    const before = system.table(3, 1, ownerRights);
     expect(userRows('st_sequence')).toEqual([
       [id, 'hero_id_seq', ids.hero, 0, 1n, 1n, 1n, max, 0n],
     ]);
@@ -238,8 +239,8 @@ describe('[sql 11] computed system tables', () => {
     ]);
     // A statement that still reads the earlier one is not disturbed.
     expect(before?.rowCount).toBe(2);
-    expect(system.table(3, 2)).not.toBe(before);
-    expect(system.table(1, 2)).toBe(system.table(1, 1));
+    expect(system.table(3, 2, ownerRights)).not.toBe(before);
+    expect(system.table(1, 2, ownerRights)).toBe(system.table(1, 1, ownerRights));
   });
 
   it('st_index and st_constraint have the indexes and constraints of all', () => {
@@ -370,12 +371,13 @@ describe('[sql 11] computed system tables', () => {
       return [];
     });
     expect(asked).toBe(0);
-    system.table(1, 1);
+    system.table(1, 1, ownerRights);
     expect(asked).toBe(0);
-    system.table(3, 1);
-    system.table(3, 1);
+    system.table(3, 1, ownerRights);
+    system.table(3, 1, ownerRights);
     expect(asked).toBe(1);
-    for (const id of [7, 8, 11, 21, ids.hero]) expect(system.table(id, 1)).toBeUndefined();
+    for (const id of [7, 8, 11, 21, ids.hero])
+      expect(system.table(id, 1, ownerRights)).toBeUndefined();
   });
 
   it('describe a database without a module of its own', () => {

@@ -2,21 +2,25 @@ import { assert, present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { computedTables, firstUserId } from '../schema/system-tables.ts';
+import type { Rights } from '../sql/rights.ts';
 import { Store } from '../store/store.ts';
 import type { Table } from '../store/table.ts';
 import { BinaryWriter } from '../values/binary-writer.ts';
 import { encoderOf } from '../values/encode.ts';
 import type { ProductType } from '../values/type.ts';
+import { audienceOf, shownFacts } from './shown-facts.ts';
 import { type SystemFacts, systemRowsOf } from './system-rows.ts';
 
 /**
  * The computed system tables of one version of a database's schema, as tables that statements read
- * like any other. Each is filled when it is first asked for, so a program's bytes are copied only
- * for those who read them. An update throws all of it away.
+ * like any other: for each caller what their rights let them see. Each is filled when it is first
+ * asked for, so a program's bytes are copied only for those who read them. An update throws all of
+ * it away.
  */
 export class SystemTables {
   readonly #facts: SystemFacts;
-  readonly #filled = new Map<number, FilledTable>();
+  /** By the table's id, then by who sees the same rows of it. */
+  readonly #filled = new Map<number, Map<string, FilledTable>>();
 
   constructor(facts: SystemFacts) {
     this.#facts = facts;
@@ -27,14 +31,18 @@ export class SystemTables {
    * the values of sequences, the only thing that changes between updates, are as of that commit.
    * Tables handed out before keep their rows.
    */
-  table(id: number, offset: number): Table | undefined {
+  table(id: number, offset: number, rights: Rights): Table | undefined {
     const spec = computedById.get(id);
     if (spec === undefined) return undefined;
-    const known = this.#filled.get(id);
+    const audience = audienceOf(spec.name, rights);
+    const filled = this.#filled.get(id) ?? new Map<string, FilledTable>();
+    const known = filled.get(audience);
     const isFresh = known?.offset === offset || id !== sequencesId;
     if (known !== undefined && isFresh) return known.table;
-    const table = filledTable(spec, this.#facts);
-    this.#filled.set(id, { table, offset });
+    const table = filledTable(spec, shownFacts(this.#facts, rights));
+    // Limited tokens, of which there may be any number, see each something else.
+    if (known === undefined && filled.size >= limits.systemTableAudiencesMax) filled.clear();
+    this.#filled.set(id, filled.set(audience, { table, offset }));
     return table;
   }
 

@@ -1,4 +1,5 @@
 import { type EntityDocs, type ProgramDocs, readDocs } from '../bundle/program-docs.ts';
+import type { ModuleDefinition } from '../schema/definition.ts';
 import type { DatabaseDescription, DatabaseHandle } from './database-handle.ts';
 
 export type { EntityDocs };
@@ -8,6 +9,16 @@ export interface ModuleDocs {
   readonly reducers: ReadonlyMap<string, EntityDocs>;
   /** Tables and views; their parts are columns. */
   readonly tables: ReadonlyMap<string, EntityDocs>;
+}
+
+/** The words about what this definition has, and about nothing else. */
+export function docsFor({ reducers, tables }: ModuleDocs, shown: ModuleDefinition): ModuleDocs {
+  const functions = new Set(shown.reducers.map(({ name }) => name));
+  const relations = new Set([...shown.tables, ...shown.views].map(({ name }) => name));
+  return {
+    reducers: new Map([...reducers].filter(([name]) => functions.has(name))),
+    tables: new Map([...tables].filter(([name]) => relations.has(name))),
+  };
 }
 
 /** Read once for each program that serves. */

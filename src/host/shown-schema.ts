@@ -11,24 +11,26 @@ export function shownSchemaJson(
   rights: Rights,
   version: 9 | 10,
 ): string {
-  // Whoever has no limits is shown the same.
-  const shownTo = caller.capability === undefined ? 'all' : `limited: ${rights.key}`;
-  const known = newest.get(definition);
-  if (known?.shownTo === shownTo && known.version === version) return known.json;
+  // Of whole identities there are a few kinds; limited tokens share a place.
+  const place = caller.capability === undefined ? `whole ${rights.key}` : 'limited';
+  const texts = known.get(definition) ?? new Map<string, SchemaText>();
+  known.set(definition, texts);
+  const shownTo = `${version} ${rights.key}`;
+  const text = texts.get(`${version} ${place}`);
+  if (text?.shownTo === shownTo) return text.json;
   const json = schemaJson(shownDefinition(definition, caller, rights), version);
-  newest.set(definition, { shownTo, version, json });
+  texts.set(`${version} ${place}`, { shownTo, json });
   return json;
 }
 
 interface SchemaText {
   /** Those with the same one are shown the same. */
   readonly shownTo: string;
-  readonly version: 9 | 10;
   readonly json: string;
 }
 
 /**
- * Of each definition the text that was made last: anybody may ask for it, as often as they like,
- * and thousands who watch it look at it again in the moment in which a module is published.
+ * Of each definition the texts that were made last: anybody may ask for them, as often as they
+ * like, and thousands who watch them look again in the moment in which a module is published.
  */
-const newest = new WeakMap<ModuleDefinition, SchemaText>();
+const known = new WeakMap<ModuleDefinition, Map<string, SchemaText>>();

@@ -2,7 +2,7 @@ import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { invalid, overBudget, SqlFailure } from '../sql/failure.ts';
-import type { Rights } from '../sql/rights.ts';
+import type { Rights, StatementCaller } from '../sql/rights.ts';
 import type { SqlSchema, SqlTables } from '../sql/schema.ts';
 import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
@@ -59,7 +59,7 @@ export interface CommittedChanges extends ComputedChanges {
   readonly tables: readonly TableChange[];
   readonly views: readonly LiveViewChange[];
   /** The rows of tables and views as a caller sees them after the commit. */
-  readonly tablesFor: (identity: bigint) => SqlTables;
+  readonly tablesFor: (caller: StatementCaller) => SqlTables;
 }
 
 export interface Evaluated {
@@ -283,7 +283,7 @@ export class LiveQueries {
     hits: ReadonlyMap<LiveFragment, FragmentHits>,
     changes: CommittedChanges,
   ): readonly RowChanges[] {
-    const tables = () => changes.tablesFor(query.identity);
+    const tables = () => changes.tablesFor(query);
     const reread: Reread = (read) => {
       this.#requireTime(rereadsText);
       this.counters.reruns += 1;

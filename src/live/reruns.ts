@@ -1,4 +1,4 @@
-import { systemTables } from '../schema/system-tables.ts';
+import { computedTables } from '../schema/system-tables.ts';
 import type { LiveQuery } from './live-queries.ts';
 import { computedIds } from './live-schema.ts';
 import type { SourceKey } from './source-changes.ts';
@@ -51,4 +51,4 @@ export class Reruns {
   }
 }
 
-const sequenceTableId = systemTables.find(({ name }) => name === 'st_sequence')?.id ?? -1;
+const sequenceTableId = computedTables.find(({ name }) => name === 'st_sequence')?.id ?? -1;

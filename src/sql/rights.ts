@@ -12,6 +12,8 @@ export interface Rights {
   /** Filters of row-level security do not hold for them. */
   readonly bypassesFilters: boolean;
   readonly callsPrivateReducers: boolean;
+  /** The program, with the sources in it; others learn its hash. */
+  readonly readsProgram: boolean;
   /** May learn what a call or a write would do, which is more than doing it tells. */
   readonly previews: boolean;
   /** Nothing is changed on their behalf, whatever else they may. */
@@ -38,6 +40,7 @@ export const ownerRights: Rights = {
   exceedsRowLimit: true,
   bypassesFilters: true,
   callsPrivateReducers: true,
+  readsProgram: true,
   previews: true,
   isReadOnly: false,
 };
@@ -50,6 +53,7 @@ export const strangerRights: Rights = {
   exceedsRowLimit: false,
   bypassesFilters: false,
   callsPrivateReducers: false,
+  readsProgram: false,
   previews: false,
   isReadOnly: false,
 };

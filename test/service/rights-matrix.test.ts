@@ -151,6 +151,11 @@ async function tool(label: string, as: Person | undefined): Promise<string> {
       return wordFor(await ask('ping', {}));
     case 'get_schema shows secret':
       return shows('tables', 'secret');
+    case 'get_schema shows the indexes of secret': {
+      const { tables } = JSON.parse(await ask('get_schema', {}));
+      const found = tables.find(({ name }: { name: string }) => name === 'secret');
+      return found !== undefined && found.indexes.length > 0 ? 'yes' : 'no';
+    }
     case 'get_schema shows the private reducer':
       return shows('reducers', 'tidy');
     case 'call a reducer':

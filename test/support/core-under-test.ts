@@ -114,7 +114,11 @@ export class CoreUnderTest {
     const id = this.viewId(view);
     const { store, views, program } = this.core;
     const sources = { store, views, systemTables: program.systemTables };
-    const tables = new CallerTables(sources, caller, this.clock.nowMicros());
+    const tables = new CallerTables(
+      sources,
+      { identity: caller, rights: ownerRights },
+      this.clock.nowMicros(),
+    );
     tables.prepareViews([id]);
     return tables.table(id);
   }

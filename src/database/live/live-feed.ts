@@ -1,5 +1,6 @@
 import { executingText, LiveQueries, type LiveQuery } from '../../live/live-queries.ts';
 import type { LiveFailure, LiveUpdate } from '../../live/live-update.ts';
+import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
 import type { Clock } from '../clock.ts';
@@ -56,7 +57,7 @@ export class LiveFeed {
       views,
       isNewSchema,
       hasSequences: (changes?.sequences.length ?? 0) > 0,
-      tablesFor: (identity) => tablesFor(core, identity, timestampMicros),
+      tablesFor: (caller) => tablesFor(core, caller, timestampMicros),
     });
     const failures = [...evaluated.failures, ...this.#failuresOf(lost)];
     const updates =
@@ -117,11 +118,11 @@ export class LiveFeed {
 /** The tables that statements of a caller read, as they are now. */
 export function tablesFor(
   { store, program, views }: DatabaseCore,
-  identity: bigint,
+  caller: StatementCaller,
   nowMicros: bigint,
 ): CallerTables {
   const { systemTables } = program;
-  return new CallerTables({ store, systemTables, views }, identity, nowMicros);
+  return new CallerTables({ store, systemTables, views }, caller, nowMicros);
 }
 
 /** Updates of queries that failed are withheld. */

@@ -1,10 +1,12 @@
 import type { LiveQuery } from '../../live/live-queries.ts';
+import type { Rights } from '../../sql/rights.ts';
 
 /** What one `subscribe` of a connection asked for. */
 export interface QuerySet {
   readonly connectionId: bigint;
   /** Of the connection. */
   readonly identity: bigint;
+  readonly rights: Rights;
   readonly queries: readonly LiveQuery[];
 }
 

@@ -5,6 +5,7 @@ import type { PreparedQuery } from '../../live/prepared-query.ts';
 import { RowsReader } from '../../live/read-rows.ts';
 import { joinedRows, type RowSet } from '../../live/row-set.ts';
 import { invalid, overBudget, SqlFailure } from '../../sql/failure.ts';
+import type { StatementCaller } from '../../sql/rights.ts';
 import type { DatabaseCore } from '../core.ts';
 import type {
   Caller,
@@ -52,7 +53,7 @@ export function unsubscribe(
     const removed = { kind: 'removed', offset: store.offset } as const;
     try {
       if (!withRows) return { ...removed, queries: undefined };
-      const reader = readerFor(core, set.identity, nowMicros);
+      const reader = readerFor(core, set, nowMicros);
       const kept = set.queries.map((query) => reader.keptRows(query));
       const reads = set.queries
         .filter((_, at) => kept[at] === undefined)
@@ -84,7 +85,7 @@ export function answerOnce(
     const { schema } = core.live.queries;
     const query = prepareIn(dialect, { sql: sql.trim(), rights: caller.rights, schema }, false);
     prepareViews(core, query.views, caller.identity, nowMicros);
-    const reader = readerFor(core, caller.identity, nowMicros);
+    const reader = readerFor(core, caller, nowMicros);
     reader.requireWithinLimit([query]);
     const { name: table, id: tableId } = query.table;
     const found = { kind: 'rows', offset: core.store.offset, table, tableId } as const;
@@ -196,7 +197,7 @@ class NewSet {
     const identity = this.#identity;
     const { queries } = core.live;
     const { offset } = core.store;
-    const reader = readerFor(core, identity, this.#nowMicros);
+    const reader = readerFor(core, this.#request.caller, this.#nowMicros);
     reader.requireWithinLimit(prepared.filter((query) => !queries.find(query, identity)));
     const reads = prepared.filter(({ isKept }) => !isKept);
     const rows = new SetRows(
@@ -236,7 +237,7 @@ class NewSet {
       }
       const kept = queries.map((query) => reader.keptRows(query));
       rows.alsoGets(kept.flatMap((sets) => sets ?? []));
-      const set = { connectionId, identity, queries };
+      const set = { connectionId, identity, rights: this.#request.caller.rights, queries };
       live.sets.add(setId, set);
       return { set, kept };
     } catch (error) {
@@ -300,13 +301,14 @@ function preparedAgain(core: DatabaseCore, query: LiveQuery): PreparedQuery {
   }
 }
 
-function readerFor(core: DatabaseCore, identity: bigint, nowMicros: bigint): RowsReader {
+function readerFor(core: DatabaseCore, caller: StatementCaller, nowMicros: bigint): RowsReader {
+  const { identity } = caller;
   const { clock, statementMillisMax: millisMax, slices } = core;
   const { millis: sliceMillis, rowsPerCheck } = slices;
   const now = (): number => clock.monotonicMillis();
   const budget = budgetOf({ now, millisMax, sliceMillis, rowsPerCheck });
   const wholeBudget = budgetOf({ now, millisMax });
-  const tables = tablesFor(core, identity, nowMicros);
+  const tables = tablesFor(core, caller, nowMicros);
   return new RowsReader({ tables, identity, budget, wholeBudget, nowMicros });
 }
 

@@ -1,5 +1,6 @@
 import { present } from '../../assert.ts';
 import { invalid } from '../../sql/failure.ts';
+import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlTables } from '../../sql/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { Table } from '../../store/table.ts';
@@ -14,15 +15,15 @@ export interface TableSources {
 }
 
 /**
- * Where the rows of a statement are, for one caller: stored tables, computed system tables, and the
- * caller's instances of views. Valid within the turn that it was made in.
+ * Where the rows of a statement are, for one caller: stored tables, computed system tables as far as
+ * the caller may see them, and the caller's instances of views. Valid within the turn that it was made in.
  */
 export class CallerTables implements SqlTables {
   readonly #sources: TableSources;
-  readonly #caller: bigint;
+  readonly #caller: StatementCaller;
   readonly #nowMicros: bigint;
 
-  constructor(sources: TableSources, caller: bigint, nowMicros: bigint) {
+  constructor(sources: TableSources, caller: StatementCaller, nowMicros: bigint) {
     this.#sources = sources;
     this.#caller = caller;
     this.#nowMicros = nowMicros;
@@ -34,15 +35,16 @@ export class CallerTables implements SqlTables {
    */
   prepareViews(ids: readonly number[]): void {
     if (ids.length === 0) return;
-    const failure = this.#sources.views.prepare(ids, this.#caller, this.#nowMicros);
+    const failure = this.#sources.views.prepare(ids, this.#caller.identity, this.#nowMicros);
     if (failure !== undefined) throw invalid(statementFailureText(failure));
   }
 
   /** The `id` in the specification of a view's table is that of the instance, not the view's. */
   table(id: number): Table {
     const { store, systemTables, views } = this.#sources;
-    const found = store.table(id) ?? systemTables.table(id, store.offset);
+    const { identity, rights } = this.#caller;
+    const found = store.table(id) ?? systemTables.table(id, store.offset, rights);
     if (found !== undefined) return found;
-    return present(views.table(id, this.#caller), `table ${id} of a statement`);
+    return present(views.table(id, identity), `table ${id} of a statement`);
   }
 }

@@ -1,6 +1,6 @@
 import { Refusal } from '../../database/outcome.ts';
-import { moduleDocs } from '../../host/module-docs.ts';
-import { shownDefinition } from '../../host/shown-definition.ts';
+import { docsFor, moduleDocs } from '../../host/module-docs.ts';
+import { shownDefinition, usableDefinition } from '../../host/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import type { PromptArgument, PromptMessage } from '../../mcp-protocol/prompt.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
@@ -40,20 +40,26 @@ export async function promptDatabase(
   try {
     const { definition } = await found.handle.describe();
     const shown = shownDefinition(definition, session.caller, found.caller.rights);
-    return { ...found, name, definition: shown, notes: await notesOn(found) };
+    return { ...found, name, definition: shown, notes: await notesOn(found, definition) };
   } catch (error) {
     if (error instanceof Refusal) throw new RpcError(rpcCode.internal, error.message);
     throw error;
   }
 }
 
-async function notesOn({ handle, caller }: OpenDatabase): Promise<SchemaNotes> {
+async function notesOn(
+  { handle, caller }: OpenDatabase,
+  definition: ModuleDefinition,
+): Promise<SchemaNotes> {
   const [docs, figures] = await Promise.all([moduleDocs(handle), handle.tables(caller)]);
   const rowCounts = new Map<string, number>();
   for (const { table, size } of figures) {
     if (size !== undefined) rowCounts.set(table, size.rowCount);
   }
-  return { docs, rowCounts };
+  const { rights } = caller;
+  // Of a private table strangers see the columns, not what its author says of them.
+  const told = rights.readsProgram ? docs : docsFor(docs, usableDefinition(definition, rights));
+  return { docs: told, rowCounts };
 }
 
 /** An argument that is filled in; clients send an empty text for one that is not. */

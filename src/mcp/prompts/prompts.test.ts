@@ -118,8 +118,8 @@ describe('explore_database', () => {
         'table ding (public, its rows are events and not kept)',
         '  text: String',
         'table loan (private)',
-        '  id: U32, primary key',
-        '  book_id: U64, indexed',
+        '  id: U32',
+        '  book_id: U64',
         '  who: Identity',
         'table word (public, 0 rows)',
         '  text: String',
@@ -133,7 +133,6 @@ describe('explore_database', () => {
         'reducer break()',
         'reducer remove_book(id: U64)',
         'reducer write(text: String)',
-        'row filter: SELECT * FROM diary WHERE who = :sender',
       ].join('\n'),
     ]);
     expect(words).toContain('These can be read: `book`, `diary`, `word`, `titles`.');

@@ -124,13 +124,12 @@ describe('the tables', () => {
     });
   }
 
-  it('[sql 11] any caller can read the program', async () => {
-    const [[kind, bytes] = []] = await db.rows(
-      'SELECT program_kind, program_bytes FROM st_module',
-      'nobody',
-    );
+  it('[sql 11, rulings 2.3] the owner can read the program, others its hash', async () => {
+    const ask = 'SELECT program_kind, program_hash, program_bytes FROM st_module';
+    const [[kind, hash, bytes] = []] = await db.rows(ask);
     expect(kind).toBe(1);
     expect(String(bytes).length).toBeGreaterThan(1_000);
+    expect(await db.rows(ask, 'nobody')).toEqual([[kind, hash, '']]);
   });
 
   it('[sql 11] ids of user objects start at 4096 and are of one series', async () => {

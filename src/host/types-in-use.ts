@@ -1,0 +1,69 @@
+import type { AlgebraicType, ModuleDefinition } from '../schema/definition.ts';
+
+/**
+ * The definition with the types that its tables, views and functions use. Those of what was left
+ * out would tell of it by their names and their fields. References are positions, so in the place
+ * of each such type stands an empty one.
+ */
+export function withTypesInUse(definition: ModuleDefinition): ModuleDefinition {
+  const { typespace, types } = definition;
+  const used = usedRefs(definition);
+  return {
+    ...definition,
+    typespace: { types: typespace.types.map((type, ref) => (used.has(ref) ? type : nothing)) },
+    types: types.filter(({ ref }) => used.has(ref)),
+  };
+}
+
+const nothing: AlgebraicType = { kind: 'product', elements: [] };
+
+function usedRefs(definition: ModuleDefinition): ReadonlySet<number> {
+  const used = new Set<number>();
+  // A stack, as types may refer to each other in long chains.
+  const waiting = usedTypes(definition);
+  for (let type = waiting.pop(); type !== undefined; type = waiting.pop()) {
+    if (type.kind === 'ref') {
+      const target = definition.typespace.types[type.ref];
+      if (used.has(type.ref) || target === undefined) continue;
+      used.add(type.ref);
+      waiting.push(target);
+    } else {
+      waiting.push(...innerTypes(type));
+    }
+  }
+  return used;
+}
+
+function usedTypes(definition: ModuleDefinition): AlgebraicType[] {
+  const { tables, views, reducers, procedures } = definition;
+  return [
+    ...tables.flatMap(({ rowTypeRef, columns }): AlgebraicType[] => [
+      { kind: 'ref', ref: rowTypeRef },
+      ...columns.map(({ type }) => type),
+    ]),
+    ...views.flatMap(({ params, returnType, columns }) => [
+      params,
+      returnType,
+      ...columns.map(({ type }) => type),
+    ]),
+    ...reducers.flatMap(({ params, returns, throws }) => [
+      params,
+      ...(returns === undefined ? [] : [returns]),
+      ...(throws === undefined ? [] : [throws]),
+    ]),
+    ...procedures.flatMap(({ params, returnType }) => [params, returnType]),
+  ];
+}
+
+function innerTypes(type: AlgebraicType): readonly AlgebraicType[] {
+  switch (type.kind) {
+    case 'product':
+      return type.elements.map((element) => element.type);
+    case 'sum':
+      return type.variants.map((variant) => variant.type);
+    case 'array':
+      return [type.element];
+    default:
+      return [];
+  }
+}
