@@ -239,7 +239,7 @@ describe('row-level security', () => {
     ],
   };
 
-  it('[subscriptions 10] gives a row once for each filter that lets it through', () => {
+  it('[ease 3.9] gives a row once, however many filters let it through', () => {
     const live = lab(filters);
     const ada = live.watch('SELECT * FROM doc', asker(7n));
     const everything = live.watch('SELECT * FROM doc', owner);
@@ -248,7 +248,7 @@ describe('row-level security', () => {
       live.insert(transaction, 'doc', 2, [8n]);
       live.insert(transaction, 'grant', 1, [7n]);
     });
-    expect([...ada.bag]).toEqual([['[1,["7n"]]', 2]]);
+    expect([...ada.bag]).toEqual([['[1,["7n"]]', 1]]);
     expect([...everything.bag.values()]).toEqual([1, 1]);
   });
 

@@ -1,4 +1,4 @@
-import { present, unreachable } from '../assert.ts';
+import { assert, present, unreachable } from '../assert.ts';
 import type { TableSpec } from '../schema/catalog.ts';
 import { bindParameters, type ParameterValue } from '../sql/check/bind.ts';
 import { check } from '../sql/check/check.ts';
@@ -14,7 +14,7 @@ import type { Rights } from '../sql/rights.ts';
 import { layoutOfRows } from '../sql/run/compile-plan.ts';
 import { namedTypeOf } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
-import { parse } from '../sql/syntax/parse.ts';
+import { type Parsed, parse } from '../sql/syntax/parse.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import { namedTypesToJson } from '../values/type-codec.ts';
 import { type FragmentScope, LiveFragment } from './fragment.ts';
@@ -142,8 +142,21 @@ export interface AskedQuery {
 /** `joinRules`: it is to be watched. Throws `SqlFailure`. */
 export function prepareSubscription(asked: AskedQuery, joinRules: boolean): PreparedQuery {
   const { sql, rights, schema } = asked;
-  const checked = checkSubscription(parse(sql), { schema: schema.sql, rights }, { joinRules });
-  return new PreparedQuery(asked, 'subscription', checked.fragments);
+  const parsed = parse(sql);
+  const checked = checkSubscription(parsed, { schema: schema.sql, rights }, { joinRules });
+  const { fragments, isOverlapping } = checked;
+  // Events come with their commit alone: they cannot be asked for again.
+  const isAskedAgain = isOverlapping && !tablesOf(fragments).some(({ isEvent }) => isEvent);
+  const reads = isAskedAgain ? [wholeRead(parsed, asked)] : fragments;
+  return new PreparedQuery(asked, 'subscription', reads);
+}
+
+/** The query as one statement, whose rows no two filters give twice. */
+function wholeRead(parsed: Parsed, { rights, schema }: AskedQuery): TypedRead {
+  const scope = { schema: schema.sql, rights, identity: 0n, parameterNames: noNames };
+  const typed = check(parsed, scope);
+  assert(typed.kind === 'read', 'a subscription reads');
+  return typed;
 }
 
 /** `isWatched`: it is to be watched. Throws `SqlFailure`. */
@@ -167,10 +180,16 @@ function formOf(reads: readonly TypedRead[]): Form {
   return shape === undefined ? { kind: 'rerun' } : { kind: 'incremental', shape };
 }
 
-/** Rows of computed tables come in no change set. */
+/**
+ * Rows of computed tables come in no change set. A read that is more than a block of plain tables
+ * is no fragment: it has filters that let the same rows through.
+ */
 function formOfFragments(reads: readonly TypedRead[]): Form {
   const isComputed = tablesOf(reads).some(({ id }) => computedIds.has(id));
-  return { kind: isComputed ? 'rerun' : 'fragments' };
+  const isPlain = reads.every(({ query: { body } }) => {
+    return body.kind === 'block' && body.relations.every(({ source }) => source.kind === 'table');
+  });
+  return { kind: isComputed || !isPlain ? 'rerun' : 'fragments' };
 }
 
 /** Every table and view that is read, at any depth. */

@@ -23,6 +23,11 @@ export interface TypedSubscription {
   readonly table: TableSpec;
   /** At least one: more only when tables have several filters. */
   readonly fragments: readonly TypedRead[];
+  /**
+   * Whether fragments may have rows in common, of which the query has each once: among several
+   * filters of a table is one that joins.
+   */
+  readonly isOverlapping: boolean;
 }
 
 export interface SubscriptionRules {
@@ -49,6 +54,7 @@ export function checkRowSelect(
   const fragments: TypedRead[] = [];
   const choices = new Choices();
   let table: TableSpec | undefined;
+  let isOverlapping = false;
   do {
     if (fragments.length >= limits.sqlRelationsMax) {
       throw invalid(`Row filters make more than ${limits.sqlRelationsMax} queries of this one`);
@@ -68,12 +74,13 @@ export function checkRowSelect(
     const builder = new FragmentBuilder(statement, choices);
     const returned = builder.addQuery(select, environment);
     table ??= returned;
+    isOverlapping ||= builder.isOverlapping;
     assert(returned === table, 'all fragments return rows of one table');
     const query = queryOf(builder.block(), rowColumns(returned));
     fragments.push({ kind: 'read', query, ...statement.finish() });
   } while (choices.next());
   if (joinRules) for (const { query } of fragments) requireJoinRules(query.body, schema);
-  return { table: present(table, 'the table that is returned'), fragments };
+  return { table: present(table, 'the table that is returned'), fragments, isOverlapping };
 }
 
 /**

@@ -4,8 +4,10 @@ import type { NamedRelation, Relation, Select } from '../syntax/ast.ts';
 import { tableNamed } from './check-from.ts';
 import { checkItems } from './check-select.ts';
 import type { Choices } from './check-subscription.ts';
-import { boolType, type Environment, refuse, type StatementContext } from './context.ts';
+import { type Environment, refuse, type StatementContext } from './context.ts';
 import {
+  allOf,
+  exclusion,
   type Filter,
   filterEnvironment,
   filtersOf,
@@ -27,7 +29,7 @@ interface Occurrence {
 /**
  * Puts together one fragment: the relations of a query in the subscription dialect and those of the
  * filters that hold for them, side by side. For each table with several filters `choices` says
- * which one this fragment is about.
+ * which one this fragment is about; it leaves out the rows that those before it let through.
  */
 export class FragmentBuilder {
   readonly #statement: StatementContext;
@@ -35,6 +37,7 @@ export class FragmentBuilder {
   readonly #relations: TypedRelation[] = [];
   readonly #conditionsOfJoins: (TypedExpression | undefined)[] = [];
   readonly #conditions: TypedExpression[] = [];
+  #isOverlapping = false;
   #returned: { readonly slot: number; readonly table: TableSpec } | undefined;
 
   constructor(statement: StatementContext, choices: Choices) {
@@ -61,6 +64,11 @@ export class FragmentBuilder {
     );
     this.#returned = { slot: returned.inScope.slot, table: returned.table };
     return returned.table;
+  }
+
+  /** Whether other fragments may have the same rows: a filter that joins is one of several. */
+  get isOverlapping(): boolean {
+    return this.#isOverlapping;
   }
 
   block(): TypedBlock {
@@ -123,7 +131,10 @@ export class FragmentBuilder {
     const columns = columnsOfTable(table);
     const filters = filtersOf(table, relation.span, environment);
     if (filters.length === 0) return this.#addTable(name, table);
-    const filter = present(filters[this.#choices.choose(filters.length)], 'the filter chosen');
+    const chosen = this.#choices.choose(filters.length);
+    const filter = present(filters[chosen], 'the filter chosen');
+    const isDisjoint = filters.every(isOfOneTable);
+    if (!isDisjoint && filters.length > 1) this.#isOverlapping = true;
     const inside = filterEnvironment(filter, table, environment);
     if (isOfOneTable(filter)) {
       const occurrence = this.#addTable(name, table);
@@ -131,6 +142,11 @@ export class FragmentBuilder {
       const scope: Scope = { relations: [inFilter], outer: undefined };
       const { where } = filter.select;
       if (where !== undefined) this.#conditions.push(typeCondition(where, { ...inside, scope }));
+      const { slot } = occurrence.inScope;
+      for (const one of isDisjoint ? filters.slice(0, chosen) : []) {
+        const around = filterEnvironment(one, table, environment);
+        this.#conditions.push(exclusion(one, { slot, table }, around));
+      }
       return occurrence;
     }
     const { slot } = this.#addFilter(filter, inside);
@@ -172,14 +188,4 @@ function requireConnection(condition: TypedExpression, slot: number, refusal: ()
   const { left, right } = condition;
   const isPair = left.kind === 'column' && right.kind === 'column';
   if (!isPair || (left.slot === slot) === (right.slot === slot)) throw refusal();
-}
-
-function allOf(conditions: readonly TypedExpression[]): TypedExpression | undefined {
-  const terms = conditions.flatMap((condition) =>
-    condition.kind === 'and' ? condition.terms : [condition],
-  );
-  const [only, second] = terms;
-  if (second === undefined) return only;
-  const isNullable = terms.some((term) => term.isNullable);
-  return { kind: 'and', terms, type: boolType, isNullable };
 }

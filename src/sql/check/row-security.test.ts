@@ -68,7 +68,7 @@ describe('row-level security', () => {
     expect(refusal(() => checkedBlock('SELECT * FROM folder', scope(filters, 'owner')))).toBe('ok');
   });
 
-  it('[sql 10.3] several filters are one after the other, behind a barrier', () => {
+  it('[sql 10.3, ease 3.9] several filters are a union, behind a barrier', () => {
     const filters = { doc: [ownDocs, 'SELECT * FROM doc WHERE id < 10', docsInOwnFolder] };
     const { relations } = checkedBlock('SELECT COUNT(*) AS n FROM doc', scope(filters));
     expect(relations).toMatchObject([
@@ -82,8 +82,8 @@ describe('row-level security', () => {
             columns: [{ name: 'id' }, { name: 'owner' }, { name: 'folder' }],
             body: {
               operator: 'union',
-              isAll: true,
-              left: { body: { operator: 'union', isAll: true } },
+              isAll: false,
+              left: { body: { operator: 'union', isAll: false } },
               right: { body: { kind: 'block', relations: [{ name: 'f' }, { name: 'd' }] } },
             },
           },

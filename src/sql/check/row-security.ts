@@ -5,7 +5,7 @@ import type { Select, Span } from '../syntax/ast.ts';
 import { parse } from '../syntax/parse.ts';
 import type { SourceText } from '../syntax/source-text.ts';
 import { checkSelect } from './check-select.ts';
-import { detailOf, type Environment } from './context.ts';
+import { boolType, detailOf, type Environment } from './context.ts';
 import { columnsOfTable, emptyScope } from './scope.ts';
 import { requireSubscriptionSurface } from './subscription-surface.ts';
 import { typeCondition } from './type-expression.ts';
@@ -22,8 +22,10 @@ import type {
  * whatever the caller writes around it sees nothing else.
  *
  * One filter over the table alone becomes a condition of the relation. All others become a derived
- * query: the rows of every filter one after the other, so a row that two filters let through is
- * there twice. Tables inside a filter have their own filters; the table itself is read as it is.
+ * query: the union of the rows of every filter. A row that several let through is there once: a
+ * filter leaves out what earlier ones let through, which keeps the index of each in use; where one
+ * of them joins, equal rows of the union are dropped instead. Tables inside a filter have their own
+ * filters; the table itself is read as it is.
  */
 export interface Occurrence {
   readonly table: TableSpec;
@@ -51,12 +53,16 @@ export function secured(occurrence: Occurrence, span: Span, environment: Environ
     return { source: plain, security };
   }
   const columns = rowColumns(table);
-  const [first, ...others] = filters.map((filter): TypedQuery => {
+  const isDisjoint = filters.every(isOfOneTable);
+  const [first, ...others] = filters.map((filter, at): TypedQuery => {
     const { block } = checkSelect(filter.select, [], inside(filter));
-    return queryOf(block, columns);
+    const { slot: own } = present(block.relations[0], 'the relation of a filter');
+    const earlier = isDisjoint ? filters.slice(0, at) : [];
+    const left = earlier.map((one) => exclusion(one, { slot: own, table }, inside(one)));
+    return queryOf({ ...block, where: allOf([...termsOf(block.where), ...left]) }, columns);
   });
   const query = others.reduce<TypedQuery>(
-    (left, right) => queryOf(union(left, right), columns),
+    (left, right) => queryOf(union(left, right, isDisjoint), columns),
     present(first, 'a filter'),
   );
   return {
@@ -89,7 +95,41 @@ export function filtersOf(
       detailOf(span, environment),
     );
   }
-  return texts.map((text) => parsedFilter(text));
+  const filters = texts.map((text) => parsedFilter(text));
+  const open = filters.find((one) => isOfOneTable(one) && one.select.where === undefined);
+  return open === undefined ? filters : [open];
+}
+
+/**
+ * That a filter of the table alone does not let a row of the relation `slot` through. It is never
+ * null: what a filter does not say yes to is hidden. `inside` is the filter's own environment.
+ */
+export function exclusion(
+  filter: Filter,
+  { slot, table }: Pick<Occurrence, 'slot' | 'table'>,
+  inside: Environment,
+): TypedExpression {
+  const relation = { slot, name: returnedName(filter), columns: columnsOfTable(table) };
+  const scope = { relations: [{ ...relation, isNullable: false }], outer: undefined };
+  const where = present(filter.select.where, 'the condition of a filter');
+  const condition = typeCondition(where, { ...inside, scope });
+  const type = { type: boolType, isNullable: false };
+  if (!condition.isNullable) return { kind: 'not', operand: condition, ...type };
+  const right: TypedExpression = { kind: 'constant', bytes: Uint8Array.of(1), ...type };
+  return { kind: 'isDistinct', left: condition, right, ...type };
+}
+
+export function termsOf(condition: TypedExpression | undefined): readonly TypedExpression[] {
+  if (condition === undefined) return [];
+  return condition.kind === 'and' ? condition.terms : [condition];
+}
+
+export function allOf(conditions: readonly TypedExpression[]): TypedExpression | undefined {
+  const terms = conditions.flatMap(termsOf);
+  const [only, second] = terms;
+  if (second === undefined) return only;
+  const isNullable = terms.some((term) => term.isNullable);
+  return { kind: 'and', terms, type: boolType, isNullable };
 }
 
 /** Where a filter of `table` is typed: with the names and the rights of the caller, no places. */
@@ -133,8 +173,9 @@ export function queryOf(body: TypedQuery['body'], columns: readonly OutputColumn
   return { body, order: [], limit: undefined, offset: undefined, columns, outerSlots: [] };
 }
 
-function union(left: TypedQuery, right: TypedQuery): TypedSetOperation {
-  return { kind: 'setOperation', operator: 'union', isAll: true, left, right };
+/** Of filters that overlap the rows are compared: a table has no row twice. */
+function union(left: TypedQuery, right: TypedQuery, isAll: boolean): TypedSetOperation {
+  return { kind: 'setOperation', operator: 'union', isAll, left, right };
 }
 
 function parsedFilter(text: string): Filter {

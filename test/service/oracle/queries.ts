@@ -97,7 +97,7 @@ export class Queries {
     return { sql: text, from: left, rows };
   }
 
-  /** What a viewer sees of a table or view, a row once for each filter that shows it. */
+  /** What a viewer sees of a table or view, a row once however many filters show it. */
   visible(name: string, { base, version }: World, viewer: Viewer): readonly Row[] | undefined {
     const all = base.get(name) ?? [];
     const own = (row: Row) => row[4][0] === viewer.identity;
@@ -107,8 +107,8 @@ export class Queries {
     if (viewer.isOwner) return all;
     if (name === 'hidden') return undefined;
     if (name !== this.#plan.filtered) return all;
-    const open = this.#plan.hasTwoFilters ? all.filter((row) => row[1] === 0) : [];
-    return [...all.filter(own), ...open];
+    const isOpen = (row: Row) => this.#plan.hasTwoFilters && row[1] === 0;
+    return all.filter((row) => own(row) || isOpen(row));
   }
 
   #condition(prefix: string): Condition {

@@ -190,13 +190,12 @@ describe('row-level security', () => {
     asAda,
   );
   itAnswers(
-    '[sql 10.3] several filters are a UNION ALL: who matches two is returned twice',
+    '[ease 3.9] several filters are OR: who matches two is returned once',
     {
-      'SELECT id FROM letter': '[[1],[2],[4],[4]]',
-      'SELECT COUNT(*) AS n FROM letter': '[[4]]',
-      'SELECT a.id FROM letter AS a JOIN letter AS b ON a.id = b.id WHERE a.id = 4':
-        '[[4],[4],[4],[4]]',
-      'SELECT t.id FROM t JOIN letter ON t.id = letter.id': '[[1],[2],[4],[4]]',
+      'SELECT id FROM letter': '[[1],[2],[4]]',
+      'SELECT COUNT(*) AS n FROM letter': '[[3]]',
+      'SELECT a.id FROM letter AS a JOIN letter AS b ON a.id = b.id WHERE a.id = 4': '[[4]]',
+      'SELECT t.id FROM t JOIN letter ON t.id = letter.id': '[[1],[2],[4]]',
     },
     asAda,
   );
@@ -217,7 +216,7 @@ describe('row-level security', () => {
   );
   it('[sql 10.3] each caller by their own rows', async () => {
     expect(await asBob('SELECT id FROM room')).toBe('[[11]]');
-    expect(await asBob('SELECT id FROM letter')).toBe('[[1],[2],[3],[3]]');
+    expect(await asBob('SELECT id FROM letter')).toBe('[[1],[2],[3]]');
   });
   itAnswers(
     '[sql 10.3] the table itself is not expanded within its own filter',
