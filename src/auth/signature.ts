@@ -13,10 +13,7 @@ import { createHash } from 'node:crypto';
 /** Orders of the groups in which the accepted algorithms of ECDSA work (SEC 2). */
 const orders: ReadonlyMap<string, bigint> = new Map([
   ['ES256', 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n],
-  [
-    'ES384',
-    0xffffffffffffffffffffffffffffffffffffffffffffffffc7634d81f4372ddf581a0db248b0a77aecec196accc52973n,
-  ],
+  ['ES384', 2n ** 384n - 0x389cb27e0bc8d220a7e5f24db74f58851313e695333ad68dn],
 ]);
 
 /** By what a token is revoked, whatever its signature looks like. */

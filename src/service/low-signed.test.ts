@@ -18,7 +18,7 @@ it('[auth, ours] a new key pair has signed low from the beginning', async () => 
   expect(await lowSignedSince(folder, false)).toBe(0);
 });
 
-it('[auth, ours] an older pair signs low from the first start on, also after later ones', async () => {
+it('[auth, ours] an older pair signs low from the first start on, for good', async () => {
   const before = now();
   const since = await lowSignedSince(folder, false);
   expect(since).toBeGreaterThanOrEqual(before);

@@ -15,8 +15,9 @@ export interface TableSources {
 }
 
 /**
- * Where the rows of a statement are, for one caller: stored tables, computed system tables as far as
- * the caller may see them, and the caller's instances of views. Valid within the turn that it was made in.
+ * Where the rows of a statement are, for one caller: stored tables, computed system tables as far
+ * as the caller may see them, and the caller's instances of views. Valid within the turn that it
+ * was made in.
  */
 export class CallerTables implements SqlTables {
   readonly #sources: TableSources;
