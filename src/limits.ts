@@ -58,8 +58,13 @@ export const limits = {
    * mebibytes.
    */
   workerHeapMebibytesMax: 256,
-  /** Memory, heap or buffers, that one call may hold beyond what the process held before it. */
+  /** Memory, heap or buffers, that one call may hold beyond what its database held before it. */
   callBufferBytesMax: 512 * mebibyte,
+  /**
+   * Wall-clock time that a thread may take to say how much memory it holds, before it counts as one
+   * that is inside of a built-in function.
+   */
+  memorySilenceMillisMax: 80,
   /** One buffer, or typed array, of a module. */
   moduleBufferBytesMax: 256 * mebibyte,
   /** Elements of a list, or characters of a text, that one built-in walks for a module. */

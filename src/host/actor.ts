@@ -12,6 +12,7 @@ import { MachineDisk } from '../node/disk.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { realmOpener } from '../node/realm.ts';
+import { ownBytes } from '../node/thread-memory.ts';
 import { assembleDatabase, examineAside } from './assemble.ts';
 import { HeapCare } from './heap-care.ts';
 import { LineBatch } from './line-batch.ts';
@@ -38,6 +39,8 @@ export interface ActorPort {
 export interface ActorBoard extends Progress {
   tookMessage(): void;
   holds(bytes: number): void;
+  /** Where others share its process: all that it held when it ran no call. */
+  keeps?(bytes: number): void;
 }
 
 /** Sizes are sent when they may have changed, at most this often. */
@@ -75,7 +78,12 @@ export class Actor {
     this.#heap = new HeapCare(start, () => this.#heldBytes());
     this.#linker = new RemoteLinker((id, bytes) => port.post({ kind: 'link', id, bytes }));
     const openRealm = realmOpener(start.hardeningFile);
-    this.#loader = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
+    const load = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
+    this.#loader = (source, context) => {
+      // After a log was replayed, and before any call.
+      board.keeps?.(ownBytes());
+      return load(source, context);
+    };
   }
 
   run(): void {
@@ -220,6 +228,7 @@ export class Actor {
     this.#memoryToldAt = this.#clock.monotonicMillis();
     const memory = open.memory();
     this.#board.holds(memory.rowBytes + memory.indexBytes);
+    this.#board.keeps?.(ownBytes());
     const figures = { used: open.storageUse(), live: { ...open.liveFigures } };
     this.#port.post({ kind: 'memory', memory: { ...memory, ...figures } });
   }

@@ -18,6 +18,8 @@ const phases: readonly Phase[] = ['resting', 'calling', 'loading', 'writing', 'v
  * 3  requests up to this ticket were, or are being, written
  * 4  messages taken from the gateway
  * 5  mebibytes of rows and indexes, told now and then
+ * 6  mebibytes that the actor held in all, told now and then while it runs no call
+ * 7  number of the actor's thread for the operating system; 0 = unknown
  * ```
  */
 export class Board implements Progress {
@@ -69,6 +71,14 @@ export class Board implements Progress {
     Atomics.store(this.#words, 5, Math.round(bytes / mebibyte));
   }
 
+  keeps(bytes: number): void {
+    Atomics.store(this.#words, 6, Math.round(bytes / mebibyte));
+  }
+
+  runsOn(systemThreadId: number): void {
+    Atomics.store(this.#words, 7, systemThreadId);
+  }
+
   get phase(): Phase {
     return phases[Atomics.load(this.#words, 0)] ?? 'resting';
   }
@@ -95,6 +105,14 @@ export class Board implements Progress {
     return Atomics.load(this.#words, 5) * mebibyte;
   }
 
+  get keptBytes(): number {
+    return Atomics.load(this.#words, 6) * mebibyte;
+  }
+
+  get systemThreadId(): number {
+    return Atomics.load(this.#words, 7);
+  }
+
   #enter(phase: number): void {
     Atomics.store(this.#words, 0, phase);
     Atomics.add(this.#words, 2, 1);
@@ -102,7 +120,7 @@ export class Board implements Progress {
 }
 
 /** Bytes of a board. */
-export const boardBytes = 24;
+export const boardBytes = 32;
 
 const mebibyte = 1024 * 1024;
 

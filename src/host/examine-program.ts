@@ -48,6 +48,7 @@ class Examination {
       isBusy: () => true,
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
+      askMemory: worker.askMemory,
       kill: (end) => {
         this.#outcome ??= { ...end, running: undefined };
         worker.terminate();

@@ -1,12 +1,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { present } from '../assert.ts';
+import { systemThreadId } from '../node/thread-faults.ts';
+import { answerInspector } from '../node/thread-memory.ts';
 import { Actor } from './actor.ts';
 import { Board } from './board.ts';
 import type { ThreadStart, ToWorker } from './worker-messages.ts';
 
 /** What a thread of a database runs, see `actor.ts`. */
 const port = present(parentPort, 'this file runs in a worker thread');
-const { board, ...start } = workerData as ThreadStart;
+const { board: words, ...start } = workerData as ThreadStart;
+const board = new Board(words);
+board.runsOn(systemThreadId());
+answerInspector();
 const actor = new Actor(
   start,
   {
@@ -14,7 +19,7 @@ const actor = new Actor(
     close: () => port.close(),
     exit: () => process.exit(),
   },
-  new Board(board),
+  board,
 );
 port.on('message', (message: ToWorker) => void actor.receive(message));
 actor.run();

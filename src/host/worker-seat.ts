@@ -133,6 +133,7 @@ export class WorkerSeat implements Seat {
       isBusy: () => !this.#isOpen || this.#outstanding > 0,
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
+      askMemory: worker.askMemory,
       kill: (end) => this.kill(end),
     };
     this.#options.watchdog.add(this.#watched);

@@ -20,6 +20,11 @@ export interface Worker {
    * process with others.
    */
   memoryBytes?(): number | undefined;
+  /**
+   * Asks what it holds, in bytes, where it shares a process. The answer comes within milliseconds,
+   * also from a busy loop; late, or never, from inside of a built-in.
+   */
+  readonly askMemory?: (answer: (bytes: number) => void) => void;
 }
 
 export interface WorkerEvents {

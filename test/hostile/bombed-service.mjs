@@ -1,12 +1,12 @@
-// A service in a process of its own, for bombs. It is given its folder, says where it answers, and
-// tells about itself when it is asked. Needs `dist`.
+// A service in a process of its own, for bombs. It is given its folder and perhaps a budget, says
+// where it answers, and tells about itself when it is asked. Needs `dist`.
 import { startService } from '../../dist/service/index.js';
 
-const dataDirectory = process.argv[2];
+const [, , dataDirectory, budget = '{"callMillisMax":1500}'] = process.argv;
 const service = await startService({
   listen: { host: '127.0.0.1', port: 0 },
   logLevel: 'silent',
-  budget: { callMillisMax: 1_500 },
+  budget: JSON.parse(budget),
   dataDirectory,
 });
 process.on('message', () => {
