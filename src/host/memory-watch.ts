@@ -13,7 +13,7 @@ interface Sighting {
   own: number | undefined;
   changes: number;
   sinceMillis: number;
-  /** Memory of the process, or its own, when this began; `undefined` = to be taken at the next look. */
+  /** Memory of the process, or its own, when this began; `undefined` = to be taken next. */
   level: number | undefined;
   suspicion: Suspicion | undefined;
 }
