@@ -206,7 +206,8 @@ describe('connections', () => {
 describe('requests that do not arrive', () => {
   const bounds = { headerMillisMax: 300, requestMillisMax: 900 };
   const port = () => running.service.address.port;
-  const head = 'POST /v1/database?host_type=Js HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n';
+  const head =
+    'POST /v1/database?host_type=Js HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n';
 
   it('[design D11] slow headers get 408, and the connection ends', async () => {
     await start({ bounds });
