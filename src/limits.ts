@@ -89,6 +89,29 @@ export const limits = {
   modulePatternLengthMax: 2 ** 16,
   /** One program as published: a row of `st_module` holds it. */
   programBytesMax: 64 * mebibyte - 4 * kibibyte,
+  /** Brackets of a program within each other: parsers recurse. */
+  programNestingMax: 1_000,
+  /** A program as it is linked: its script, and the source map of that. */
+  linkedScriptBytesMax: 192 * mebibyte,
+  linkedMapBytesMax: 96 * mebibyte,
+  /** Linkers that work at once; programs above the size of a small one have one of them at most. */
+  linkersMax: 2,
+  smallProgramBytesMax: mebibyte,
+  /** Memory and wall-clock time of linking one program, and of a small one. */
+  linkMebibytesMax: 1_536,
+  linkMillisMax: 60_000,
+  smallLinkMebibytesMax: 512,
+  smallLinkMillisMax: 30_000,
+  /** How often the memory of a linker is looked at. */
+  linkLookMillis: 50,
+  /** Programs that wait for a linker, and their bytes; more are refused for now. */
+  linkQueueMax: 256,
+  linkQueueBytesMax: 256 * mebibyte,
+  /** Small programs that one linker links before it is replaced, and how long it waits for one. */
+  linkerProgramsMax: 256,
+  linkerIdleMillisMax: 60_000,
+  /** Linked programs of databases in memory that are kept, all together. */
+  linkedMemoryBytesMax: 64 * mebibyte,
   /** What the doc comments of a program say, as it carries them. */
   programDocsBytesMax: 256 * kibibyte,
   /** One such text; a longer one is cut, because agents pay for each word. */
@@ -475,6 +498,7 @@ assert(
   limits.liveIdentityBytesMax >= limits.querySetQueriesMax * 4 * kibibyte,
   'the largest query set must fit the share of one identity',
 );
+assert(limits.linkQueueBytesMax >= 2 * limits.programBytesMax, 'two programs must find room');
 assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
 assert(
   limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,

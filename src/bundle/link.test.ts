@@ -147,6 +147,18 @@ describe('import() in a program', () => {
     );
   });
 
+  it('is found in a program that holds every name one might look for it by', async () => {
+    const names = Array.from({ length: 60_000 }, (_, index) => `importExpression${index}`);
+    const bases = ['importExpression', 'asyncFunction', 'foundExpression'];
+    const text = `export const names = ${JSON.stringify([...bases, ...names].join())};`;
+    const started = performance.now();
+    const { script } = await link(`${text} export const f = (y) => import(y);`);
+    // A look through the program for each name took more than a minute.
+    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(script).not.toMatch(/\bimport\s*\(/);
+    await linkError(`${text} export const f = (y) => import(y, y);`);
+  });
+
   it('is told from the same letters elsewhere', async () => {
     const { script } = await link(`
       // import(x, y)
@@ -168,6 +180,11 @@ describe('import() in a program', () => {
 });
 
 describe('what cannot be linked', () => {
+  it('is what nests too deeply, found before the bundler sees it', async () => {
+    const text = await linkError(`export default ${'('.repeat(800_000)}`);
+    expect(text).toMatch(/^module\.js:1:\d+: the program nests more than \d+ brackets here; /);
+  });
+
   it('[ABI 3.1] is told by the texts of the boundary', async () => {
     const pending = 'module has top-level await and is pending';
     expect(await linkError('await 1; export default {};')).toBe(pending);

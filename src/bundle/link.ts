@@ -1,7 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import * as esbuild from 'esbuild';
+import { limits } from '../limits.ts';
 import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { renderMessages } from './build-error.ts';
+import { checkNesting } from './check-nesting.ts';
 import { lowerGuards } from './lower-guards.ts';
 
 /** Name of the program's own text in traces, where the program brings no source map. */
@@ -21,13 +23,19 @@ const programTextName = 'module.js';
  *
  * The first two are proved, not assumed (see `proveTame`).
  *
- * Rejects with `ProgramError` when the program does not parse, waits at top level, or uses
- * `import.meta`. The source map leads to the author's files when the program has an inline one.
+ * Rejects with `ProgramError` when the program does not parse, nests too deeply, waits at top
+ * level, uses `import.meta`, or becomes too large. The source map leads to the author's files when
+ * the program has an inline one.
+ *
+ * It takes many times the memory of the program, and a program can end the bundler's process: a
+ * host links in a process that it can lose (see `host/linker.ts`).
  */
 export async function linkProgram(bytes: Uint8Array): Promise<LinkedProgram> {
   const text = decodeProgram(bytes);
+  checkNesting(text);
   const imports = new Set<string>();
   const output = await lowerGuards(await printAsScript(text, imports));
+  checkSizes(output);
   await proveTame(output.script);
   return {
     ...output,
@@ -73,6 +81,7 @@ async function printAsScript(
     sourcemap: 'external',
     sourcesContent: false,
     logLevel: 'silent',
+    logLimit: 20,
     logOverride: { 'empty-import-meta': 'error' },
     plugins: [collectImports(imports)],
   };
@@ -82,7 +91,8 @@ async function printAsScript(
       result.outputFiles?.find(({ path }) => path.endsWith(ending))?.text ?? '';
     return { script: file('.js'), sourceMap: file('.map') };
   } catch (error) {
-    throw new ProgramError(linkErrorText(error), { cause: error });
+    if (!isBuildFailure(error)) throw error;
+    throw new ProgramError(linkErrorText(error.errors), { cause: error });
   }
 }
 
@@ -105,9 +115,12 @@ function collectImports(imports: Set<string>): esbuild.Plugin {
   };
 }
 
-function linkErrorText(error: unknown): string {
-  const { errors } = error as Partial<esbuild.BuildFailure>;
-  if (errors === undefined) return String(error);
+/** False: the bundler has ended, which says nothing that its user should read. */
+function isBuildFailure(error: unknown): error is esbuild.BuildFailure {
+  return error instanceof Error && 'errors' in error;
+}
+
+function linkErrorText(errors: readonly esbuild.Message[]): string {
   if (errors.some(({ text }) => text.startsWith('Top-level await'))) {
     return 'module has top-level await and is pending';
   }
@@ -115,6 +128,21 @@ function linkErrorText(error: unknown): string {
     return 'import.meta is not available in modules';
   }
   return renderMessages(errors);
+}
+
+/** A small program can become a large script: new syntax is written out where it is used. */
+function checkSizes({ script, sourceMap }: Pick<LinkedProgram, 'script' | 'sourceMap'>): void {
+  const tooLarge = (what: string, bytesMax: number, advice: string) => {
+    const words = `${what} is larger than ${bytesMax / (1024 * 1024)} MiB`;
+    return new ProgramError(`the program is too large to be linked: ${words}; ${advice}`);
+  };
+  const { linkedScriptBytesMax, linkedMapBytesMax } = limits;
+  if (Buffer.byteLength(script) > linkedScriptBytesMax) {
+    throw tooLarge('its script', linkedScriptBytesMax, 'leave out what it does not need');
+  }
+  if (Buffer.byteLength(sourceMap) > linkedMapBytesMax) {
+    throw tooLarge('its source map', linkedMapBytesMax, 'publish it without a source map');
+  }
 }
 
 /**
@@ -125,17 +153,26 @@ function linkErrorText(error: unknown): string {
  * bundler replaces by a text, there and nowhere else. Throws `ProgramError`.
  */
 async function proveTame(script: string): Promise<void> {
-  const importName = unusedName(script, 'importExpression');
-  const asyncName = unusedName(script, 'asyncFunction');
-  const found = unusedName(script, 'foundExpression');
+  const importName = unusedName(script);
+  const asyncName = unusedName(script);
+  const found = unusedName(script);
   const text = script.replaceAll('import', importName).replaceAll('async', asyncName);
   if (text === script) return;
   let printed: string;
   try {
-    const define = { [importName]: JSON.stringify(found) };
-    const options = { loader: 'js', format: 'cjs', target: 'esnext', define } as const;
-    printed = (await esbuild.transform(text, { ...options, logLevel: 'silent' })).code;
+    const options: esbuild.BuildOptions = {
+      // Not `transform`: it leaves a large text in a file, for good if its process is ended.
+      stdin: { contents: text, loader: 'js' },
+      write: false,
+      format: 'cjs',
+      target: 'esnext',
+      define: { [importName]: JSON.stringify(found) },
+      logLevel: 'silent',
+      logLimit: 1,
+    };
+    printed = (await esbuild.build(options)).outputFiles?.[0]?.text ?? found;
   } catch (cause) {
+    if (!isBuildFailure(cause)) throw cause;
     throw new ProgramError('the program holds an async function of a form that cannot be run', {
       cause,
     });
@@ -145,8 +182,13 @@ async function proveTame(script: string): Promise<void> {
   }
 }
 
-function unusedName(text: string, base: string): string {
-  let name = base;
-  for (let count = 0; text.includes(name); count += 1) name = `${base}${count}`;
-  return name;
+/**
+ * A name that `text` does not hold. It is drawn by lot, so that no program can hold all that will
+ * be tried, and short, so that a text full of what it replaces does not grow much.
+ */
+function unusedName(text: string): string {
+  for (;;) {
+    const name = `x${randomBytes(6).toString('hex')}`;
+    if (!text.includes(name)) return name;
+  }
 }
