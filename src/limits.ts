@@ -110,8 +110,6 @@ export const limits = {
   /** Small programs that one linker links before it is replaced, and how long it waits for one. */
   linkerProgramsMax: 256,
   linkerIdleMillisMax: 60_000,
-  /** Linked programs of databases in memory that are kept, all together. */
-  linkedMemoryBytesMax: 64 * mebibyte,
   /** What the doc comments of a program say, as it carries them. */
   programDocsBytesMax: 256 * kibibyte,
   /** One such text; a longer one is cut, because agents pay for each word. */

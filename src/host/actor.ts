@@ -76,7 +76,11 @@ export class Actor {
       send: (lines) => port.post({ kind: 'lines', lines }),
     });
     this.#heap = new HeapCare(start, () => this.#heldBytes());
-    this.#linker = new RemoteLinker((id, bytes) => port.post({ kind: 'link', id, bytes }));
+    this.#linker = new RemoteLinker({
+      kept: start.kept,
+      ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
+      warn: (message) => port.post({ kind: 'warn', message }),
+    });
     const openRealm = realmOpener(start.hardeningFile);
     const load = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
     this.#loader = (source, context) => {

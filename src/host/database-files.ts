@@ -7,6 +7,7 @@ import { LogFile, type LogFileBounds, MemoryModuleLog, type ModuleLog } from '..
 import { refuseLink } from '../node/private-files.ts';
 import { type LineStore, MemoryLines, SyncedLines } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
+import { KeptPrograms } from './kept-programs.ts';
 
 /** Nobody knows what is in the data folder: its registry is missing, or cannot be read. */
 export class RegistryError extends Error {
@@ -21,6 +22,7 @@ export class RegistryError extends Error {
  * <data>/registry/                                the registry's log
  * <data>/databases/<identity>/log-<generation>/   a database's log; each reset begins another
  * <data>/databases/<identity>/module-logs/        its module's log
+ * <data>/databases/<identity>/programs/           its programs as they were linked
  * ```
  *
  * Which generation counts is in the registry, so that a reset is one change there. A directory that
@@ -28,6 +30,7 @@ export class RegistryError extends Error {
  */
 export class DatabaseFiles {
   readonly #root: string | undefined;
+  readonly #programs = new Map<bigint, KeptPrograms>();
 
   /** `undefined`: there are no files, everything is kept in memory. */
   constructor(root: string | undefined) {
@@ -89,7 +92,17 @@ export class DatabaseFiles {
   }
 
   async removeDatabase(identity: bigint): Promise<void> {
+    this.#programs.delete(identity);
     await this.#remove(this.#folder(identity));
+  }
+
+  /** `undefined`: there is nowhere to keep them. */
+  keptPrograms(identity: bigint): KeptPrograms | undefined {
+    const folder = this.#folder(identity);
+    if (folder === undefined) return undefined;
+    const known = this.#programs.get(identity) ?? new KeptPrograms(path.join(folder, 'programs'));
+    this.#programs.set(identity, known);
+    return known;
   }
 
   openModuleLog(identity: bigint, bounds: LogFileBounds): ModuleLog {

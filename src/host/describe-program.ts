@@ -15,9 +15,14 @@ export type ProgramDescription =
  */
 export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescription> {
   const budget = completeBudget({ publishMillisMax: limits.callMillisMax });
-  const placement = workerPlacement({ budget, isolationOf: () => 'thread' });
+  const placement = workerPlacement({
+    budget,
+    isolationOf: () => 'thread',
+    report: () => undefined,
+  });
+  const place = { identity: 0n, programs: undefined };
   try {
-    return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, 0n) };
+    return { kind: 'described', bytes: await placement.examine({ kind: 'js', bytes }, place) };
   } catch (error) {
     if (error instanceof Refusal) return { kind: 'refused', message: error.message };
     throw error;

@@ -2,10 +2,10 @@ import type { ProgramSource } from '../database/program.ts';
 import type { PlainEnd } from './start-end.ts';
 import type { Watched } from './watchdog.ts';
 import type { Worker, WorkerDeath } from './worker.ts';
-import type { FromWorker } from './worker-messages.ts';
-import { actorStart, linkOutcome, type WorkerSeatOptions } from './worker-seat.ts';
+import { type FromWorker, linkedBuffers } from './worker-messages.ts';
+import { actorStart, type WorkerSeatOptions } from './worker-seat.ts';
 
-type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'link' | 'startWorker'>;
+type Options = Pick<WorkerSeatOptions, 'budget' | 'watchdog' | 'linker' | 'startWorker'>;
 
 /** Examines one program on a worker that is thrown away. Resolves with how it went. */
 export async function examineProgram(
@@ -13,10 +13,10 @@ export async function examineProgram(
   identity: bigint,
   options: Options,
 ): Promise<Uint8Array | PlainEnd> {
-  const { budget, startWorker } = options;
+  const { budget, linker, startWorker } = options;
   const task = { kind: 'examine', program } as const;
   const nothing = { ownerIdentity: 0n, directory: undefined, storage: {} };
-  const start = actorStart({ task, identity, ...nothing }, budget);
+  const start = actorStart({ task, identity, kept: linker.kept, ...nothing }, budget);
   return new Promise((resolve, reject) => {
     const examination = new Examination(options, resolve);
     startWorker(start, { budget, lastTicket: 0 }, examination).then(
@@ -61,9 +61,9 @@ class Examination {
     if (message.kind === 'examined') this.#outcome = message.described;
     if (message.kind === 'ended') this.#outcome ??= message.end;
     if (message.kind !== 'link') return;
-    const outcome = await linkOutcome(this.#options.link, message.bytes);
+    const outcome = await this.#options.linker.link(message.bytes, false);
     this.#messagesSent += 1;
-    this.#worker?.send({ kind: 'linked', id: message.id, outcome });
+    this.#worker?.send({ kind: 'linked', id: message.id, outcome }, linkedBuffers(outcome));
   }
 
   ended(death: WorkerDeath | undefined): void {

@@ -28,6 +28,8 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
   let host: Host;
   let reports: ReportLine[];
 
+  /** Linked programs are kept where programs are linked aside. */
+  const programs = placement === 'worker' ? ['programs'] : [];
   const options = (more: Partial<HostOptions> = {}): HostOptions => ({
     directory,
     placement,
@@ -208,7 +210,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     expect(await count('shop', 'SELECT price FROM item')).toBe(1);
     expect(host.namesOf(identity)).toEqual(['shop']);
     const folder = path.join(directory, 'databases', identityToHex(identity));
-    expect(readdirSync(folder).sort()).toEqual(['log-3', 'module-logs']);
+    expect(readdirSync(folder).sort()).toEqual(['log-3', 'module-logs', ...programs]);
     expect((await logOf()).at(-1)).toMatchObject({ message: 'Database initialized' });
   });
 
@@ -364,7 +366,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     }
     host = await Host.open(options());
     expect(await count()).toBe(1);
-    expect(readdirSync(folder).sort()).toEqual(['log-1', 'module-logs']);
+    expect(readdirSync(folder).sort()).toEqual(['log-1', 'module-logs', ...programs]);
     await host.close();
     rmSync(path.join(directory, 'registry'), { recursive: true });
     await expect(Host.open(options())).rejects.toThrow('holds databases but no registry');

@@ -37,7 +37,7 @@ export function localPlacement({ clock, entropy, budget }: LocalPlacementOptions
       };
       return (start, events) => new LocalSeat(options, start, events);
     },
-    examine(program, identity) {
+    examine(program, { identity }) {
       const loader = programLoader(linkProgram, noProgress);
       const progress = noProgress;
       return examineAside(program, { identity, loader, hash: programHash, progress, clock });

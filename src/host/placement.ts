@@ -1,4 +1,5 @@
 import type { ProgramSource } from '../database/program.ts';
+import type { KeptPrograms } from './kept-programs.ts';
 import type { SeatTaker } from './seat.ts';
 
 /**
@@ -12,13 +13,18 @@ export interface Placement {
    * Loads a program where it can do no harm and returns its description. Rejects with `Refusal`
    * `program.invalid`.
    */
-  examine(program: ProgramSource, identity: bigint): Promise<Uint8Array>;
+  examine(program: ProgramSource, place: ProgramPlace): Promise<Uint8Array>;
   /** After all databases are closed; ends what is still being made or examined. */
   close(): Promise<void>;
 }
 
-export interface DatabasePlace {
+/** Whose program it is, and where it is kept linked; `undefined` = nowhere. */
+export interface ProgramPlace {
   readonly identity: bigint;
+  readonly programs: KeptPrograms | undefined;
+}
+
+export interface DatabasePlace extends ProgramPlace {
   readonly ownerIdentity: bigint;
   /** Directory of the log, which exists; `undefined` = in memory. */
   readonly directory: string | undefined;

@@ -177,14 +177,19 @@ function heapFlags({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): stri
 /** What makes Node keep a process to its own files: this entry, and the database's directory. */
 export function processFlags(
   entry: string,
-  { directory, hardeningFile }: Pick<ActorStart, 'directory' | 'hardeningFile'>,
+  start: Pick<ActorStart, 'directory' | 'hardeningFile' | 'kept'>,
 ): string[] {
+  const { directory, hardeningFile, kept } = start;
+  // The folder may not be there yet, so that its files are named.
+  const programs = kept === undefined ? [] : [path.join(kept.folder, '*')];
   const own = directory === undefined ? [] : [directory];
   return [
     permissionFlag,
     '--no-warnings',
     ...(endsWithParent() ? [] : ['--allow-worker']),
-    ...new Set([entry, hardeningFile, ...own].map((file) => `--allow-fs-read=${file}`)),
+    ...new Set(
+      [entry, hardeningFile, ...own, ...programs].map((file) => `--allow-fs-read=${file}`),
+    ),
     ...own.map((file) => `--allow-fs-write=${file}`),
   ];
 }

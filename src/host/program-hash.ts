@@ -1,6 +1,34 @@
 import { keccak_256 } from '@noble/hashes/sha3.js';
+import { nextTurn } from './next-turn.ts';
+
+/** Programs are large, and several who have the same one ask. Nobody writes to a program. */
+const known = new WeakMap<Uint8Array, Uint8Array>();
 
 /** Keccak-256 with the original padding: what names a program. */
 export function programHash(bytes: Uint8Array): Uint8Array {
-  return keccak_256(bytes);
+  const before = known.get(bytes);
+  if (before !== undefined) return before;
+  const hash = keccak_256(bytes);
+  known.set(bytes, hash);
+  return hash;
+}
+
+/** Longest time, in milliseconds, for which hashing keeps a thread from all else. */
+const sliceMillis = 4;
+const sliceBytes = 32 * 1024;
+
+/** The same, for the gateway's thread: a large program takes a second. */
+export async function programHashInSlices(bytes: Uint8Array): Promise<Uint8Array> {
+  if (bytes.length <= sliceBytes || known.has(bytes)) return programHash(bytes);
+  const state = keccak_256.create();
+  let started = performance.now();
+  for (let at = 0; at < bytes.length; at += sliceBytes) {
+    state.update(bytes.subarray(at, at + sliceBytes));
+    if (performance.now() - started < sliceMillis) continue;
+    await nextTurn();
+    started = performance.now();
+  }
+  const hash = state.digest();
+  known.set(bytes, hash);
+  return hash;
 }

@@ -11,7 +11,7 @@ import type { HostCaller, PublishOutcome, PublishRequest } from './host-types.ts
 import { KeyedLock } from './keyed-lock.ts';
 import type { Listeners } from './listeners.ts';
 import { parseTarget } from './names.ts';
-import { programHash } from './program-hash.ts';
+import { programHashInSlices } from './program-hash.ts';
 import type { Quotas } from './quotas.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
 import type { RunningDatabases } from './running-databases.ts';
@@ -237,7 +237,7 @@ export class Publisher {
         identity,
         owner,
         hostType: program.kind,
-        initialProgram: hashHex(programHash(program.bytes)),
+        initialProgram: hashHex(await programHashInSlices(program.bytes)),
         createdMicros: before.createdMicros ?? clock.nowMicros(),
         isLocked,
         generation: made.generation,
@@ -250,14 +250,14 @@ export class Publisher {
     await running.install(made);
   }
 
-  #note(
+  async #note(
     action: AuditAction,
     { caller, program }: { readonly caller: HostCaller; readonly program?: ProgramSource },
     database: bigint,
   ): Promise<void> {
-    const hash = program === undefined ? undefined : hashHex(programHash(program.bytes));
-    const detail = hash === undefined ? {} : { program: hash };
-    return this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
+    const hash = program === undefined ? undefined : await programHashInSlices(program.bytes);
+    const detail = hash === undefined ? {} : { program: hashHex(hash) };
+    await this.#options.audit.note({ action, caller, database, outcome: 'done', detail });
   }
 
   #existing(identity: bigint): RegisteredDatabase {

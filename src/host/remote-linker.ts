@@ -1,28 +1,52 @@
-import { type LinkedProgram, ProgramError } from '../module/runner.ts';
+import { Refusal } from '../database/outcome.ts';
+import type { LinkedProgram } from '../module/runner.ts';
+import { ProgramError } from '../module/runner.ts';
+import { type KeptPlace, readKept } from './kept-programs.ts';
+import { decodeLinked } from './linked-file.ts';
+import { programHash } from './program-hash.ts';
 import type { LinkOutcome } from './worker-messages.ts';
 
+export interface RemoteLinkerOptions {
+  /** `undefined`: nothing is kept. */
+  readonly kept: KeptPlace | undefined;
+  readonly ask: (id: number, bytes: Uint8Array<ArrayBuffer>) => void;
+  /** For the operator, without the name of the database. */
+  readonly warn: (message: string) => void;
+}
+
 /**
- * Linking as a worker does it: it asks the gateway, whose one linker process serves all workers,
- * and which a program that is slow to link does not keep from anything.
+ * Linking as a worker does it: it reads what is kept of its database, and asks the gateway, which
+ * has the linker, for what is not.
  */
 export class RemoteLinker {
-  readonly #ask: (id: number, bytes: Uint8Array) => void;
+  readonly #options: RemoteLinkerOptions;
   readonly #waiting = new Map<number, (outcome: LinkOutcome) => void>();
   #lastId = 0;
 
-  constructor(ask: (id: number, bytes: Uint8Array) => void) {
-    this.#ask = ask;
+  constructor(options: RemoteLinkerOptions) {
+    this.#options = options;
   }
 
+  /** Rejects with `ProgramError`, or with `Refusal` where it is not the program's fault. */
   async link(bytes: Uint8Array): Promise<LinkedProgram> {
+    const { kept, ask, warn } = this.#options;
+    const found = kept === undefined ? undefined : readKept(kept, programHash(bytes), warn);
+    if (found !== undefined) return found;
     this.#lastId += 1;
     const id = this.#lastId;
     const outcome = await new Promise<LinkOutcome>((resolve) => {
       this.#waiting.set(id, resolve);
-      this.#ask(id, bytes);
+      // A copy that changes hands: the gateway has no work with it.
+      ask(id, new Uint8Array(bytes));
     });
-    if (outcome.kind === 'failed') throw new ProgramError(outcome.message);
-    return outcome.program;
+    switch (outcome.kind) {
+      case 'linked':
+        return decodeLinked(outcome.bytes);
+      case 'failed':
+        throw new ProgramError(outcome.message);
+      case 'refused':
+        throw new Refusal(outcome.body);
+    }
   }
 
   settle(id: number, outcome: LinkOutcome): void {

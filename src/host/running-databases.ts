@@ -194,13 +194,18 @@ export class RunningDatabases {
   #supervise({ identity, owner, generation, mode, lines }: Supervision): SupervisedDatabase {
     const { clock, files, placement, report, storageOf, measured } = this.#options;
     const directory = files.logDirectory(identity, generation);
+    const programs = files.keptPrograms(identity);
     return new SupervisedDatabase(
       {
         identity,
         clock,
         hash: programHash,
-        takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory }),
-        examine: (program) => placement.examine(program, identity),
+        takeSeat: placement.seatsOf({ identity, ownerIdentity: owner, directory, programs }),
+        examine: (program) => placement.examine(program, { identity, programs }),
+        runs: (hash) =>
+          programs?.runs(hash).catch((error: unknown) => {
+            this.#complain(identity, `old linked programs stay: ${String(error)}`);
+          }),
         lines,
         storage: storageOf({ identity, owner }),
         measured: () => measured(identity),

@@ -31,6 +31,8 @@ export interface SeatStart {
   readonly lastTicket: number;
   /** How much it may hold. */
   readonly storage: StorageLimits;
+  /** Says of a new database that it stands for one that was there; else `mode` says so. */
+  readonly isReopening?: boolean;
 }
 
 export type SeatMode =

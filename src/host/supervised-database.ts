@@ -41,6 +41,7 @@ import type { LiveFeed } from './live-feed.ts';
 import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
 import { Outbox } from './outbox.ts';
 import { lostUpdate, PendingRequests, type PromisedRequest } from './pending-requests.ts';
+import { programHashInSlices } from './program-hash.ts';
 import type {
   Seat,
   SeatEnd,
@@ -59,6 +60,8 @@ export interface SupervisionOptions {
   readonly takeSeat: SeatTaker;
   /** Loads a program aside and returns its description; rejects with `Refusal`. */
   readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
+  /** Told which program runs, when it may be another one. */
+  readonly runs?: (programHash: string) => void;
   readonly lines: (lines: readonly StampedLine[]) => void;
   /** How much it may hold; absent: any amount. */
   readonly storage?: StorageLimits;
@@ -187,7 +190,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const next = definitionOf(await this.#options.examine(program));
     const { definition, programHash } = await this.describe();
     const { hash, identity } = this.#options;
-    const nextHash = hashHex(hash(program.bytes));
+    const nextHash = hashHex(await programHashInSlices(program.bytes));
     const token = migrationToken(hash, identity, programHash, nextHash);
     if (nextHash === programHash) {
       return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
@@ -206,8 +209,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   ): Promise<UpdateOutcome> {
     checkTokenPresence(permission);
     const { programHash } = await this.describe();
-    if (hashHex(this.#options.hash(program.bytes)) === programHash)
-      return { endsConnections: false };
+    const nextHash = hashHex(await programHashInSlices(program.bytes));
+    if (nextHash === programHash) return { endsConnections: false };
     await this.#options.examine(program);
     const reply = await this.#request({ kind: 'update', program, permission }, false);
     assert(reply.kind === 'updated', 'an update is answered by its outcome');
@@ -368,6 +371,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #opened({ description, offset }: SeatOpening): void {
     this.#description = description;
+    this.#options.runs?.(description.programHash);
     this.#offset = offset;
     this.#durableOffset = offset;
     this.#lastWrite = 0;
@@ -435,7 +439,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   #note(reply: DatabaseReply): void {
-    if (reply.kind === 'updated') this.#description = reply.description;
+    if (reply.kind === 'updated') {
+      this.#description = reply.description;
+      this.#options.runs?.(reply.description.programHash);
+    }
     if (reply.kind === 'queried') this.#counts.queries += 1;
     if (reply.kind === 'previewed') this.#notePreview(reply.outcome);
     if (reply.kind !== 'called') return;

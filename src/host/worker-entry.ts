@@ -4,24 +4,24 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The file that a worker runs: beside this one in a built package, `thread-main.js`, or
- * `process-main.bundle.mjs`, which holds all that it needs, because a process may read nothing
- * else. Run from source, where the platform cannot load TypeScript in a worker, the file is bundled
- * once and kept until a source file changes.
+ * The file that a worker or a linker runs: beside this one in a built package, `thread-main.js`,
+ * `linker-main.js`, or `process-main.bundle.mjs`, which holds all that it needs, because a process
+ * of a database may read nothing else. Run from source, where the platform cannot load TypeScript
+ * in a worker, the file is bundled once and kept until a source file changes.
  */
 export function workerEntry(kind: WorkerKind): Promise<string> {
   cached[kind] ??= findEntry(kind);
   return cached[kind];
 }
 
-export type WorkerKind = 'thread' | 'process';
+export type WorkerKind = 'thread' | 'process' | 'linker';
 
 const cached: { [kind in WorkerKind]?: Promise<string> } = {};
 
 async function findEntry(kind: WorkerKind): Promise<string> {
   const here = fileURLToPath(import.meta.url);
   const folderOfThis = path.dirname(here);
-  const built = kind === 'thread' ? 'thread-main.js' : 'process-main.bundle.mjs';
+  const built = kind === 'process' ? 'process-main.bundle.mjs' : `${kind}-main.js`;
   if (here.endsWith('.js')) return path.join(folderOfThis, built);
   const sources = path.resolve(path.dirname(here), '..');
   const folder = path.resolve(sources, '../node_modules/.cache/reducerdb');
@@ -52,7 +52,7 @@ async function bundle(entry: string, file: string, kind: WorkerKind): Promise<vo
     platform: 'node',
     format: 'esm',
     target: 'node20',
-    packages: kind === 'thread' ? 'external' : 'bundle',
+    packages: kind === 'process' ? 'bundle' : 'external',
     sourcemap: 'inline',
     logLevel: 'silent',
   });

@@ -1,9 +1,9 @@
-import type { CommitOffset } from '../database/outcome.ts';
+import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
-import type { LinkedProgram } from '../module/runner.ts';
 import type { HeapLimits } from './heap-care.ts';
+import type { KeptPlace } from './kept-programs.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 
@@ -22,6 +22,8 @@ export interface ActorStart extends HeapLimits {
   readonly storage: StorageLimits;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
+  /** Linked programs of this database, which it may read; `undefined` = there are none. */
+  readonly kept: KeptPlace | undefined;
   /** Text of the library that hardens realms; a process may read nothing but its own files. */
   readonly hardeningFile: string;
 }
@@ -57,8 +59,12 @@ export type FromWorker =
   | { readonly kind: 'closed' };
 
 export type LinkOutcome =
-  | { readonly kind: 'linked'; readonly program: LinkedProgram }
-  | { readonly kind: 'failed'; readonly message: string };
+  /** See `linked-file.ts`; who loads it reads it. */
+  | { readonly kind: 'linked'; readonly bytes: Uint8Array }
+  /** Something is wrong with the program. */
+  | { readonly kind: 'failed'; readonly message: string }
+  /** It could not be linked now. */
+  | { readonly kind: 'refused'; readonly body: RefusalBody };
 
 /**
  * Requests, or the outcomes of a turn. They are one buffer that is handed over, not copied: reading
@@ -79,4 +85,9 @@ export type StructuredReply = Extract<DatabaseReply, { kind: 'updated' | 'previe
 /** The buffers of a batch that change hands with it. */
 export function buffersOf(batch: Batch): ArrayBuffer[] {
   return [batch.bytes, ...batch.blobs].map(({ buffer }) => buffer as ArrayBuffer);
+}
+
+/** The same of what was linked. */
+export function linkedBuffers(outcome: LinkOutcome): ArrayBuffer[] {
+  return outcome.kind === 'linked' ? [outcome.bytes.buffer as ArrayBuffer] : [];
 }

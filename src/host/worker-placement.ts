@@ -1,45 +1,53 @@
 import { availableParallelism } from 'node:os';
-import { linkProgram } from '../bundle/link.ts';
 import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
+import { DatabaseLinker } from './database-linker.ts';
 import { examineProgram } from './examine-program.ts';
-import type { Budget } from './host-options.ts';
+import type { Budget, ReportLine } from './host-options.ts';
 import type { Isolation } from './isolation.ts';
-import type { Placement } from './placement.ts';
+import { Linker } from './linker.ts';
+import type { Placement, ProgramPlace } from './placement.ts';
 import { startProcess } from './process-worker.ts';
 import type { Seat, SeatEvents, SeatStart } from './seat.ts';
 import { StartGate } from './start-gate.ts';
 import { startThread } from './thread-worker.ts';
 import { Watchdog } from './watchdog.ts';
+import { workerEntry } from './worker-entry.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
 export interface WorkerPlacementOptions {
   readonly budget: Budget;
   /** Asked each time that a database starts. */
   readonly isolationOf: (database: bigint) => Isolation;
+  readonly report: (line: ReportLine) => void;
 }
 
 /** A thread, or a process, for each database. */
-export function workerPlacement({ budget, isolationOf }: WorkerPlacementOptions): Placement {
+export function workerPlacement(options: WorkerPlacementOptions): Placement {
+  const { budget, isolationOf, report } = options;
   const watchdog = new Watchdog(budget);
   const gate = new StartGate(Math.max(2, availableParallelism()));
-  const common = { budget, watchdog, gate, link: linkProgram };
-  const sharedBy = (database: bigint) => ({
-    ...common,
-    startWorker: isolationOf(database) === 'process' ? startProcess : startThread,
+  const linker = new Linker({ entry: () => workerEntry('linker'), report });
+  const sharedBy = ({ identity, programs }: ProgramPlace) => ({
+    budget,
+    watchdog,
+    gate,
+    linker: new DatabaseLinker({ identity, programs, linker, report }),
+    startWorker: isolationOf(identity) === 'process' ? startProcess : startThread,
   });
   return {
     seatsOf(place) {
       const take = (start: SeatStart, events: SeatEvents): Seat =>
-        new WorkerSeat({ ...sharedBy(place.identity), ...place }, start, events);
+        new WorkerSeat({ ...sharedBy(place), ...place }, start, events);
       return place.directory === undefined ? forgetful(take) : take;
     },
-    async examine(program, identity) {
-      const outcome = await examineProgram(program, identity, sharedBy(identity));
+    async examine(program, place) {
+      const outcome = await examineProgram(program, place.identity, sharedBy(place));
       if (outcome instanceof Uint8Array) return outcome;
       throw new Refusal(outcome.body ?? { code: 'program.invalid', message: outcome.message });
     },
     close() {
+      linker.close();
       watchdog.close();
       return Promise.resolve();
     },
@@ -57,7 +65,9 @@ function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
     const createdMicros = BigInt(Date.now()) * 1000n;
     const anew =
       program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
-    const seat = take({ mode: mode.kind === 'open' ? anew : mode, lastTicket, storage }, events);
+    const isReopening = mode.kind === 'open';
+    const start = { mode: isReopening ? anew : mode, lastTicket, storage, isReopening };
+    const seat = take(start, events);
     return {
       submit(requests) {
         for (const { request } of requests) {

@@ -1,8 +1,8 @@
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TicketedRequest, TurnResult } from '../database/turn.ts';
-import { type LinkedProgram, ProgramError } from '../module/runner.ts';
 import { hardeningFile } from '../node/realm.ts';
 import { heapLimits, statementMillis } from './budget.ts';
+import type { DatabaseLinker } from './database-linker.ts';
 import type { Budget } from './host-options.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
@@ -13,7 +13,7 @@ import {
   type ActorStart,
   buffersOf,
   type FromWorker,
-  type LinkOutcome,
+  linkedBuffers,
   type ToWorker,
 } from './worker-messages.ts';
 import { decodeTurn } from './worker-outcomes.ts';
@@ -27,7 +27,7 @@ export interface WorkerSeatOptions {
   readonly watchdog: Watchdog;
   /** Bounds how many databases start at once. */
   readonly gate: StartGate;
-  readonly link: (bytes: Uint8Array) => Promise<LinkedProgram>;
+  readonly linker: DatabaseLinker;
   readonly startWorker: StartWorker;
 }
 
@@ -39,6 +39,8 @@ export class WorkerSeat implements Seat {
   readonly #options: WorkerSeatOptions;
   readonly #events: SeatEvents;
   readonly #startedAfter: number;
+  /** True: until it serves, it is a database that was there before. */
+  readonly #isReopening: boolean;
   #worker: Worker | undefined;
   #watched: Watched | undefined;
   #leaveGate: () => void = () => undefined;
@@ -60,6 +62,7 @@ export class WorkerSeat implements Seat {
     this.#lastTicket = start.lastTicket;
     this.#startedAfter = start.lastTicket;
     this.#storage = start.storage;
+    this.#isReopening = start.isReopening ?? start.mode.kind === 'open';
     void this.#start(start);
   }
 
@@ -94,15 +97,16 @@ export class WorkerSeat implements Seat {
   }
 
   async #start({ mode }: SeatStart): Promise<void> {
-    const { identity, ownerIdentity, directory, budget, gate, startWorker } = this.#options;
+    const { identity, ownerIdentity, directory, budget, gate, linker, startWorker } = this.#options;
     this.#leaveGate = await gate.enter();
     if (this.#hasEnded) {
       this.#leaveGate();
       return;
     }
     const task = { kind: 'serve', mode } as const;
+    const place = { identity, ownerIdentity, directory, kept: linker.kept };
     const storage = this.#storage;
-    const start = actorStart({ task, identity, ownerIdentity, directory, storage }, budget);
+    const start = actorStart({ task, ...place, storage }, budget);
     try {
       const worker = await startWorker(
         start,
@@ -190,7 +194,9 @@ export class WorkerSeat implements Seat {
   }
 
   async #link(id: number, bytes: Uint8Array): Promise<void> {
-    this.#send({ kind: 'linked', id, outcome: await linkOutcome(this.#options.link, bytes) });
+    const isReopening = this.#isReopening && !this.#isOpen;
+    const outcome = await this.#options.linker.link(bytes, isReopening);
+    this.#send({ kind: 'linked', id, outcome }, linkedBuffers(outcome));
   }
 
   /** The worker is gone, or will never be. */
@@ -234,7 +240,7 @@ function isAnswer({ reply }: TurnResult): boolean {
 
 /** What an actor is started with, where the budget decides the rest. */
 export function actorStart(
-  what: Pick<ActorStart, 'task' | 'identity' | 'ownerIdentity' | 'directory' | 'storage'>,
+  what: Pick<ActorStart, 'task' | 'identity' | 'ownerIdentity' | 'directory' | 'storage' | 'kept'>,
   budget: Budget,
 ): ActorStart {
   return {
@@ -243,16 +249,4 @@ export function actorStart(
     ...heapLimits(budget),
     hardeningFile: hardeningFile(),
   };
-}
-
-export async function linkOutcome(
-  link: WorkerSeatOptions['link'],
-  bytes: Uint8Array,
-): Promise<LinkOutcome> {
-  try {
-    return { kind: 'linked', program: await link(bytes) };
-  } catch (error) {
-    if (error instanceof ProgramError) return { kind: 'failed', message: error.message };
-    return { kind: 'failed', message: `the program could not be linked: ${String(error)}` };
-  }
 }

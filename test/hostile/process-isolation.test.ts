@@ -124,7 +124,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       }
       console.log(JSON.stringify(result));`,
     );
-    const flags = processFlags(script, { directory: own, hardeningFile: script });
+    const flags = processFlags(script, { directory: own, hardeningFile: script, kept: undefined });
     const output = execFileSync(process.execPath, [...flags, script], { env: {} });
     const denied = 'ERR_ACCESS_DENIED';
     const thread = systemCommand('setpriv') === undefined ? 'ok' : denied;

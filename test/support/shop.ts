@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type {
@@ -10,6 +10,7 @@ import type {
 import type { ProgramSource } from '../../src/database/program.ts';
 import { completeBudget } from '../../src/host/budget.ts';
 import type { Budget } from '../../src/host/host-options.ts';
+import { KeptPrograms } from '../../src/host/kept-programs.ts';
 import { localPlacement } from '../../src/host/local-placement.ts';
 import type { Placement } from '../../src/host/placement.ts';
 import { programHash } from '../../src/host/program-hash.ts';
@@ -75,7 +76,11 @@ export function shopOpener(
   const placement =
     kind === 'local'
       ? localPlacement({ clock, entropy, budget: complete })
-      : workerPlacement({ budget: complete, isolationOf: () => kind });
+      : workerPlacement({
+          budget: complete,
+          isolationOf: () => kind,
+          report: () => undefined,
+        });
   return (text) => openShop(text, placement);
 }
 
@@ -83,18 +88,21 @@ const identity = 0xdbn;
 const ownerIdentity = 1n;
 
 async function openShop(text: string, placement: Placement): Promise<Shop> {
-  const directory = mkdtempSync(path.join(tmpdir(), 'reducerdb-shop-'));
+  const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-shop-'));
+  const directory = path.join(folder, 'log-1');
+  mkdirSync(directory);
   const lines: StampedLine[] = [];
   const reports: string[] = [];
   const clock = new MachineClock();
-  const examine = (program: ProgramSource) => placement.examine(program, identity);
+  const programs = new KeptPrograms(path.join(folder, 'programs'));
+  const examine = (program: ProgramSource) => placement.examine(program, { identity, programs });
   const supervise = (mode: ConstructorParameters<typeof SupervisedDatabase>[1]) =>
     new SupervisedDatabase(
       {
         identity,
         clock,
         hash: programHash,
-        takeSeat: placement.seatsOf({ identity, ownerIdentity, directory }),
+        takeSeat: placement.seatsOf({ identity, ownerIdentity, directory, programs }),
         examine,
         lines: (more) => lines.push(...more),
         report: (_, message) => reports.push(message),
@@ -105,7 +113,7 @@ async function openShop(text: string, placement: Placement): Promise<Shop> {
   const handle = supervise({ kind: 'create', program, createdMicros: clock.nowMicros() });
   const shop = new OpenShop(handle, lines, reports, {
     again: () => supervise({ kind: 'open', skipFirstDisconnect: false }),
-    end: () => rmSync(directory, { recursive: true }),
+    end: () => rmSync(folder, { recursive: true }),
   });
   await handle.started();
   return shop;

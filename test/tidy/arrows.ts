@@ -103,6 +103,7 @@ export const publishedRooms = ['service', 'server', 'client', 'react', 'values',
 /** Files that something other than an import statement starts. */
 export const startedFiles = [
   'src/cli/main.ts',
+  'src/host/linker-main.ts',
   'src/host/process-main.ts',
   'src/host/thread-main.ts',
   'src/engine-globals.d.ts',

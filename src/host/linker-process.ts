@@ -1,0 +1,204 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { limits } from '../limits.ts';
+import { processTreeBytes } from '../node/process-memory.ts';
+import { toHex } from '../values/hex.ts';
+import { linkedFileBytesMax } from './linked-file.ts';
+import { FrameReader } from './linker-frames.ts';
+import { linkerVersion } from './linker-version.ts';
+
+export interface LinkBounds {
+  readonly mebibytesMax: number;
+  readonly millisMax: number;
+}
+
+export type LinkAnswer =
+  /** See `linked-file.ts`. */
+  | { readonly kind: 'linked'; readonly bytes: Uint8Array }
+  /** The text is for the publisher. */
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'ended'; readonly end: LinkerEnd };
+
+/** Why there is no answer. `killed`: for no reason that the program gave, so another may do it. */
+export interface LinkerEnd {
+  readonly cause: 'memory' | 'time' | 'stack' | 'killed' | 'closed';
+  readonly detail: string;
+}
+
+/** Of what a process says when it ends; the bundler lists its stacks. */
+const stderrBytesMax = 8 * 1024;
+
+/**
+ * One process that links (`linker-main.ts`), with the bundler's process as its child, in a process
+ * group of their own that is ended as a whole. It has no environment, no descriptor but its three
+ * pipes, and limits on memory and time while it links; a process that met one is gone.
+ *
+ * Memory is bounded twice: by the kernel for each of the two processes, where `prlimit` is found,
+ * and for both together by looking at them, where there is a `/proc`.
+ */
+export class LinkerProcess {
+  readonly #child: ChildProcess;
+  readonly #bounds: LinkBounds;
+  readonly #reader = new FrameReader(1, linkedFileBytesMax);
+  #settle: ((answer: LinkAnswer) => void) | undefined;
+  #end: LinkerEnd | undefined;
+  #stderr = '';
+  #hasEnded = false;
+  #programCount = 0;
+
+  /** `entry`: the built `linker-main`. */
+  constructor(entry: string, bounds: LinkBounds) {
+    this.#bounds = bounds;
+    const child = startProcess(entry, bounds.mebibytesMax);
+    this.#child = child;
+    child.stdout?.on('data', (chunk: Buffer) => this.#receive(chunk));
+    child.stderr?.on('data', (chunk: Buffer) => {
+      this.#stderr = (this.#stderr + chunk.toString('latin1')).slice(0, stderrBytesMax);
+    });
+    // It may end before it has read all; what matters is that it ends.
+    child.stdin?.on('error', () => undefined);
+    child.on('error', (error) => this.#ended(String(error)));
+    // The bundler outlives a process that ends by itself, and keeps its pipes open.
+    child.on('exit', () => this.#endGroup());
+    child.on('close', (code, signal) => this.#ended(`${signal ?? `exit code ${code}`}`));
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded || this.#end !== undefined;
+  }
+
+  /** Programs that it has taken. */
+  get programCount(): number {
+    return this.#programCount;
+  }
+
+  /** Process id, for tests and reports; `undefined` when it could not be started. */
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Links one program, which no other may wait behind. Always resolves. */
+  async link(program: Uint8Array): Promise<LinkAnswer> {
+    this.#programCount += 1;
+    if (this.#hasEnded) return { kind: 'ended', end: this.#endOf('it had ended before') };
+    this.#hold(true);
+    const watch = this.#watch();
+    try {
+      return await new Promise((resolve) => {
+        this.#settle = resolve;
+        const length = Buffer.alloc(4);
+        length.writeUInt32LE(program.length);
+        this.#child.stdin?.write(length);
+        this.#child.stdin?.write(program);
+      });
+    } finally {
+      this.#settle = undefined;
+      clearInterval(watch);
+      this.#hold(false);
+    }
+  }
+
+  /** Ends both processes at once; an answer that is awaited says why. */
+  kill(end: LinkerEnd): void {
+    this.#end ??= end;
+    const { pid } = this.#child;
+    if (pid === undefined || this.#hasEnded) return;
+    try {
+      process.kill(-pid, 'SIGKILL');
+    } catch {
+      this.#child.kill('SIGKILL');
+    }
+  }
+
+  /** A process that waits for a program does not keep this one from ending. */
+  #hold(isHeld: boolean): void {
+    const { stdin, stdout, stderr } = this.#child;
+    for (const one of [this.#child, stdin, stdout, stderr] as (Held | null)[]) {
+      if (isHeld) one?.ref?.();
+      else one?.unref?.();
+    }
+  }
+
+  #watch(): NodeJS.Timeout {
+    const { mebibytesMax, millisMax } = this.#bounds;
+    const { pid } = this.#child;
+    const started = performance.now();
+    return setInterval(() => {
+      const bytes = pid === undefined ? undefined : processTreeBytes(pid);
+      if (bytes !== undefined && bytes > mebibytesMax * 1024 * 1024) {
+        this.kill({ cause: 'memory', detail: `more than ${mebibytesMax} MiB` });
+      } else if (performance.now() - started > millisMax) {
+        this.kill({ cause: 'time', detail: `more than ${millisMax} ms` });
+      }
+    }, limits.linkLookMillis);
+  }
+
+  #receive(chunk: Uint8Array): void {
+    try {
+      for (const { head, bytes } of this.#reader.take(chunk)) {
+        this.#settle?.(answerOf(head[0], bytes));
+      }
+    } catch (error) {
+      this.kill({ cause: 'killed', detail: String(error) });
+    }
+  }
+
+  #ended(how: string): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#end ??= this.#endOf(how);
+    this.#settle?.({ kind: 'ended', end: this.#end });
+  }
+
+  #endGroup(): void {
+    try {
+      if (this.#child.pid !== undefined) process.kill(-this.#child.pid, 'SIGKILL');
+    } catch {
+      // Nobody is left.
+    }
+  }
+
+  /** The platform's words when it ends a process for its memory, or for its stack. */
+  #endOf(how: string): LinkerEnd {
+    const text = this.#stderr;
+    if (this.#end !== undefined) return this.#end;
+    if (text.includes('stack overflow')) return { cause: 'stack', detail: how };
+    if (/out of memory|cannot allocate memory|Allocation failed/.test(text)) {
+      return { cause: 'memory', detail: how };
+    }
+    return { cause: 'killed', detail: how };
+  }
+}
+
+/** A child, or a pipe to it. */
+interface Held {
+  ref?(): void;
+  unref?(): void;
+}
+
+function answerOf(kind: number | undefined, bytes: Uint8Array): LinkAnswer {
+  if (kind === 1) return { kind: 'linked', bytes };
+  return { kind: 'refused', message: Buffer.from(bytes).toString() };
+}
+
+function startProcess(entry: string, mebibytesMax: number): ChildProcess {
+  const bytes = mebibytesMax * 1024 * 1024;
+  const node = [process.execPath, `--max-old-space-size=${mebibytesMax}`, entry];
+  const version = toHex(linkerVersion());
+  const limiter = limiterPath();
+  const bounded = limiter === undefined ? node : [limiter, `--data=${bytes}`, '--core=0', ...node];
+  const [command = process.execPath, ...args] = [...bounded, version];
+  return spawn(command, args, {
+    cwd: path.parse(entry).root,
+    env: {},
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    windowsHide: true,
+  });
+}
+
+/** `prlimit` of util-linux, where there is one. */
+function limiterPath(): string | undefined {
+  return ['/usr/bin/prlimit', '/bin/prlimit'].find((file) => existsSync(file));
+}
