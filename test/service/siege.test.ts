@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { isolations } from '../../src/host/isolation.ts';
+import { expectHeld } from './siege/bars.ts';
+import { siege } from './siege/siege.ts';
+import { siegeTable } from './siege/siege-table.ts';
+
+for (const isolation of isolations) {
+  it(`[living 6.3] all attackers at once leave neighbours as they were: ${isolation}`, async () => {
+    const report = await siege({
+      isolation,
+      aloneSeconds: 4,
+      siegeSeconds: 12,
+      databaseCount: 5,
+      runawayCount: 3,
+      only: process.env.SIEGE_ONLY,
+    });
+    console.log(siegeTable(report));
+    for (const { name, tries } of report.outcomes) expect(tries, name).toBeGreaterThan(0);
+    expectHeld(report);
+  }, 240_000);
+}
