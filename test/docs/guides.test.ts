@@ -40,6 +40,7 @@ const documents: Readonly<Record<string, { isServed?: true; before?: string }>> 
 /** Guides of another kind of block, and the tests that run them. */
 const otherwise: Readonly<Record<string, string>> = {
   'docs/guide/modules.md': 'test/modules-guide.test.ts',
+  'docs/guide/security.md': 'test/docs/security.test.ts',
 };
 
 /** These build and test the project itself: whoever runs this test has done so. */

@@ -21,6 +21,8 @@ export interface Attacker {
   /** How many do it at once, and the pause of each between two tries. */
   readonly atOnce: number;
   readonly pauseMillis: number;
+  /** Makes ready what it needs, before the siege begins. */
+  prepare?(field: Field): Promise<void>;
   /** Tries it once and says what came of it in a word or two; `breach` if it was let in. */
   attack(field: Field, round: number): Promise<string>;
 }

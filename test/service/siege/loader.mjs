@@ -9,18 +9,19 @@ const agent = new Agent({ keepAlive: true, maxSockets: 512 });
 let url = '';
 /** By database: the numbers of the rows that were acknowledged. */
 const acknowledged = new Map();
-let millis = [];
-let pings = [];
-let failures = {};
-let underWay = 0;
+/** What was begun since the last report. */
+let phase = newPhase();
 const timers = [];
+
+function newPhase() {
+  return { millis: [], pings: [], failures: {}, underWay: 0 };
+}
 
 process.on('message', async (message) => {
   if (message.kind === 'start') start(message);
   if (message.kind === 'stop') await stop();
   if (message.kind === 'report') {
-    process.send({ calls: millis.length, ...figures(millis), ping: figures(pings), failures });
-    [millis, pings, failures] = [[], [], {}];
+    process.send(await endPhase());
     return;
   }
   process.send({ acknowledged: [...acknowledged] });
@@ -33,7 +34,7 @@ function start({ url: where, databases, everyMillis }) {
     acknowledged.set(database, []);
     setTimeout(() => drive(database, everyMillis), (everyMillis * at) / databases.length);
   });
-  timers.push(setInterval(() => void measure('GET', '/v1/ping', '', pings), 50));
+  timers.push(setInterval(() => void measure('GET', '/v1/ping', '', 'pings'), 50));
 }
 
 function drive(database, everyMillis) {
@@ -43,11 +44,11 @@ function drive(database, everyMillis) {
     const mine = number;
     const base = `/v1/database/${database}`;
     const append = `${base}/call/append?confirmed=true`;
-    if (await measure('POST', append, `[0,${mine}]`, millis)) {
+    if (await measure('POST', append, `[0,${mine}]`, 'millis')) {
       acknowledged.get(database).push(mine);
       if (mine % 2 === 0) {
         const statement = `SELECT id FROM entry WHERE writer = 0 AND number = ${mine}`;
-        await measure('POST', `${base}/sql`, statement, millis);
+        await measure('POST', `${base}/sql`, statement, 'millis');
       }
     }
   };
@@ -56,18 +57,28 @@ function drive(database, everyMillis) {
 
 async function stop() {
   for (const timer of timers.splice(0)) clearInterval(timer);
-  while (underWay > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  await endPhase();
+}
+
+/** A call belongs to the phase in which it began, however late it is answered. */
+async function endPhase() {
+  const ended = phase;
+  phase = newPhase();
+  while (ended.underWay > 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  const { millis, pings, failures } = ended;
+  return { calls: millis.length, ...figures(millis), ping: figures(pings), failures };
 }
 
 /** True: it was answered with 200. A failure counts with the time that it took, too. */
-async function measure(method, path, body, into) {
+async function measure(method, path, body, kind) {
+  const mine = phase;
   const begin = performance.now();
-  underWay += 1;
+  mine.underWay += 1;
   const answer = await ask(method, path, body);
-  underWay -= 1;
-  into.push(performance.now() - begin);
+  mine.underWay -= 1;
+  mine[kind].push(performance.now() - begin);
   if (answer === '200') return true;
-  failures[answer] = (failures[answer] ?? 0) + 1;
+  mine.failures[answer] = (mine.failures[answer] ?? 0) + 1;
   return false;
 }
 

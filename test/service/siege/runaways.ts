@@ -1,7 +1,7 @@
 import { buildModule } from '../../../src/bundle/build-module.ts';
 import { hostilePrograms, hostileSource } from '../../hostile/programs.ts';
 import { type Program, written } from '../written-module.ts';
-import { type Attacker, answerTo, bothModes, type Field, strike } from './attacker.ts';
+import { type Attacker, answerTo, bothModes, strike } from './attacker.ts';
 
 /** A module whose reducer `attack` does not end as it should. */
 interface Runaway {
@@ -59,21 +59,26 @@ export function runaways(countMax = Number.POSITIVE_INFINITY): Attacker[] {
   ];
 }
 
-/** Publishes its module when it comes to it first. */
+/** Calls one after the other, and again. */
 function calling(name: string, modes: Attacker['modes'], list: readonly Runaway[]): Attacker {
-  const published = new Set<string>();
-  const attack = async (field: Field, round: number): Promise<string> => {
-    const { database, program } = list[round % list.length] as Runaway;
-    const as = field.stranger;
-    if (!published.has(database)) {
-      const where = `/v1/database/${database}?host_type=Js`;
-      const body = await program();
-      const { status, text } = await answerTo(field, where, { method: 'PUT', body, as });
-      if (status !== '200') return `publish ${status} ${text.slice(0, 60)}`;
-      published.add(database);
-    }
-    const where = `/v1/database/${database}/call/attack`;
-    return strike(field, where, { body: '[]', as });
+  return {
+    name,
+    modes,
+    atOnce: 1,
+    pauseMillis: 300,
+    async prepare(field) {
+      for (const { database, program } of list) {
+        const path = `/v1/database/${database}?host_type=Js`;
+        const body = await program();
+        const given = { method: 'PUT', body, as: field.stranger, millisMax: 60_000 };
+        const { status, text } = await answerTo(field, path, given);
+        if (status !== '200') throw new Error(`${database}: ${status} ${text}`);
+      }
+    },
+    attack(field, round) {
+      const { database } = list[round % list.length] as Runaway;
+      const where = `/v1/database/${database}/call/attack`;
+      return strike(field, where, { body: '[]', as: field.stranger });
+    },
   };
-  return { name, modes, atOnce: 1, pauseMillis: 300, attack };
 }

@@ -20,6 +20,7 @@ export function siegeTable(report: SiegeReport): string {
     ...rows,
     `  alone:       ${loadText(report.alone)}`,
     `  under siege: ${loadText(report.besieged)}`,
+    `  afterwards:  ${loadText(report.after)}`,
     `  delay of the gateway's event loop: ${delay}`,
     `  gateway ${report.gatewayEnd ?? 'never ended'}; databases restarted: ${report.restarts}`,
     `  rows acknowledged ${report.acknowledged}, found ${found}`,

@@ -46,7 +46,9 @@ export interface SiegeReport {
   readonly outcomes: readonly Outcomes[];
   /** Attackers that were let in. */
   readonly breaches: readonly string[];
+  /** Before the siege, and after it: on a machine that does other things, too, they differ. */
   readonly alone: LoadReport;
+  readonly after: LoadReport;
   readonly besieged: LoadReport;
   /** How the service ended during the siege; `undefined`: it did not. */
   readonly gatewayEnd: string | undefined;
@@ -72,13 +74,17 @@ export async function siege(options: SiegeOptions): Promise<SiegeReport> {
   try {
     const databases = Array.from({ length: options.databaseCount }, (_, at) => `well-${at}`);
     const field = await prepare(service.url, databases);
+    const attackers = attackersOf(options);
+    for (const attacker of attackers) await attacker.prepare?.(field);
     await ask(loader, { kind: 'start', url: service.url, databases, everyMillis });
     await sleep(2_000);
     await ask(loader, { kind: 'report' });
     await sleep(options.aloneSeconds * 1_000);
     const alone = (await ask(loader, { kind: 'report' })) as LoadReport;
-    const siegeTime = await underSiege(service, field, options);
-    const besieged = (await ask(loader, { kind: 'report' })) as LoadReport;
+    const siegeTime = await underSiege(service, field, loader, { attackers, ...options });
+    await ask(loader, { kind: 'report' });
+    await sleep(options.aloneSeconds * 1_000);
+    const after = (await ask(loader, { kind: 'report' })) as LoadReport;
     const gatewayEnd = service.end;
     const { acknowledged } = (await ask(loader, { kind: 'stop' })) as Acknowledged;
     const restarts = gatewayEnd === undefined ? await restartsOf(service.url, databases) : 0;
@@ -88,7 +94,7 @@ export async function siege(options: SiegeOptions): Promise<SiegeReport> {
     return {
       isolation: options.isolation,
       ...siegeTime,
-      ...{ alone, besieged, gatewayEnd, restarts, missing },
+      ...{ alone, after, gatewayEnd, restarts, missing },
       breaches: siegeTime.outcomes.filter(({ counts }) => counts.has(breach)).map((o) => o.name),
       acknowledged: acknowledged.reduce((sum, [, numbers]) => sum + numbers.length, 0),
       missingAfterKill: await missingRows(service.url, acknowledged),
@@ -110,7 +116,12 @@ function attackersOf({ isolation, runawayCount, only }: SiegeOptions): Attacker[
     .filter(({ name }) => wanted === undefined || wanted.some((part) => name.includes(part)));
 }
 
-async function underSiege(service: Besieged, field: Field, options: SiegeOptions) {
+async function underSiege(
+  service: Besieged,
+  field: Field,
+  loader: ChildProcess,
+  { attackers, siegeSeconds }: SiegeOptions & { readonly attackers: readonly Attacker[] },
+) {
   const begin = service.memory();
   let peak = begin;
   await service.figures('reset');
@@ -118,13 +129,15 @@ async function underSiege(service: Besieged, field: Field, options: SiegeOptions
     const now = service.memory();
     if (sum(now) > sum(peak)) peak = now;
   }, memoryEveryMillis);
-  const end = Date.now() + options.siegeSeconds * 1_000;
-  const outcomes = await Promise.all(
-    attackersOf(options).map((attacker) => besiege(attacker, field, end)),
-  );
+  const end = Date.now() + siegeSeconds * 1_000;
+  const attacks = attackers.map((one) => besiege(one, field, end));
+  await sleep(siegeSeconds * 1_000);
+  // The last attacks may take a while to be over; what is begun meanwhile does not count.
+  const besieged = (await ask(loader, { kind: 'report' })) as LoadReport;
+  const outcomes = await Promise.all(attacks);
   clearInterval(watch);
   const figures = await service.figures();
-  return { outcomes, figures, memory: { begin, peak, end: service.memory() } };
+  return { outcomes, besieged, figures, memory: { begin, peak, end: service.memory() } };
 }
 
 const sum = ({ gatewayMebibytes, childrenMebibytes }: Memory) =>
