@@ -19,10 +19,17 @@ const steps = [
   ],
 ];
 
+const environment = {
+  FORCE_COLOR: '0',
+  NO_COLOR: '1',
+  // Tests of how long somebody waits run beside others here; `npm run test:long` holds them to 1.
+  REDUCERDB_TEST_SLOWNESS: process.env.REDUCERDB_TEST_SLOWNESS ?? '10',
+};
+
 let failedStep;
 for (const [name, script, args] of steps) {
   const started = performance.now();
-  const code = await runNode(script, args, { FORCE_COLOR: '0', NO_COLOR: '1' });
+  const code = await runNode(script, args, environment);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`check: ${name} ${code === 0 ? 'ok' : 'failed'} in ${seconds} s`);
   if (code !== 0) {

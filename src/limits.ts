@@ -385,6 +385,11 @@ export const limits = {
   wholeTextCharactersMax: 16 * kibibyte,
   /** Time that the gateway works on such texts, all together, before it sees to others. */
   sliceMillisMax: 5,
+  /**
+   * Connections that wait to be taken, if the system allows as many. One that finds no room tries
+   * again after a second, then after longer.
+   */
+  backlogMax: 4_096,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
+import { setPriority } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
@@ -16,6 +17,9 @@ const engineMebibytes = 512;
 
 /** More than the gateway, less than what the operator's own services usually have. */
 const outOfMemoryScore = 500;
+
+/** A third of the weight that the gateway has with the scheduler. */
+const niceness = 5;
 
 const mebibyte = 1024 * 1024;
 
@@ -199,9 +203,13 @@ const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
   ? '--permission'
   : '--experimental-permission';
 
-/** When memory runs out, the system ends this process before the gateway. */
+/**
+ * The gateway comes first: for the processors, of which modules that compute would take most, and
+ * when memory runs out.
+ */
 function yieldFirst(processId: number): void {
   try {
+    setPriority(processId, niceness);
     fs.writeFileSync(`/proc/${processId}/oom_score_adj`, String(outOfMemoryScore));
   } catch {
     // Not Linux, or the process is gone: there is nothing to set.

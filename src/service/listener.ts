@@ -28,7 +28,7 @@ export async function listen(options: ListenerOptions): Promise<Server> {
   boundConnections(server, addresses, configuration.rates.addressConnections);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
-    server.listen(port, host, () => resolve(server));
+    server.listen({ port, host, backlog: limits.backlogMax }, () => resolve(server));
   });
 }
 

@@ -1,6 +1,6 @@
 import { it } from 'vitest';
 import { isolations } from '../../src/host/isolation.ts';
-import { expectHeld } from '../service/siege/bars.ts';
+import { expectHeld, expectUndelayed } from '../service/siege/bars.ts';
 import { siege } from '../service/siege/siege.ts';
 import { siegeTable } from '../service/siege/siege-table.ts';
 
@@ -18,5 +18,6 @@ for (const isolation of isolations.filter((mode) => wanted === undefined || mode
     });
     console.log(siegeTable(report));
     expectHeld(report);
+    expectUndelayed(report);
   });
 }

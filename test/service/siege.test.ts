@@ -4,6 +4,7 @@ import { expectHeld } from './siege/bars.ts';
 import { siege } from './siege/siege.ts';
 import { siegeTable } from './siege/siege-table.ts';
 
+/** Small, and beside other tests: how long anybody waits is looked at by the long form. */
 for (const isolation of isolations) {
   it(`[living 6.3] all attackers at once leave neighbours as they were: ${isolation}`, async () => {
     const report = await siege({
