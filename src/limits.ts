@@ -100,7 +100,7 @@ export const limits = {
   /** Memory and wall-clock time of linking one program, and of a small one. */
   linkMebibytesMax: 1_536,
   linkMillisMax: 60_000,
-  smallLinkMebibytesMax: 512,
+  smallLinkMebibytesMax: 768,
   smallLinkMillisMax: 30_000,
   /** How often the memory of a linker is looked at. */
   linkLookMillis: 50,

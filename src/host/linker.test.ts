@@ -9,8 +9,9 @@ import { workerEntry } from './worker-entry.ts';
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
 /** Takes a second or so to link. */
-const long = bytesOf('a;'.repeat(limits.smallProgramBytesMax / 2 - 100));
-const large = bytesOf('a;'.repeat(limits.smallProgramBytesMax));
+const slow = 'a;'.repeat(100_000);
+const long = bytesOf(slow);
+const large = bytesOf(`${slow}'${'x'.repeat(limits.smallProgramBytesMax)}'`);
 
 const hasProc = existsSync('/proc/self/statm');
 
