@@ -26,7 +26,7 @@ describe('memory of a service with a thread for each database', () => {
   let folder: string;
   let child: ChildProcess;
   let url: string;
-  /** Steps of `compute` that take a few seconds. */
+  /** Steps of `compute` that take two seconds or more. */
   let steps = 2 ** 24;
 
   const sql = async (database: string, statement: string) => {
@@ -43,8 +43,8 @@ describe('memory of a service with a thread for each database', () => {
     const hint = decodeURIComponent(answer.headers.get('reducerdb-error-hint') ?? '');
     return { status: answer.status, text: `${await answer.text()} ${hint}`.trimEnd() };
   };
-  const compute = () => {
-    const code = `let x = 1; for (let n = 0; n < ${steps}; n += 1) x = (x * 31 + n) | 0;`;
+  const compute = (count = steps) => {
+    const code = `let x = 1; for (let n = 0; n < ${count}; n += 1) x = (x * 31 + n) | 0;`;
     const began = performance.now();
     const isOver = { now: false };
     const outcome = call('computes', 'attack', [code]).then((answer) => {
@@ -82,8 +82,9 @@ describe('memory of a service with a thread for each database', () => {
 
   it('ends the call that eats, round by round, and never the one that computes', async () => {
     const rounds = Object.entries(eaters);
+    let count = steps;
     while (rounds.length > 0) {
-      const computing = compute();
+      const computing = compute(count);
       // Begun first, it is the call that runs longest.
       await new Promise((resolve) => setTimeout(resolve, 100));
       while (rounds.length > 0 && !computing.isOver.now) {
@@ -92,7 +93,7 @@ describe('memory of a service with a thread for each database', () => {
         expect(eaten.text, name).toContain('held more than 200 MiB of memory and was stopped');
         // Otherwise it had ended before, and this round is played again beside a longer call.
         if (!computing.isOver.now) rounds.pop();
-        else steps *= 2;
+        else count *= 2;
       }
       expect(await computing.outcome).toMatchObject({ status: 200 });
     }
@@ -100,8 +101,8 @@ describe('memory of a service with a thread for each database', () => {
   }, 240_000);
 
   it('ends no call for what a stranger uploads and never finishes', async () => {
-    for (let isSeen = false; !isSeen; steps *= 2) {
-      const computing = compute();
+    for (let isSeen = false, count = steps; !isSeen; count *= 2) {
+      const computing = compute(count);
       const bodies = Array.from({ length: 9 }, () => upload(url, 62 * mebibyte));
       const uploads = await Promise.all(bodies);
       // A call that was over before proves nothing.
