@@ -1,4 +1,4 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
@@ -23,7 +23,7 @@ export function checkDataFolder(folder: string): Finding[] {
   requireData(folder);
   const lock = takeLock(folder);
   try {
-    return verifyData(folder).map(finding);
+    return verifyData(realFolder(folder)).map(finding);
   } finally {
     lock.release();
   }
@@ -59,6 +59,14 @@ export function securePermissions(
   if (count === 0) return;
   const entries = count === 1 ? '1 entry' : `${count} entries`;
   report('info', `Other users could read ${entries} of ${folder}; they no longer can`);
+}
+
+/**
+ * Where a data folder really is. A link in its own place, or above it, is the operator's: only what
+ * is in it must not be one.
+ */
+export function realFolder(folder: string): string {
+  return realpathSync(folder);
 }
 
 /** True if a service has kept databases in the folder. */

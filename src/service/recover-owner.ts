@@ -3,7 +3,7 @@ import { type RecoverOutcome, recoverOwner } from '../host/recover-owner.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { ConfigurationError } from './configuration.ts';
-import { requireData, takeLock } from './data-folder.ts';
+import { realFolder, requireData, takeLock } from './data-folder.ts';
 
 export type Recovered = Extract<RecoverOutcome, { kind: 'recovered' }>;
 
@@ -21,7 +21,7 @@ export async function recoverOwnerIn(
   const faults: string[] = [];
   try {
     const outcome = await recoverOwner({
-      directory: folder,
+      directory: realFolder(folder),
       target,
       owner,
       clock: new MachineClock(),

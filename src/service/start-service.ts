@@ -27,7 +27,7 @@ import {
   type ServiceConfiguration,
   type TlsFiles,
 } from './configuration.ts';
-import { securePermissions } from './data-folder.ts';
+import { realFolder, securePermissions } from './data-folder.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
@@ -95,9 +95,10 @@ async function assemble(
   log: ServiceLog,
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
-  const { dataDirectory } = configuration;
+  const named = configuration.dataDirectory;
+  if (named !== undefined) mkdirSync(named, { recursive: true, mode: 0o700 });
+  const dataDirectory = named === undefined ? undefined : realFolder(named);
   if (dataDirectory !== undefined) {
-    mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
     const lock = lockDirectory(dataDirectory);
     releases.push(() => lock.release());
     securePermissions(dataDirectory, (level, message) => log.report({ level, message }));

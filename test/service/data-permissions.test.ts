@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import { ConfigurationError } from '../../src/service/configuration.ts';
-import { securePermissions } from '../../src/service/data-folder.ts';
+import { checkDataFolder, securePermissions } from '../../src/service/data-folder.ts';
 import { startService } from '../../src/service/start-service.ts';
 import { hostileSource } from '../hostile/programs.ts';
 
@@ -93,6 +93,30 @@ describe.runIf(process.platform !== 'win32')('the data folder', () => {
     expect(refused.status).toBe(500);
     expect(await refused.text()).toContain('is a symbolic link');
     await again.stop();
+  });
+
+  it('may itself be reached by a link', async () => {
+    const real = path.join(folder, 'real');
+    const link = path.join(folder, 'link');
+    fs.mkdirSync(real);
+    fs.symlinkSync(real, link);
+    const linked = () =>
+      startService({
+        listen: { host: '127.0.0.1', port: 0 },
+        dataDirectory: link,
+        logLevel: 'silent',
+        isolation: { everywhere: 'process' },
+      });
+    const first = await linked();
+    await publish(first.url, 'one');
+    expect((await write(first.url, 'one')).status).toBe(200);
+    await first.stop();
+    expect(checkDataFolder(link).map(({ state }) => state)).toEqual(['intact', 'intact']);
+
+    const again = await linked();
+    expect((await write(again.url, 'one')).status).toBe(200);
+    await again.stop();
+    expect(fs.readdirSync(real)).toContain('databases');
   });
 
   it('with a link in the place of a part is not opened', async () => {
