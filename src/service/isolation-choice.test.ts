@@ -34,6 +34,15 @@ describe('isolation', () => {
     expect(reason).toBe('it was set');
   });
 
+  it('by processes is refused where the path of the data has a star', () => {
+    const dataDirectory = '/srv/data*/one';
+    const refusal = /contains `\*`, .* Rename the folder, or start with `--isolation thread`/;
+    expect(() => choose({ dataDirectory, isolation: { everywhere: 'process' } })).toThrow(refusal);
+    const exceptions = parseIsolationExceptions(['shop=process']);
+    expect(() => choose({ dataDirectory, isolation: { exceptions } })).toThrow(refusal);
+    expect(choose({ dataDirectory }).rules.everywhere).toBe('thread');
+  });
+
   it('is refused with what would do', () => {
     expect(() => parseIsolation('container')).toThrow('`container` is none of thread, process');
     expect(() => parseIsolationExceptions(['shop'])).toThrow('write `shop=process`');

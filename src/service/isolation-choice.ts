@@ -1,9 +1,10 @@
+import path from 'node:path';
 import { type Isolation, type IsolationRules, isolations } from '../host/isolation.ts';
 import { ConfigurationError, isLoopback, type ServiceConfiguration } from './configuration.ts';
 
 type Reach = Pick<
   ServiceConfiguration,
-  'listen' | 'publicUrl' | 'trustedProxies' | 'publishPolicy' | 'isolation'
+  'listen' | 'publicUrl' | 'trustedProxies' | 'publishPolicy' | 'isolation' | 'dataDirectory'
 >;
 
 /** What keeps databases apart, and why it is that. */
@@ -18,11 +19,23 @@ export interface IsolationChoice {
  */
 export function chooseIsolation({ isolation, ...reach }: Reach): IsolationChoice {
   const exceptions = isolation.exceptions ?? new Map();
-  if (isolation.everywhere !== undefined) {
-    return { rules: { everywhere: isolation.everywhere, exceptions }, reason: 'it was set' };
-  }
-  const { everywhere, reason } = defaultIsolation(reach);
-  return { rules: { everywhere, exceptions }, reason };
+  const { everywhere, reason } =
+    isolation.everywhere === undefined
+      ? defaultIsolation(reach)
+      : { everywhere: isolation.everywhere, reason: 'it was set' };
+  const rules = { everywhere, exceptions };
+  if (reach.dataDirectory !== undefined) refuseWildcard(reach.dataDirectory, rules);
+  return { rules, reason };
+}
+
+/** A star in a path stands for any file in the flags that keep a process to its own folder. */
+function refuseWildcard(folder: string, { everywhere, exceptions }: IsolationRules): void {
+  if (!path.resolve(folder).includes('*')) return;
+  if (![everywhere, ...exceptions.values()].includes('process')) return;
+  throw new ConfigurationError(
+    `The path of the data folder, ${folder}, contains \`*\`, which databases in processes of ` +
+      'their own do not allow. Rename the folder, or start with `--isolation thread`.',
+  );
 }
 
 function defaultIsolation({
@@ -30,7 +43,7 @@ function defaultIsolation({
   publicUrl,
   trustedProxies,
   publishPolicy = 'anyone',
-}: Omit<Reach, 'isolation'>): { everywhere: Isolation; reason: string } {
+}: Omit<Reach, 'isolation' | 'dataDirectory'>): { everywhere: Isolation; reason: string } {
   const isReachable = !isLoopback(listen.host) || isPublic(publicUrl) || trustedProxies.length > 0;
   if (!isReachable) {
     return { everywhere: 'thread', reason: 'only programs on this machine can connect' };

@@ -127,7 +127,7 @@ async function assemble(
   const host = await Host.open({
     directory: dataDirectory,
     placement: configuration.placement,
-    isolation: chooseIsolation(configuration).rules,
+    isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
     creators: configuration.publishPolicy ?? 'anyone',
     operators: configuration.operators,
     issuer: configuration.issuer,
