@@ -47,6 +47,8 @@ export const limits = {
    * Not the limit of a call: a short one must not end a thread that is slow to start.
    */
   silenceMillisMax: 10_000,
+  /** Time in which the process of a database must get on with a write, however slow the disk is. */
+  writeMillisMax: 60_000,
   /** One message between the gateway and the process of a database. */
   workerFrameBytesMax: 1024 * mebibyte,
   /** By how much the memory ceiling of a process rises when the rows of its database grow. */

@@ -216,14 +216,18 @@ function yieldFirst(processId: number): void {
   }
 }
 
-/** Signals by which an engine that runs out of memory, or the system for it, ends a process. */
-const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL', 'SIGKILL']);
+/** Signals by which an engine that runs out of memory ends its process. */
+const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
 
 function describeExit(
   code: number | null,
   signal: NodeJS.Signals | null,
   { workerHeapMebibytesMax }: Budget,
 ): WorkerDeath {
+  if (signal === 'SIGKILL') {
+    const who = 'by the system for its memory, or by somebody';
+    return { cause: 'died', message: `The process of the database was killed (SIGKILL): ${who}.` };
+  }
   if (signal !== null && memorySignals.has(signal)) {
     const text = `far more than ${workerHeapMebibytesMax} MiB of memory`;
     return { cause: 'died', message: `The module used ${text} and was stopped (${signal}).` };

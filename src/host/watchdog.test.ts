@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../limits.ts';
 import { Board } from './board.ts';
 import { completeBudget } from './budget.ts';
 import type { Kill } from './seat.ts';
@@ -67,5 +68,26 @@ describe('the watchdog', () => {
       board.resting();
     }
     expect(isKilled).toBe(false);
+  });
+
+  it('ends a process that gets no further with a write, and no thread', () => {
+    vi.useFakeTimers();
+    stops.push(() => vi.useRealTimers());
+    const watchdog = new Watchdog(completeBudget({ callMillisMax }));
+    const board = new Board();
+    board.writing(3);
+    const ended: string[] = [];
+    const watched = (name: string) => ({
+      board,
+      isBusy: () => true,
+      messagesSent: () => 1,
+      kill: ({ message }: Kill) => void ended.push(`${name}: ${message}`),
+    });
+    watchdog.add({ ...watched('thread'), askMemory: (answer) => answer(0) });
+    watchdog.add(watched('process'));
+    vi.advanceTimersByTime(limits.writeMillisMax - 1000);
+    expect(ended).toEqual([]);
+    vi.advanceTimersByTime(2000);
+    expect(ended).toEqual(['process: The process got no further with a write for 60000 ms.']);
   });
 });

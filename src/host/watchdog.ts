@@ -96,7 +96,7 @@ export class Watchdog {
     if (message !== undefined) this.#kill(watched, sighting, message);
   }
 
-  #overTime({ board, messagesSent }: Watched, millis: number): string | undefined {
+  #overTime({ board, messagesSent, askMemory }: Watched, millis: number): string | undefined {
     const { callMillisMax, publishMillisMax } = this.#budget;
     switch (board.phase) {
       case 'calling':
@@ -116,7 +116,9 @@ export class Watchdog {
         if (board.messagesTaken >= messagesSent()) return undefined;
         return `The thread took no message for ${limits.silenceMillisMax} ms outside of any call.`;
       case 'writing':
-        return undefined;
+        // Ending a thread does not interrupt a write. A process may be stopped, or pretend.
+        if (askMemory !== undefined || millis <= limits.writeMillisMax) return undefined;
+        return `The process got no further with a write for ${limits.writeMillisMax} ms.`;
     }
   }
 
