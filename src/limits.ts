@@ -51,6 +51,15 @@ export const limits = {
   writeMillisMax: 60_000,
   /** One message between the gateway and the process of a database. */
   workerFrameBytesMax: 1024 * mebibyte,
+  /**
+   * A structured value in a message from the process of a database, such as the definition of its
+   * module. The gateway reads it at once, and it can take a hundred times as much memory.
+   */
+  workerStructuredBytesMax: 8 * mebibyte,
+  /** Large results, rows and programs in one such message. */
+  workerBlobsMax: 2 ** 19,
+  /** Programs that a database may ask to be linked while it starts; later, one for each update. */
+  startLinksMax: 2,
   /** By how much the memory ceiling of a process rises when the rows of its database grow. */
   ceilingStepBytes: 1024 * mebibyte,
   /** Wall-clock time of loading a program, describing it and running `init`. */

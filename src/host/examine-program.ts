@@ -1,4 +1,5 @@
 import type { ProgramSource } from '../database/program.ts';
+import { limits } from '../limits.ts';
 import type { PlainEnd } from './start-end.ts';
 import type { Watched } from './watchdog.ts';
 import type { Worker, WorkerDeath } from './worker.ts';
@@ -33,6 +34,7 @@ class Examination {
   #watched: Watched | undefined;
   #outcome: Uint8Array | PlainEnd | undefined;
   #messagesSent = 0;
+  #linksLeft: number = limits.startLinksMax;
 
   constructor(options: Options, resolve: (outcome: Uint8Array | PlainEnd) => void) {
     this.#options = options;
@@ -61,6 +63,16 @@ class Examination {
     if (message.kind === 'examined') this.#outcome = message.described;
     if (message.kind === 'ended') this.#outcome ??= message.end;
     if (message.kind !== 'link') return;
+    this.#linksLeft -= 1;
+    if (this.#linksLeft < 0) {
+      this.#outcome ??= {
+        cause: 'bug',
+        message: 'it asks for too many programs',
+        running: undefined,
+      };
+      this.#worker?.terminate();
+      return;
+    }
     const outcome = await this.#options.linker.link(message.bytes, false);
     this.#messagesSent += 1;
     this.#worker?.send({ kind: 'linked', id: message.id, outcome }, linkedBuffers(outcome));

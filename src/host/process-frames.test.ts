@@ -1,3 +1,4 @@
+import v8 from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
@@ -19,6 +20,8 @@ const messages: readonly (ToWorker | FromWorker)[] = [
   { kind: 'durable', write: 17, offset: commitOffset(2 ** 40) },
   { kind: 'linked', id: 3, outcome: { kind: 'failed', message: 'no' } },
   { kind: 'close' },
+  { kind: 'link', id: 5, bytes: bytes(80_000) },
+  { kind: 'examined', described: bytes(9) },
 ];
 
 /** The stream of all frames, cut into chunks of these lengths, over and over. */
@@ -66,20 +69,46 @@ describe('frames between gateway and process', () => {
     expect(() => push(head(1, 9))).toThrow('the unknown kind 9');
   });
 
+  it('cost the gateway no more than a bound, whatever a process sends', () => {
+    const frame = (kind: number, ...body: Uint8Array[]) => {
+      const rest = Buffer.concat([Buffer.from([kind]), ...body]);
+      const length = Buffer.alloc(4);
+      length.writeUInt32LE(rest.length, 0);
+      return Buffer.concat([length, rest]);
+    };
+    const gateway = new FrameReader(limits.workerStructuredBytesMax);
+    const push = (chunk: Buffer) => gateway.push(chunk, () => undefined);
+    // Were they read, they would be rejected with other words: they hold nothing but zeros.
+    const many = new Uint8Array(limits.workerStructuredBytesMax + 1);
+    expect(() => push(frame(0, many))).toThrow('a structured value of');
+    const emptyTurn = new Uint8Array(8);
+    expect(() => push(frame(2, emptyTurn, many))).toThrow('a structured value of');
+    const blobs = Buffer.alloc(8 + 4 * (limits.workerBlobsMax + 1));
+    blobs.writeUInt32LE(limits.workerBlobsMax + 1, 4);
+    expect(() => push(frame(2, blobs))).toThrow('blobs');
+    for (const forged of [{ kind: 'link', id: 1 }, { kind: 'turn' }, { kind: 'durable' }]) {
+      expect(() => push(frame(0, v8.serialize(forged)))).toThrow(`a structured \`${forged.kind}\``);
+    }
+  });
+
   it('of any bytes either give a message or an error', () => {
     fc.assert(
-      fc.property(fc.constantFrom(0, 1, 2, 3), fc.uint8Array({ maxLength: 200 }), (kind, body) => {
-        const frame = Buffer.concat([Buffer.alloc(4), Buffer.from([kind]), body]);
-        frame.writeUInt32LE(1 + body.length, 0);
-        const received: unknown[] = [];
-        try {
-          new FrameReader().push(frame, (message) => received.push(message));
-        } catch (error) {
-          expect(error).toBeInstanceOf(Error);
-          return;
-        }
-        expect(received).toHaveLength(1);
-      }),
+      fc.property(
+        fc.constantFrom(0, 1, 2, 3, 4, 5),
+        fc.uint8Array({ maxLength: 200 }),
+        (kind, body) => {
+          const frame = Buffer.concat([Buffer.alloc(4), Buffer.from([kind]), body]);
+          frame.writeUInt32LE(1 + body.length, 0);
+          const received: unknown[] = [];
+          try {
+            new FrameReader().push(frame, (message) => received.push(message));
+          } catch (error) {
+            expect(error).toBeInstanceOf(Error);
+            return;
+          }
+          expect(received).toHaveLength(1);
+        },
+      ),
     );
   });
 });

@@ -2,7 +2,7 @@ import v8 from 'node:v8';
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
-import type { ActorStart, Batch, FromWorker, ToWorker } from './worker-messages.ts';
+import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** What goes to a process: first how it starts, then messages. */
 export type ToProcess = ToWorker | { readonly kind: 'start'; readonly start: ActorStart };
@@ -18,9 +18,14 @@ type Message = ToProcess | FromWorker;
  * 1, 2     `requests`, `turn`: byte count u32 · bytes · count u32, then each blob: byte count u32 ·
  *          bytes · the structured part, if there is one, in the platform's encoding
  * 3        `durable`: write f64 · offset f64
+ * 4        `link`: id f64 · bytes
+ * 5        `examined`: bytes
  * ```
+ *
+ * Structured values can take a hundred times their bytes when they are read, so the gateway reads
+ * short ones only: see `limits.workerStructuredBytesMax`.
  */
-const frameKinds = { other: 0, requests: 1, turn: 2, durable: 3 } as const;
+const frameKinds = { other: 0, requests: 1, turn: 2, durable: 3, link: 4, examined: 5 } as const;
 
 const headBytes = 5;
 
@@ -39,6 +44,13 @@ export function encodeFrame(message: Message): readonly Uint8Array[] {
       body.writeDoubleLE(message.offset, 8);
       return framed(frameKinds.durable, [body]);
     }
+    case 'link': {
+      const id = Buffer.allocUnsafe(8);
+      id.writeDoubleLE(message.id, 0);
+      return framed(frameKinds.link, [id, message.bytes]);
+    }
+    case 'examined':
+      return framed(frameKinds.examined, [message.described]);
     default:
       return framed(frameKinds.other, [v8.serialize(message)]);
   }
@@ -73,11 +85,17 @@ function u32(value: number): Uint8Array {
  * module has made of its process, so `push` throws on what is no frame.
  */
 export class FrameReader {
+  readonly #structuredBytesMax: number;
   /** The beginning of a frame whose head has not come, in order. */
   #head: Buffer = Buffer.alloc(0);
   /** A frame that came in part. */
   #partial: Buffer | undefined;
   #partialBytes = 0;
+
+  /** `structuredBytesMax`: the longest structured value that is read; a longer one is refused. */
+  constructor(structuredBytesMax: number = limits.workerFrameBytesMax) {
+    this.#structuredBytesMax = structuredBytesMax;
+  }
 
   /** Gives each message that ends in this chunk to `receive`. */
   push(chunk: Buffer, receive: (message: Message) => void): void {
@@ -99,7 +117,7 @@ export class FrameReader {
     }
     const end = 4 + byteCount;
     if (bytes.length >= end) {
-      receive(decodeBody(bytes.subarray(4, end)));
+      receive(decodeBody(bytes.subarray(4, end), this.#structuredBytesMax));
       return bytes.subarray(end);
     }
     this.#partial = Buffer.allocUnsafe(byteCount);
@@ -113,31 +131,45 @@ export class FrameReader {
     this.#partialBytes += taken;
     if (this.#partialBytes === partial.length) {
       this.#partial = undefined;
-      receive(decodeBody(partial));
+      receive(decodeBody(partial, this.#structuredBytesMax));
     }
     return chunk.subarray(taken);
   }
 }
 
-function decodeBody(frame: Buffer): Message {
+function decodeBody(frame: Buffer, structuredBytesMax: number): Message {
   const body = frame.subarray(1);
   switch (frame[0]) {
-    case frameKinds.other:
-      return v8.deserialize(body);
+    case frameKinds.other: {
+      const message = decodeStructured(body, structuredBytesMax) as Message;
+      if (frameKindNames.has(message.kind)) throw new Error(`a structured \`${message.kind}\``);
+      return message;
+    }
     case frameKinds.requests:
-      return { kind: 'requests', batch: decodeBatch(body) };
+      return { kind: 'requests', batch: decodeBatch(body, structuredBytesMax) };
     case frameKinds.turn:
-      return { kind: 'turn', batch: decodeBatch(body) };
+      return { kind: 'turn', batch: decodeBatch(body, structuredBytesMax) };
     case frameKinds.durable: {
       const offset = commitOffset(body.readDoubleLE(8));
       return { kind: 'durable', write: body.readDoubleLE(0), offset };
     }
+    case frameKinds.link:
+      return { kind: 'link', id: body.readDoubleLE(0), bytes: viewOf(body, 8, body.length) };
+    case frameKinds.examined:
+      return { kind: 'examined', described: viewOf(body, 0, body.length) };
     default:
       throw new Error(`a frame of the unknown kind ${frame[0]}`);
   }
 }
 
-function decodeBatch(body: Buffer): Batch {
+const frameKindNames: ReadonlySet<string> = new Set(Object.keys(frameKinds));
+
+function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
+  if (bytes.length > bytesMax) throw new Error(`a structured value of ${bytes.length} bytes`);
+  return v8.deserialize(bytes);
+}
+
+function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {
   let at = 0;
   const u32 = (): number => {
     at += 4;
@@ -146,11 +178,18 @@ function decodeBatch(body: Buffer): Batch {
   const take = (byteCount: number): Uint8Array => {
     at += byteCount;
     if (at > body.length) throw new Error('a batch that ends before its end');
-    return new Uint8Array(body.buffer, body.byteOffset + at - byteCount, byteCount);
+    return viewOf(body, at - byteCount, at);
   };
   const bytes = take(u32());
+  const count = u32();
+  if (count > limits.workerBlobsMax) throw new Error(`a batch of ${count} blobs`);
   const blobs: Uint8Array[] = [];
-  for (let left = u32(); left > 0; left -= 1) blobs.push(take(u32()));
-  const structured = at < body.length ? v8.deserialize(body.subarray(at)) : [];
+  for (let left = count; left > 0; left -= 1) blobs.push(take(u32()));
+  if (at >= body.length) return { bytes, blobs, structured: [] };
+  const structured = decodeStructured(body.subarray(at), structuredBytesMax) as Structured[];
   return { bytes, blobs, structured };
+}
+
+function viewOf(body: Buffer, start: number, end: number): Uint8Array {
+  return new Uint8Array(body.buffer, body.byteOffset + start, end - start);
 }

@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import { setPriority } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
+import { limits } from '../limits.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
 import { BoardMirror } from './board-file.ts';
@@ -71,7 +72,7 @@ class ProcessWorker implements Worker {
   readonly #parts: Parts;
   readonly #events: WorkerEvents;
   readonly #channel: Duplex;
-  readonly #frames = new FrameReader();
+  readonly #frames = new FrameReader(limits.workerStructuredBytesMax);
   readonly #statusFile: string;
   #hasEnded = false;
   /** Why it ended, where that is known better than by its exit. */

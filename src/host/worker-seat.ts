@@ -1,5 +1,7 @@
+import { assert } from '../assert.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TicketedRequest, TurnResult } from '../database/turn.ts';
+import { limits } from '../limits.ts';
 import { hardeningFile } from '../node/realm.ts';
 import { heapLimits, statementMillis } from './budget.ts';
 import type { DatabaseLinker } from './database-linker.ts';
@@ -47,6 +49,8 @@ export class WorkerSeat implements Seat {
   #messagesSent = 0;
   /** Requests whose outcome has not come. */
   #outstanding = 0;
+  /** Programs that it may still ask to be linked: it may be in the hands of its module. */
+  #linksLeft: number = limits.startLinksMax;
   #lastTicket: number;
   /** How much the database may hold. */
   #storage: StorageLimits;
@@ -70,6 +74,7 @@ export class WorkerSeat implements Seat {
     const last = requests.at(-1);
     if (last === undefined) return;
     this.#outstanding += requests.length;
+    for (const { request } of requests) if (request.kind === 'update') this.#linksLeft += 1;
     this.#lastTicket = Math.max(this.#lastTicket, last.ticket);
     const batch = encodeRequests(requests);
     this.#send({ kind: 'requests', batch }, buffersOf(batch));
@@ -155,6 +160,8 @@ export class WorkerSeat implements Seat {
     const events = this.#events;
     switch (message.kind) {
       case 'link':
+        assert(this.#linksLeft > 0, 'it asks for no more programs than it was given');
+        this.#linksLeft -= 1;
         void this.#link(message.id, message.bytes);
         return;
       case 'opened':
