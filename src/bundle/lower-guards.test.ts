@@ -96,6 +96,27 @@ describe('guards of syntax', () => {
     expect((await lowerGuards({ script, sourceMap: '' })).script).toBe(script);
   });
 
+  it('change nothing that a function means', async () => {
+    const bodies = [
+      'const f = ({ ...rest }) => (/* => */ rest); return f({ n: 1 });',
+      'const f = ({ ...rest }) => (/* => */\n// =>\n rest); return f({ n: 1 });',
+      'const f = ({ /* } */ ...rest }) => rest; return f({ n: 1 });',
+      'const f = ({ n, ...rest } = { n: 1, g: () => n }) => ({ n: rest.g() }); return f();',
+      'const f = ({ a: { ...rest } }, b = rest) => b; return f({ a: { n: 1 } });',
+      'const f = (a = () => rest, { ...rest }) => a(); return f(undefined, { n: 1 });',
+      'const [{ ...x }] = [{}], f = ({ a, ...rest }, b = rest) => b; return f({ n: 1 });',
+    ];
+    for (const body of bodies) {
+      expect((await run(body)).value, body).toEqual({ n: 1 });
+      expect(new Function(body)(), body).toEqual({ n: 1 });
+    }
+    // A program with a parameter that cannot be moved has the other guards.
+    const { guarded } = await run(
+      'const f = ({ a: { ...b } }, c = b) => c; const o = { n: 1 }; for (const k in o) f({ a: o });',
+    );
+    expect(guarded).toEqual([{ n: 1 }]);
+  });
+
   it('refuse what nests deeper than a parser can follow', async () => {
     const script = `x = ${'('.repeat(50_000)}1${')'.repeat(50_000)};`;
     await expect(lowerGuards({ script, sourceMap: '' })).rejects.toThrow(ProgramError);

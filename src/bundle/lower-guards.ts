@@ -2,7 +2,7 @@ import { type AnyNode, type Function as FunctionNode, type Program, parse } from
 import * as esbuild from 'esbuild';
 import { guardNames, guardPrefix } from '../module/javascript/guard-names.ts';
 import { ProgramError } from '../module/runner.ts';
-import { moveRestParameter } from './rest-parameters.ts';
+import { hasRest, mayMoveRests, moveRestParameter, restsIn } from './rest-parameters.ts';
 import { childrenOf } from './syntax-children.ts';
 import { wrapLongStretches } from './wrap-stretches.ts';
 import { type Put, shiftColumns, type Wrap, wrapped } from './wrap-text.ts';
@@ -33,21 +33,31 @@ export interface Printed {
  * within another pattern, it has no place for a guard. A program with one has such patterns, and
  * its spreads, rewritten by the bundler, into `for in` loops.
  *
- * A parameter whose pattern neither this nor the bundler can move has no guard.
+ * The bundler moves parameters, too. A parameter that cannot be moved without a change of its
+ * meaning has no guard; in a program with one, nor has any other pattern without a place for it.
  *
  * Throws `ProgramError` when the script does not parse, nests too deeply, or uses names of guards.
  */
 export async function lowerGuards(printed: Printed): Promise<Printed> {
-  return withGuards(printed) ?? withGuards(await withoutRest(printed)) ?? printed;
+  const { guarded, isComplete, hasFixed } = withGuards(printed);
+  if (isComplete || hasFixed) return guarded;
+  return withGuards(await withoutRest(printed)).guarded;
 }
 
-/** Undefined: there is a rest without a place for a guard. */
-function withGuards(printed: Printed): Printed | undefined {
+interface Found {
+  /** False: there is a rest without a place for a guard. */
+  isComplete: boolean;
+  /** True: there is a rest that the bundler would move, and must not. */
+  hasFixed: boolean;
+}
+
+function withGuards(printed: Printed): Found & { readonly guarded: Printed } {
   const wraps: Wrap[] = [];
   const puts: Put[] = [];
+  let found: Found;
   try {
     const program = parse(printed.script, { ecmaVersion: 'latest', sourceType: 'script' });
-    if (!guardObjects(program, printed.script, wraps, puts)) return undefined;
+    found = guardObjects(program, printed.script, wraps, puts);
     wrapLongStretches(program, wraps);
   } catch (cause) {
     if (cause instanceof ProgramError) throw cause;
@@ -55,11 +65,12 @@ function withGuards(printed: Printed): Printed | undefined {
     throw new ProgramError(`the program does not parse: ${reason}`, { cause });
   }
   const { text, insertions } = wrapped(printed.script, wraps, puts);
-  return { script: text, sourceMap: shiftColumns(printed.sourceMap, insertions) };
+  const sourceMap = shiftColumns(printed.sourceMap, insertions);
+  return { ...found, guarded: { script: text, sourceMap } };
 }
 
-/** False: there is a rest without a place for a guard. */
-function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put[]): boolean {
+function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put[]): Found {
+  const found = { isComplete: true, hasFixed: false };
   const guardedPatterns = new Set<AnyNode>();
   const pending: AnyNode[] = [program];
   const wrap = (node: AnyNode, name: string) => wraps.push({ node, name });
@@ -69,14 +80,17 @@ function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put
     wrap(value, guardNames.few);
   };
   const guardParameter = (node: FunctionNode) => {
-    if (!node.params.some((p) => hasRest(p.type === 'AssignmentPattern' ? p.left : p))) return;
-    const moved = moveRestParameter(node, script);
-    if (moved === undefined) {
-      for (const pattern of patternsBeforeDefaults(node)) guardedPatterns.add(pattern);
-      return;
+    const rests = node.params.flatMap((parameter) => restsIn(parameter));
+    if (rests.length === 0) return;
+    const isFixed = !mayMoveRests(node);
+    const moved = isFixed ? undefined : moveRestParameter(node, script);
+    if (isFixed) {
+      found.hasFixed = true;
+      for (const pattern of rests) guardedPatterns.add(pattern);
+    } else if (moved !== undefined) {
+      guardedPatterns.add(moved.pattern);
+      puts.push(...moved.puts);
     }
-    guardedPatterns.add(moved.pattern);
-    puts.push(...moved.puts);
   };
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
     switch (node.type) {
@@ -116,31 +130,13 @@ function guardObjects(program: Program, script: string, wraps: Wrap[], puts: Put
         if (node.operator === '=') guardPattern(node.left, node.right);
         break;
       case 'ObjectPattern':
-        if (hasRest(node) && !guardedPatterns.has(node)) return false;
+        if (hasRest(node) && !guardedPatterns.has(node)) found.isComplete = false;
         break;
     }
     // A pattern comes after what guards it.
     for (const child of childrenOf(node)) pending.push(child);
   }
-  return true;
-}
-
-function hasRest(pattern: AnyNode): boolean {
-  return (
-    pattern.type === 'ObjectPattern' &&
-    pattern.properties.some(({ type }) => type === 'RestElement')
-  );
-}
-
-/**
- * The bundler moves such a pattern into the body, out of the sight of the defaults and patterns
- * behind it. Where there are any, the pattern stays as it is, without a guard.
- */
-function patternsBeforeDefaults({ params }: FunctionNode): AnyNode[] {
-  const patterns = params.map((p) => (p.type === 'AssignmentPattern' ? p.left : p));
-  const first = patterns.findIndex((pattern) => hasRest(pattern));
-  const isPlain = params.slice(first + 1).every(({ type }) => type === 'Identifier');
-  return isPlain ? [] : patterns.filter((pattern) => hasRest(pattern));
+  return found;
 }
 
 function reservedName(name: string): ProgramError {
