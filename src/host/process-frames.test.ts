@@ -20,7 +20,7 @@ const messages: readonly (ToWorker | FromWorker)[] = [
   { kind: 'durable', write: 17, offset: commitOffset(2 ** 40) },
   { kind: 'linked', id: 3, outcome: { kind: 'failed', message: 'no' } },
   { kind: 'close' },
-  { kind: 'link', id: 5, bytes: bytes(80_000) },
+  { kind: 'link', id: 5, bytes: bytes(800) },
   { kind: 'examined', described: bytes(9) },
 ];
 
@@ -89,6 +89,28 @@ describe('frames between gateway and process', () => {
     for (const forged of [{ kind: 'link', id: 1 }, { kind: 'turn' }, { kind: 'durable' }]) {
       expect(() => push(frame(0, v8.serialize(forged)))).toThrow(`a structured \`${forged.kind}\``);
     }
+  });
+
+  it('with figures have numbers', () => {
+    const used = { rowBytes: 1, logBytes: 2, programBytes: 3 };
+    const memory = { rowBytes: 0, indexBytes: 5, used, live: { queries: 0 } };
+    const push = (told: object) => {
+      const frame = Buffer.concat([
+        Buffer.alloc(5),
+        v8.serialize({ kind: 'memory', memory: told }),
+      ]);
+      frame.writeUInt32LE(frame.length - 4, 0);
+      new FrameReader().push(frame, () => undefined);
+    };
+    expect(() => push(memory)).not.toThrow();
+    const lies = [
+      { rowBytes: Number.NaN },
+      { indexBytes: -1 },
+      { used: { ...used, logBytes: '1\nfigure 2' } },
+      { live: { queries: 3n } },
+      { state: 'serving 1\nfigure' },
+    ];
+    for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow('no figures');
   });
 
   it('of any bytes either give a message or an error', () => {

@@ -2,6 +2,7 @@ import v8 from 'node:v8';
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
+import type { SeatMemory } from './seat.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** What goes to a process: first how it starts, then messages. */
@@ -143,6 +144,7 @@ function decodeBody(frame: Buffer, structuredBytesMax: number): Message {
     case frameKinds.other: {
       const message = decodeStructured(body, structuredBytesMax) as Message;
       if (frameKindNames.has(message.kind)) throw new Error(`a structured \`${message.kind}\``);
+      if (message.kind === 'memory') checkFigures(message.memory);
       return message;
     }
     case frameKinds.requests:
@@ -167,6 +169,13 @@ const frameKindNames: ReadonlySet<string> = new Set(Object.keys(frameKinds));
 function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
   if (bytes.length > bytesMax) throw new Error(`a structured value of ${bytes.length} bytes`);
   return v8.deserialize(bytes);
+}
+
+/** They are shown to the operator, and the system is asked for memory by them. */
+function checkFigures({ rowBytes, indexBytes, used, live, ...more }: SeatMemory): void {
+  const figures = [rowBytes, indexBytes, ...Object.values(used), ...Object.values(live)];
+  const isFigure = (figure: unknown) => Number.isFinite(figure) && Number(figure) >= 0;
+  if (!figures.every(isFigure) || Object.keys(more).length > 0) throw new Error('no figures');
 }
 
 function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {

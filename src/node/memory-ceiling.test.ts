@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
@@ -53,6 +53,10 @@ describe.skipIf(systemCommand('prlimit') === undefined)('the memory ceiling', ()
     ceiling.hold(3_000 * mebibyte);
     const raised = 3_300 * mebibyte + limits.ceilingStepBytes;
     await expect.poll(limitOf).toEqual({ data: raised, core: '0' });
+    // It may say anything.
+    for (const far of [2 ** 50, 2 ** 52, 2 ** 53]) ceiling.hold(far);
+    const highest = 300 * mebibyte + totalmem() + limits.ceilingStepBytes;
+    await expect.poll(limitOf).toEqual({ data: highest, core: '0' });
     ceiling.end();
     child.kill();
   });

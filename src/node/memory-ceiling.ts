@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { limits } from '../limits.ts';
 import { systemCommand } from './command-wrappers.ts';
@@ -53,9 +54,12 @@ export class MemoryCeiling {
     this.#group = joinGroup(processId, this.#allowedBytes, this.#places);
   }
 
-  /** The process holds so many bytes of rows and indexes now: the ceiling rises with them. */
+  /**
+   * The process says that it holds so many bytes of rows and indexes now: the ceiling rises with
+   * them, in steps, and never by more than the machine has.
+   */
   hold(heldBytes: number): void {
-    const needed = this.#baseBytes + heldBytes;
+    const needed = this.#baseBytes + Math.min(heldBytes, os.totalmem());
     if (needed < this.#allowedBytes) return;
     this.#allowedBytes = needed + limits.ceilingStepBytes;
     if (this.#group !== undefined) writeLimit(this.#group, this.#allowedBytes);
