@@ -295,6 +295,10 @@ export const limits = {
   issuersMax: 256,
   /** Issuers that are asked for their keys at once: whoever sends a token chooses whom to ask. */
   issuerFetchesMax: 16,
+  /** Names of issuers that are looked up at once; each may take the system a minute. */
+  issuerLookupsMax: 32,
+  /** Keys in the set of an issuer: every one of them may be tried for a token. */
+  issuerKeysMax: 64,
   /** Time for one document of an issuer, redirects included. */
   issuerMillisMax: 5_000,
   /** One document of an issuer. */

@@ -17,8 +17,17 @@ export function addressKind(address: string): AddressKind {
   const family = isIPv4(plain) ? 'ipv4' : isIPv6(plain) ? 'ipv6' : undefined;
   if (family === undefined) return 'private';
   if (loopback.check(plain, family)) return 'loopback';
-  return notPublic.check(plain, family) ? 'private' : 'public';
+  if (notPublic.check(plain, family)) return 'private';
+  return family === 'ipv4' || reachable.check(plain, family) ? 'public' : 'private';
 }
+
+/**
+ * Of IPv6 all that is handed out for use across networks, and IPv4 in its place. What is neither
+ * has other ways to a machine nearby: `::7f00:1`, `::ffff:0:7f00:1`, `fec0::1`.
+ */
+const reachable = new BlockList();
+reachable.addSubnet('2000::', 3, 'ipv6');
+reachable.addSubnet('::ffff:0:0', 96, 'ipv6');
 
 const loopback = new BlockList();
 loopback.addSubnet('127.0.0.0', 8, 'ipv4');
@@ -34,6 +43,7 @@ for (const [network, prefix] of [
   ['172.16.0.0', 12],
   ['192.0.0.0', 24],
   ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
   ['192.168.0.0', 16],
   ['198.18.0.0', 15],
   ['198.51.100.0', 24],
@@ -44,16 +54,10 @@ for (const [network, prefix] of [
   notPublic.addSubnet(network, prefix, 'ipv4');
 }
 for (const [network, prefix] of [
-  ['::', 128],
-  ['64:ff9b::', 96],
-  ['64:ff9b:1::', 48],
-  ['100::', 64],
   ['2001::', 23],
   ['2001:db8::', 32],
   ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['ff00::', 8],
+  ['3fff::', 20],
 ] as const) {
   notPublic.addSubnet(network, prefix, 'ipv6');
 }

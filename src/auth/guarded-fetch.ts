@@ -4,6 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { limits } from '../limits.ts';
 import { type AddressKind, addressKind } from './address-rules.ts';
+import { hasUser } from './issuer-name.ts';
 
 /** Which addresses may be asked beside public ones. */
 export interface FetchRules {
@@ -11,18 +12,26 @@ export interface FetchRules {
   readonly allowsPrivate: boolean;
 }
 
+export interface Fetched {
+  readonly document: unknown;
+  /** Which addresses what the document names may have: see `narrowed`. */
+  readonly following: FetchRules;
+}
+
 /**
  * Gets a JSON document from an address that somebody else chose. Asked are only `https:`, and
  * `http:` on loopback; a host name counts by each address that it resolves to, in the very look-up
  * that the connection uses. Redirects stay within the scheme and are checked alike. Bounded in time
- * (`limits.issuerMillisMax` for all of it) and size (`limits.issuerDocumentBytesMax`). Throws an
- * `Error` that says what was wrong.
+ * (`limits.issuerMillisMax` for all of it) and size (`limits.issuerDocumentBytesMax`, of which
+ * nothing is ever unpacked). Throws an `Error` that says what was wrong.
  */
-export async function fetchJson(address: string, rules: FetchRules): Promise<unknown> {
+export async function fetchJson(address: string, rules: FetchRules): Promise<Fetched> {
   const signal = AbortSignal.timeout(limits.issuerMillisMax);
   let url = new URL(address);
+  let following = rules;
   for (let redirects = 0; redirects <= limits.issuerRedirectsMax; redirects += 1) {
-    const response = await get(url, rules, signal);
+    const response = await get(url, following, signal);
+    following = narrowed(following, response.socket.remoteAddress);
     const { statusCode = 0, headers } = response;
     if (statusCode >= 300 && statusCode < 400 && headers.location !== undefined) {
       response.destroy();
@@ -33,9 +42,19 @@ export async function fetchJson(address: string, rules: FetchRules): Promise<unk
       response.destroy();
       throw new Error(`${url.href} answered ${statusCode}`);
     }
-    return JSON.parse(await bodyOf(response, url));
+    return { document: JSON.parse(await bodyOf(response, url)), following };
   }
   throw new Error(`${address} redirects more than ${limits.issuerRedirectsMax} times`);
+}
+
+/**
+ * Only what is on loopback itself may send this process to loopback: an issuer elsewhere would have
+ * the service ask programs of its own machine. Where private addresses are allowed, the operator
+ * has named the issuer or trusts them all.
+ */
+export function narrowed(rules: FetchRules, from: string | undefined): FetchRules {
+  if (rules.allowsPrivate || addressKind(from ?? '') === 'loopback') return rules;
+  return { ...rules, allowsLoopback: false };
 }
 
 function redirected(from: URL, location: string): URL {
@@ -51,6 +70,7 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
   if (!isSecure && url.protocol !== 'http:') {
     throw new Error(`${url.href} is neither an https nor an http address`);
   }
+  if (hasUser(url)) throw new Error(`${url.host} was to be asked with a user or a password`);
   const isAllowed = (kind: AddressKind) =>
     kind === 'loopback'
       ? rules.allowsLoopback
@@ -60,7 +80,7 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
   if (isIP(host) !== 0 && !isAllowed(addressKind(host))) throw refusedAddress(url, host);
   const request = isSecure ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
-    const headers = { accept: 'application/json' };
+    const headers = { accept: 'application/json', 'accept-encoding': 'identity' };
     const asked = request(url, {
       headers,
       signal,
@@ -68,14 +88,28 @@ function get(url: URL, rules: FetchRules, signal: AbortSignal): Promise<Incoming
       lookup: guardedLookup(url, isAllowed),
     });
     asked.once('response', resolve);
-    asked.once('error', reject);
+    // Each time: what nobody listens to would end the process.
+    asked.on('error', reject);
+    // Without an answer, as after 101, there is no error either.
+    asked.once('close', () => reject(new Error(`${url.href} closed without an answer`)));
     asked.end();
   });
 }
 
+/**
+ * Look-ups in flight. The system gives up on a name server of a stranger long after the request
+ * that asked for it, so they are bounded by themselves.
+ */
+let lookupCount = 0;
+
 function guardedLookup(url: URL, isAllowed: (kind: AddressKind) => boolean): LookupFunction {
   return (host, options, done) => {
+    if (lookupCount >= limits.issuerLookupsMax) {
+      return done(new Error('too many names of issuers are being looked up'), []);
+    }
+    lookupCount += 1;
     lookup(host, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      lookupCount -= 1;
       if (error !== null) return done(error, []);
       const refused = addresses.find(({ address }) => !isAllowed(addressKind(address)));
       if (refused !== undefined) return done(refusedAddress(url, refused.address), []);

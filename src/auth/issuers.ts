@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { type Claims, TokenError } from './claims.ts';
 import { discoveryAddress, keysAddressIn } from './discovery.ts';
 import { type FetchRules, fetchJson } from './guarded-fetch.ts';
+import { requireIssuerName } from './issuer-name.ts';
 import type { IssuerRules } from './issuer-rules.ts';
 import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
 import type { TokenParts } from './token-parts.ts';
@@ -42,7 +43,8 @@ export class Issuers {
   readonly #options: IssuersOptions;
   /** In the order of use, the one that was not needed for longest first. */
   readonly #known = new Map<string, KnownIssuer>();
-  #fetchCount = 0;
+  /** Apart from each other: issuers that never gave keys take no place of those that did. */
+  readonly #fetchCounts = { first: 0, again: 0 };
 
   constructor(rules: IssuerRules, options: Partial<IssuersOptions> = {}) {
     this.#rules = rules;
@@ -55,6 +57,7 @@ export class Issuers {
   /** Accepts a token whose claims were read but not believed yet, or throws `TokenError`. */
   async verify(token: string, { header }: TokenParts, claims: Claims): Promise<void> {
     const { issuer } = claims;
+    requireIssuerName(issuer);
     this.#requireAccepted(claims);
     if (header.hasCritical || !algorithms.has(header.alg)) throw invalid('InvalidAlgorithm');
     const keys = await this.#keysFor(issuer, header.kid);
@@ -134,7 +137,7 @@ export class Issuers {
 
   /** Everybody who needs the keys at this moment waits for one fetch. Never rejects. */
   #refresh(issuer: string, known: KnownIssuer): Promise<void> {
-    known.fetching ??= this.#fetch(issuer)
+    known.fetching ??= this.#fetch(issuer, known.keys === undefined ? 'first' : 'again')
       .then(
         (keys) => {
           known.keys = keys;
@@ -155,18 +158,20 @@ export class Issuers {
     return known.fetching;
   }
 
-  async #fetch(issuer: string): Promise<readonly IssuerKey[]> {
-    if (this.#fetchCount >= limits.issuerFetchesMax) {
+  async #fetch(issuer: string, which: 'first' | 'again'): Promise<readonly IssuerKey[]> {
+    const counts = this.#fetchCounts;
+    if (counts[which] >= limits.issuerFetchesMax) {
       throw new Error('too many issuers are being asked for their keys');
     }
-    this.#fetchCount += 1;
+    counts[which] += 1;
     try {
       // An issuer that the operator has named may be anywhere.
       const rules = this.#isListed(issuer) ? everywhere : this.#rules;
-      const document = await fetchJson(discoveryAddress(issuer), rules);
-      return readKeySet(await fetchJson(keysAddressIn(document, issuer), rules));
+      const { document, following } = await fetchJson(discoveryAddress(issuer), rules);
+      const keys = await fetchJson(keysAddressIn(document, issuer), following);
+      return readKeySet(keys.document);
     } finally {
-      this.#fetchCount -= 1;
+      counts[which] -= 1;
     }
   }
 }

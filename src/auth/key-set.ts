@@ -1,4 +1,5 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import { limits } from '../limits.ts';
 import { TokenError } from './claims.ts';
 
 /** A public key of an issuer, and the only algorithms that it is ever used with. */
@@ -10,6 +11,11 @@ export interface IssuerKey {
 
 /** Shorter RSA keys can be factored. */
 const rsaBitsMin = 2048;
+/** With longer ones, and with larger exponents, an issuer makes each check as slow as it likes. */
+const rsaBitsMax = 8192;
+const rsaExponentMax = 0xffff_ffffn;
+/** With the exponent 1 everybody can sign. */
+const rsaExponentMin = 3n;
 
 /**
  * Reads a JSON Web Key Set (RFC 7517). Keys of types and for uses that no token here is signed with
@@ -19,6 +25,9 @@ const rsaBitsMin = 2048;
 export function readKeySet(document: unknown): readonly IssuerKey[] {
   const keys = (document as { keys?: unknown } | null)?.keys;
   if (!Array.isArray(keys)) throw new Error('the key set has no `keys`');
+  if (keys.length > limits.issuerKeysMax) {
+    throw new Error(`the key set has ${keys.length} keys (at most ${limits.issuerKeysMax})`);
+  }
   return keys.flatMap((entry: unknown) => {
     const jwk = entry as JsonWebKey & { kid?: unknown; use?: unknown; key_ops?: unknown };
     const kid = jwk?.kid;
@@ -53,16 +62,22 @@ function publicKey(jwk: JsonWebKey): KeyObject | undefined {
 
 /** The type of a key decides: an algorithm of another type is never tried with it. */
 function algorithmsFor(key: KeyObject): readonly string[] {
-  const { namedCurve, modulusLength = 0 } = key.asymmetricKeyDetails ?? {};
+  const { namedCurve } = key.asymmetricKeyDetails ?? {};
   switch (key.asymmetricKeyType) {
     case 'ec':
       if (namedCurve === 'prime256v1') return ['ES256'];
       return namedCurve === 'secp384r1' ? ['ES384'] : [];
     case 'rsa':
-      return modulusLength >= rsaBitsMin ? ['RS256', 'PS256'] : [];
+      return isFitRsa(key) ? ['RS256', 'PS256'] : [];
     case 'ed25519':
       return ['EdDSA'];
     default:
       return [];
   }
+}
+
+function isFitRsa({ asymmetricKeyDetails }: KeyObject): boolean {
+  const { modulusLength: bits = 0, publicExponent = 0n } = asymmetricKeyDetails ?? {};
+  if (bits < rsaBitsMin || bits > rsaBitsMax) return false;
+  return publicExponent >= rsaExponentMin && publicExponent <= rsaExponentMax;
 }
