@@ -153,7 +153,7 @@ describe('headers', () => {
     expect(await outcome(unsigned(header))).toMatch(text);
   });
 
-  it('[auth 4.2] a payload that is not encoded is no payload, whatever the header says', async () => {
+  it('[auth 4.2] a payload that is not encoded is none, whatever the header says', async () => {
     const header = { typ: 'JWT', alg: 'ES256', b64: false };
     const body = { iss: 'localhost', sub: 'ada', iat: 1 };
     const plain = signToken(keys.privateKey, body, header);

@@ -3,9 +3,17 @@ import { joinChanges } from './evaluate-join.ts';
 import type { LiveFragment } from './fragment.ts';
 import type { Keep, KeptStages, WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
-import { changesOf, type RowChanges } from './live-update.ts';
+import { changesOf, eventsOf, type RowChanges } from './live-update.ts';
+import { distinctRows } from './row-bag.ts';
 import type { RowSet } from './row-set.ts';
 import type { FragmentHits } from './watch-index.ts';
+
+/** What an `IncrementalOperator` has besides fragments. */
+export interface IncrementalParts {
+  readonly stages?: KeptStages | undefined;
+  /** The fragments give rows of an event table, and may give the same ones. */
+  readonly hasSameEvents?: boolean;
+}
 
 /**
  * Follows the changed rows: through fragments alone, whose differences are those of the answer, or
@@ -15,10 +23,12 @@ export class IncrementalOperator implements LiveOperator {
   readonly fragments: readonly LiveFragment[];
   readonly sources = [];
   readonly #stages: KeptStages | undefined;
+  readonly #hasSameEvents: boolean;
 
-  constructor(fragments: readonly LiveFragment[], stages?: KeptStages) {
+  constructor(fragments: readonly LiveFragment[], parts: IncrementalParts = {}) {
     this.fragments = fragments;
-    this.#stages = stages;
+    this.#stages = parts.stages;
+    this.#hasSameEvents = parts.hasSameEvents === true;
   }
 
   get bytes(): number {
@@ -38,6 +48,7 @@ export class IncrementalOperator implements LiveOperator {
       const change = hit === undefined ? undefined : fragmentChanges(fragment, hit, around);
       return change === undefined ? [] : [change];
     });
+    if (this.#hasSameEvents) return eventsOnce(found);
     const stages = this.#stages;
     if (stages === undefined) return found;
     return found.flatMap((change) => {
@@ -51,6 +62,12 @@ export class IncrementalOperator implements LiveOperator {
   rows(): RowSet | undefined {
     return this.#stages?.rows();
   }
+}
+
+function eventsOnce(found: readonly RowChanges[]): readonly RowChanges[] {
+  const sets = found.flatMap((change) => (change.kind === 'event' ? [change.events] : []));
+  const events = eventsOf(distinctRows(sets));
+  return events === undefined ? [] : [events];
 }
 
 function fragmentChanges(

@@ -231,6 +231,39 @@ describe('an event table', () => {
   });
 });
 
+describe('an event table with several filters', () => {
+  const filters = {
+    shout: [
+      'SELECT * FROM shout WHERE loud = TRUE',
+      'SELECT shout.* FROM shout JOIN p ON shout.who = p.id',
+      'SELECT s.* FROM shout AS s JOIN p AS q ON s.who = q.id WHERE s.loud = FALSE',
+    ],
+  };
+
+  it('[ease 3.9] gives a row once, however many let it through', () => {
+    const live = new LiveLab(tables, filters);
+    const { query } = live.watch('SELECT * FROM shout', { identity: 7n, rights: strangerRights });
+    expect(
+      told(live, (transaction) => {
+        live.insert(transaction, 'p', 1, true);
+        live.insert(transaction, 'p', 2, false);
+        for (const who of [1, 2, 3]) {
+          live.insert(transaction, 'shout', who, true);
+          live.insert(transaction, 'shout', who, false);
+        }
+      }).map(([number, texts]) => [number, [...(texts as string[])].sort()]),
+    ).toEqual([
+      [
+        query.number,
+        ['1,false', '1,true', '2,false', '2,true', '3,true'].map((values) => `![${values}]`),
+      ],
+    ]);
+    expect(told(live, (transaction) => void live.insert(transaction, 'shout', 4, false))).toEqual(
+      [],
+    );
+  });
+});
+
 describe('row-level security', () => {
   const filters = {
     doc: [

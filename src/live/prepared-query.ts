@@ -37,8 +37,8 @@ export interface RowsName {
 
 /** How a query is kept up to date. */
 type Form =
-  /** Each of the reads is a fragment. */
-  | { readonly kind: 'fragments' }
+  /** Each of the reads is a fragment. `hasSameEvents` is of `IncrementalParts`. */
+  | { readonly kind: 'fragments'; readonly hasSameEvents: boolean }
   | { readonly kind: 'incremental'; readonly shape: IncrementalShape }
   | { readonly kind: 'rerun' };
 
@@ -55,7 +55,13 @@ export class PreparedQuery {
   readonly shape: RowShape;
   readonly #form: Form;
 
-  constructor(asked: AskedQuery, dialect: QueryDialect, reads: readonly TypedRead[]) {
+  /** `isOverlapping`: two of the reads may give the same row, which counts once. */
+  constructor(
+    asked: AskedQuery,
+    dialect: QueryDialect,
+    reads: readonly TypedRead[],
+    isOverlapping = false,
+  ) {
     const { sql, rights, schema } = asked;
     const columns = present(reads[0], 'a read').query.columns;
     this.sql = sql;
@@ -65,7 +71,7 @@ export class PreparedQuery {
     this.reads = reads;
     this.table = nameOfRows(reads, columns);
     this.shape = layoutOfRows(columns, schema.types).shape;
-    this.#form = dialect === 'full' ? formOf(reads) : formOfFragments(reads);
+    this.#form = dialect === 'full' ? formOf(reads) : formOfFragments(reads, isOverlapping);
   }
 
   /** Ids of the views that it reads. */
@@ -95,12 +101,13 @@ export class PreparedQuery {
       case 'fragments':
         return new IncrementalOperator(
           this.reads.map((read) => new LiveFragment(read, this.#scope(read, identity))),
+          form,
         );
       case 'incremental': {
         const { base } = form.shape;
         const scope = this.#scope(base, identity);
         const stages = this.isKept ? new KeptStages(form.shape, scope, this.rights) : undefined;
-        return new IncrementalOperator([new LiveFragment(base, scope)], stages);
+        return new IncrementalOperator([new LiveFragment(base, scope)], { stages });
       }
       default:
         return unreachable(form);
@@ -144,11 +151,10 @@ export function prepareSubscription(asked: AskedQuery, joinRules: boolean): Prep
   const { sql, rights, schema } = asked;
   const parsed = parse(sql);
   const checked = checkSubscription(parsed, { schema: schema.sql, rights }, { joinRules });
-  const { fragments, isOverlapping } = checked;
+  const { fragments, isOverlapping, table } = checked;
   // Events come with their commit alone: they cannot be asked for again.
-  const isAskedAgain = isOverlapping && !tablesOf(fragments).some(({ isEvent }) => isEvent);
-  const reads = isAskedAgain ? [wholeRead(parsed, asked)] : fragments;
-  return new PreparedQuery(asked, 'subscription', reads);
+  const reads = isOverlapping && !table.isEvent ? [wholeRead(parsed, asked)] : fragments;
+  return new PreparedQuery(asked, 'subscription', reads, isOverlapping && table.isEvent);
 }
 
 /** The query as one statement, whose rows no two filters give twice. */
@@ -184,12 +190,12 @@ function formOf(reads: readonly TypedRead[]): Form {
  * Rows of computed tables come in no change set. A read that is more than a block of plain tables
  * is no fragment: it has filters that let the same rows through.
  */
-function formOfFragments(reads: readonly TypedRead[]): Form {
+function formOfFragments(reads: readonly TypedRead[], hasSameEvents: boolean): Form {
   const isComputed = tablesOf(reads).some(({ id }) => computedIds.has(id));
   const isPlain = reads.every(({ query: { body } }) => {
     return body.kind === 'block' && body.relations.every(({ source }) => source.kind === 'table');
   });
-  return { kind: isComputed || !isPlain ? 'rerun' : 'fragments' };
+  return isComputed || !isPlain ? { kind: 'rerun' } : { kind: 'fragments', hasSameEvents };
 }
 
 /** Every table and view that is read, at any depth. */

@@ -11,16 +11,20 @@ export class RowBag {
   /** By hash of the row; rows that share one are chained. */
   readonly #entries = new Map<number, Entry>();
 
-  /** Adds `count` copies, which may be negative, of the row `bytes[start, end)`. */
-  add(bytes: Uint8Array, start: number, end: number, count: number): void {
+  /**
+   * Adds `count` copies, which may be negative, of the row `bytes[start, end)`; gives how many
+   * there are now.
+   */
+  add(bytes: Uint8Array, start: number, end: number, count: number): number {
     const hash = hashBytes(bytes, start, end);
     const first = this.#entries.get(hash);
     for (let entry = first; entry !== undefined; entry = entry.next) {
       if (!isRow(entry, bytes, start, end)) continue;
       entry.count += count;
-      return;
+      return entry.count;
     }
     this.#entries.set(hash, { bytes, start, end, count, next: first });
+    return count;
   }
 
   /** The rows with a count above zero, each so many times, and those below. */
@@ -45,6 +49,19 @@ export function rowDifference(before: RowSet, after: RowSet): RowChanges | undef
   eachPicked(after, undefined, (start, end) => bag.add(after.data, start, end, 1));
   const { gained, lost } = bag.surplus();
   return changesOf(gained, lost);
+}
+
+/** Each row of several sets once, in the order of their first copies. */
+export function distinctRows(sets: readonly RowSet[]): RowSet {
+  const bag = new RowBag();
+  const found = new RowCollector();
+  for (const rows of sets) {
+    const { data } = rows;
+    eachPicked(rows, undefined, (start, end) => {
+      if (bag.add(data, start, end, 1) === 1) found.add(data, start, end);
+    });
+  }
+  return found.finish();
 }
 
 interface Entry {
