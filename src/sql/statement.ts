@@ -100,11 +100,12 @@ export function prepare(
   tables: SqlTables,
   options: Partial<PlanOptions> = {},
 ): PreparedStatement {
-  const { schema, rights, typed } = checked;
+  const { schema, typed } = checked;
   const types = { types: schema.types };
+  const isExplained = typed.kind === 'explain';
+  const { rights } = isExplained && typed.as !== undefined ? typed.as : checked;
   const statistics = planningStatistics(schema, rights, tables);
   const request = { types, statistics, options };
-  const isExplained = typed.kind === 'explain';
   const inner: TypedRead | TypedWrite = isExplained ? typed.statement : typed;
   const plan: Plan = planStatement(inner, request);
   const sizes = sizesOf(plan.tables, { schema, rights, tables });
@@ -177,10 +178,12 @@ function startExplain(prepared: PreparedExplain, request: StatementRequest): Sta
 }
 
 function explanation(prepared: PreparedExplain, measurements?: Measurements): ReadResult {
-  const { plan, schema, rights } = prepared;
+  const { plan, schema, rights, typed } = prepared;
+  const sender = typed.kind === 'explain' ? typed.as?.identity : undefined;
   const lines = explainPlan(plan, {
     types: { types: schema.types },
     hidesNumbers: !rights.bypassesFilters,
+    ...(sender !== undefined && { sender }),
     ...(measurements !== undefined && { measurements }),
   });
   return textRows('plan', lines);

@@ -1,6 +1,7 @@
 import type { TableSpec } from '../../schema/catalog.ts';
-import { identityToHex } from '../../values/identity.ts';
+import { identityFromHex, identityToHex } from '../../values/identity.ts';
 import { invalid, notAuthorized } from '../failure.ts';
+import { type Rights, type StatementCaller, strangerRights } from '../rights.ts';
 import type { Statement } from '../syntax/ast.ts';
 import type { Parsed } from '../syntax/parse.ts';
 import { checkQuery } from './check-query.ts';
@@ -24,7 +25,8 @@ export type { CheckScope } from './context.ts';
  */
 export function check({ statement, source }: Parsed, scope: CheckScope): TypedStatement {
   requireFullSurface(statement, source, scope.parameterNames);
-  const context = new StatementContext(scope.schema, scope.rights);
+  const as = sampleCaller(statement, scope.rights);
+  const context = new StatementContext(scope.schema, as?.rights ?? scope.rights);
   const environment: Environment = {
     statement: context,
     source,
@@ -36,7 +38,25 @@ export function check({ statement, source }: Parsed, scope: CheckScope): TypedSt
     takesFields: true,
     expanding: [],
   };
-  return checkStatement(statement, environment, scope);
+  const checked = checkStatement(statement, environment, scope);
+  return as !== undefined && checked.kind === 'explain' ? { ...checked, as } : checked;
+}
+
+/**
+ * Behind `EXPLAIN AS`. Whoever sees the program knows its filters, and whoever bypasses them every
+ * row: the plan of somebody else tells them nothing. Throws `SqlFailure`.
+ */
+function sampleCaller(statement: Statement, rights: Rights): StatementCaller | undefined {
+  if (statement.kind !== 'explain' || statement.as === undefined) return undefined;
+  if (!rights.readsProgram || !rights.bypassesFilters) {
+    throw invalid('EXPLAIN AS needs the rights of a developer of the database');
+  }
+  if (statement.statement.kind !== 'query') {
+    throw invalid('EXPLAIN AS shows plans of SELECT only: others write nothing by SQL');
+  }
+  const identity = identityFromHex(statement.as);
+  if (identity !== undefined) return { identity, rights: strangerRights };
+  throw invalid('EXPLAIN AS takes an identity: 64 hexadecimal digits in single quotes');
 }
 
 /** Whether it reads or writes; `parts` are those of the statement around it. */
@@ -50,7 +70,7 @@ function checkStatement(
     const inner = checkPlain(statement.statement, environment, scope);
     const { slotCount, valueCount, parameters, views } = inner;
     const parts: StatementParts = { slotCount, valueCount, parameters, views };
-    return { ...parts, kind: 'explain', isAnalyze, statement: inner };
+    return { ...parts, kind: 'explain', isAnalyze, as: undefined, statement: inner };
   }
   return checkPlain(statement, environment, scope);
 }

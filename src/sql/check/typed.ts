@@ -1,6 +1,7 @@
 import type { TableSpec } from '../../schema/catalog.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { AggregateFunction, ScalarFunction } from '../functions/function.ts';
+import type { StatementCaller } from '../rights.ts';
 import type { ArithmeticOperator, ComparisonOperator } from '../syntax/ast.ts';
 
 /**
@@ -23,6 +24,8 @@ export interface TypedRead extends StatementParts {
 export interface TypedExplain extends StatementParts {
   readonly kind: 'explain';
   readonly isAnalyze: boolean;
+  /** Checked and to be planned for this caller, who has no role, instead of the one who asks. */
+  readonly as: StatementCaller | undefined;
   readonly statement: TypedRead | TypedWrite;
 }
 

@@ -1,4 +1,5 @@
 import { present, unreachable } from '../../assert.ts';
+import { identityToHex } from '../../values/identity.ts';
 import type { Typespace } from '../../values/type.ts';
 import type { TypedExpression } from '../check/typed.ts';
 import type { Measurements } from '../run/measure.ts';
@@ -14,6 +15,8 @@ export interface ExplainOptions {
    * do not see.
    */
   readonly hidesNumbers: boolean;
+  /** Shown instead of `:sender`. */
+  readonly sender?: bigint;
 }
 
 /**
@@ -80,7 +83,8 @@ class Explainer {
       nameOf: (slot) => this.#names.get(slot) ?? `relation ${slot}`,
       parameterName: (at) => {
         const name = plan.parameters[at]?.name;
-        return name === undefined ? ':sender' : `$${name}`;
+        if (name !== undefined) return `$${name}`;
+        return options.sender === undefined ? ':sender' : `0x${identityToHex(options.sender)}`;
       },
     };
   }

@@ -196,6 +196,8 @@ export interface ShowVariable {
 export interface Explain {
   readonly kind: 'explain';
   readonly isAnalyze: boolean;
+  /** The text behind AS: whose plan is to be shown. */
+  readonly as: string | undefined;
   readonly statement: Exclude<Statement, Explain>;
   readonly span: Span;
 }

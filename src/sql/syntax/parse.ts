@@ -89,18 +89,20 @@ function parseQueryStatement(reader: TokenReader): Explainable {
   return { kind: 'query', query, span: reader.spanSince(start) };
 }
 
-/** `EXPLAIN [ANALYZE] statement`, `EXPLAIN (ANALYZE) statement` */
+/** `EXPLAIN [ANALYZE] statement`, `EXPLAIN (ANALYZE) statement`, `EXPLAIN AS 'identity' statement` */
 function parseExplain(reader: TokenReader): Statement {
   const start = reader.mark();
   reader.expectWord('EXPLAIN');
   const options = parseExplainOptions(reader);
+  const isAs = options === 'none' && reader.isWord('AS') && reader.peek(1).kind === 'string';
+  const as = isAs && reader.takeWord('AS') ? reader.advance().text : undefined;
   const statement = options === 'foreign' ? undefined : parseExplainable(reader);
   if (options === 'foreign' || statement === undefined) {
     reader.skipToEnd();
     return unsupportedSince(reader, start);
   }
   const isAnalyze = options === 'analyze';
-  return { kind: 'explain', isAnalyze, statement, span: reader.spanSince(start) };
+  return { kind: 'explain', isAnalyze, as, statement, span: reader.spanSince(start) };
 }
 
 function parseExplainOptions(reader: TokenReader): 'none' | 'analyze' | 'foreign' {
