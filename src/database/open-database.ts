@@ -31,7 +31,7 @@ import {
   reloadProgram,
 } from './program.ts';
 import { type Slices, type StartRead, slicesOfLimits, startRead } from './read-execution.ts';
-import { RowFilterError } from './row-filters.ts';
+import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { type StorageLimits, StorageQuota } from './storage-quota.ts';
@@ -262,6 +262,7 @@ function initialize(core: DatabaseCore, tables: FirstTables, createdMicros: bigi
   const views = definition.views.map(({ name }) => `table for view \`${name}\``);
   const filters = rowFiltersOf(definition).map((sql) => `row level security \`${sql}\``);
   for (const what of [...names, ...views, ...filters]) report(hostLine('info', `Creating ${what}`));
+  for (const text of filterWarnings(tables.sql)) report(hostLine('warn', text));
   const reducer = core.program.lifecycle.init;
   if (reducer !== undefined) report(hostLine('info', 'Invoking `init` reducer'));
   const run = {

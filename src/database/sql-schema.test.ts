@@ -4,7 +4,7 @@ import { catalogOf } from '../schema/build-catalog.ts';
 import type { RawModule } from '../schema/raw-module.ts';
 import { validateModule } from '../schema/validate.ts';
 import { identityType, product } from '../values/special-types.ts';
-import { RowFilterError } from './row-filters.ts';
+import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 
 const letter: TableSketch = {
@@ -96,5 +96,22 @@ describe('the schema of statements', () => {
   it('[sql 10.3] refuses a filter that is there twice', () => {
     const make = () => schemaOf({ rowLevelSecurity: [sent, received, sent] });
     expect(make).toThrow(`An RLS rule is defined twice (in the RLS rule \`${sent}\`)`);
+  });
+});
+
+describe('what a publisher should know of filters', () => {
+  const joined = 'SELECT r.* FROM "theRoom" AS r JOIN letter ON r.id = letter.id';
+  const warned = (...rowLevelSecurity: string[]) => filterWarnings(schemaOf({ rowLevelSecurity }));
+
+  it('[ease 3.9] several of one table cost where one of them joins', () => {
+    const [text, ...more] = warned(sent, joined, 'SELECT * FROM "theRoom" WHERE id = 1');
+    expect(more).toEqual([]);
+    expect(text).toMatch(/^`the_room` has 2 row filters, of which one joins: equal rows are dropp/);
+  });
+
+  it('[ease 3.9] others do not', () => {
+    expect(warned(sent, received)).toEqual([]);
+    expect(warned(joined)).toEqual([]);
+    expect(warned(joined, 'SELECT * FROM "theRoom"')).toEqual([]);
   });
 });

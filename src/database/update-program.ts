@@ -14,7 +14,7 @@ import { connectedClients, disconnectClient } from './lifecycle.ts';
 import { type Refusal, type RefusalBody, refusal } from './outcome.ts';
 import { type LoadedProgram, programOf, type UpdatePermission } from './program.ts';
 import { migrationToken, type ProgramHash } from './program-hash.ts';
-import { RowFilterError } from './row-filters.ts';
+import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { noBytes } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
 import { type ViewProgram, viewProgramOf } from './views/served-views.ts';
@@ -108,6 +108,7 @@ function migrate(core: DatabaseCore, update: ProgramUpdate): boolean {
   replaceLive(core, viewChanges, plan.breaksClients, timestampMicros);
   core.report(hostLine('info', `Updated program to ${loaded.hash}`));
   for (const step of plan.steps) reportStep(core, step);
+  for (const text of filterWarnings(sql)) core.report(hostLine('warn', text));
   if (plan.breaksClients) endConnections(core, timestampMicros);
   core.report(hostLine('info', 'Database updated'));
   return plan.breaksClients;

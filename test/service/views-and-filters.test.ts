@@ -58,7 +58,9 @@ describe('a module with views and filters', () => {
   });
 
   const schemaOf = async (version: number) => {
-    const { text } = await running.ask('GET', `/v1/database/guarded/schema?version=${version}`);
+    const headers = { authorization: `Bearer ${owner.token}` };
+    const where = `/v1/database/guarded/schema?version=${version}`;
+    const { text } = await running.ask('GET', where, { headers });
     return JSON.parse(text);
   };
   const rowOf = (index: number) => ({ Array: { Ref: index } });
@@ -234,6 +236,40 @@ describe('a filter', () => {
       'Info: Database updated',
     ]);
     expect(await which('kept')).toBe('two');
+  });
+});
+
+describe('filters of one table that cost', () => {
+  const joining = 'SELECT pet.* FROM pet JOIN person ON pet.owner_id = person.id';
+  const costly = [joining, 'SELECT * FROM pet WHERE id < 10'];
+  const warnings = async () => {
+    const lines = await running.messages('costly', owner);
+    return lines.filter((line) => line.startsWith('Warn: `pet` has 2 row filters')).length;
+  };
+
+  it('[ease 3.9] get a warning in the log at each publish, and none without a join', async () => {
+    expect(await upload('costly', await filtered(costly))).toMatchObject({ status: 200 });
+    expect(await warnings()).toBe(1);
+    const next = await filtered(costly, { says: 'two' });
+    expect(await upload('costly', next)).toMatchObject({ status: 200 });
+    expect(await warnings()).toBe(2);
+  });
+
+  it('[ease 3.9] EXPLAIN AS shows it to the owner, and to nobody else', async () => {
+    const other = await running.person();
+    const sql = `EXPLAIN AS '${other.identity}' SELECT * FROM pet`;
+    const shown = await running.ask('POST', '/v1/database/costly/sql', {
+      headers: { authorization: `Bearer ${owner.token}` },
+      body: sql,
+    });
+    expect(shown.status).toBe(200);
+    expect(shown.text).toMatch(/rows of pet.*union/);
+    const refused = await running.ask('POST', '/v1/database/costly/sql', {
+      headers: { authorization: `Bearer ${other.token}` },
+      body: sql,
+    });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('EXPLAIN AS needs the rights of a developer');
   });
 });
 

@@ -71,6 +71,16 @@ export function secured(occurrence: Occurrence, span: Span, environment: Environ
   };
 }
 
+/**
+ * Whether dropping equal rows, and asking watched queries again, is what several filters of one
+ * table cost. Filters of the table alone leave out each other's rows instead.
+ */
+export function isCostlyUnion(texts: readonly string[]): boolean {
+  const filters = texts.map((text) => parsedFilter(text));
+  if (openOf(filters) !== undefined) return false;
+  return filters.length > 1 && !filters.every(isOfOneTable);
+}
+
 export interface Filter {
   readonly select: Select;
   readonly source: SourceText;
@@ -96,8 +106,13 @@ export function filtersOf(
     );
   }
   const filters = texts.map((text) => parsedFilter(text));
-  const open = filters.find((one) => isOfOneTable(one) && one.select.where === undefined);
+  const open = openOf(filters);
   return open === undefined ? filters : [open];
+}
+
+/** One that lets every row through. */
+function openOf(filters: readonly Filter[]): Filter | undefined {
+  return filters.find((one) => isOfOneTable(one) && one.select.where === undefined);
 }
 
 /**

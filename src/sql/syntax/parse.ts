@@ -89,7 +89,7 @@ function parseQueryStatement(reader: TokenReader): Explainable {
   return { kind: 'query', query, span: reader.spanSince(start) };
 }
 
-/** `EXPLAIN [ANALYZE] statement`, `EXPLAIN (ANALYZE) statement`, `EXPLAIN AS 'identity' statement` */
+/** `EXPLAIN [ANALYZE] …`, `EXPLAIN (ANALYZE) …`, `EXPLAIN AS 'identity' …` */
 function parseExplain(reader: TokenReader): Statement {
   const start = reader.mark();
   reader.expectWord('EXPLAIN');
