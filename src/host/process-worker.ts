@@ -150,9 +150,13 @@ class ProcessWorker implements Worker {
   #end(code: number | null, signal: NodeJS.Signals | null): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#parts.mirror.close();
-    this.#parts.ceiling.end();
-    this.#events.ended(this.#death ?? describeExit(code, signal, this.#parts.budget));
+    const { mirror, ceiling } = this.#parts;
+    const hasRun = mirror.board.changes > 0;
+    mirror.close();
+    ceiling.end();
+    const heapMebibytes = this.#parts.budget.workerHeapMebibytesMax;
+    const exit = { code, signal, hasRun, heapMebibytes };
+    this.#events.ended(this.#death ?? describeExit(exit));
   }
 }
 
@@ -220,20 +224,33 @@ function yieldFirst(processId: number): void {
 /** Signals by which an engine that runs out of memory ends its process. */
 const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);
 
-function describeExit(
-  code: number | null,
-  signal: NodeJS.Signals | null,
-  { workerHeapMebibytesMax }: Budget,
-): WorkerDeath {
+interface ProcessExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** False: it ended before it had loaded its program, which has no part in it. */
+  readonly hasRun: boolean;
+  readonly heapMebibytes: number;
+}
+
+/** Says why a process ended, as far as its exit tells. */
+export function describeExit({ code, signal, hasRun, heapMebibytes }: ProcessExit): WorkerDeath {
   if (signal === 'SIGKILL') {
     const who = 'by the system for its memory, or by somebody';
     return { cause: 'died', message: `The process of the database was killed (SIGKILL): ${who}.` };
   }
+  const how = signal === null ? `exit code ${code}` : signal;
+  if (!hasRun) {
+    const advice =
+      'The system may allow the service too few processes, files or too little memory.';
+    return {
+      cause: 'died',
+      message: `The process of the database did not start (${how}). ${advice}`,
+    };
+  }
   if (signal !== null && memorySignals.has(signal)) {
-    const text = `far more than ${workerHeapMebibytesMax} MiB of memory`;
+    const text = `far more than ${heapMebibytes} MiB of memory`;
     return { cause: 'died', message: `The module used ${text} and was stopped (${signal}).` };
   }
-  const how = signal === null ? `exit code ${code}` : signal;
   return { cause: 'died', message: `The process of the database ended (${how}).` };
 }
 
