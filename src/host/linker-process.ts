@@ -8,6 +8,12 @@ import { linkedFileBytesMax } from './linked-file.ts';
 import { FrameReader } from './linker-frames.ts';
 import { linkerVersion } from './linker-version.ts';
 
+/**
+ * Memory that the engine reserves and does not use, in mebibytes, which the limit on data counts:
+ * Node 24 does not start within 512 MiB.
+ */
+const engineMebibytes = 512;
+
 export interface LinkBounds {
   readonly mebibytesMax: number;
   readonly millisMax: number;
@@ -183,7 +189,7 @@ function answerOf(kind: number | undefined, bytes: Uint8Array): LinkAnswer {
 }
 
 function startProcess(entry: string, mebibytesMax: number): ChildProcess {
-  const bytes = mebibytesMax * 1024 * 1024;
+  const bytes = (mebibytesMax + engineMebibytes) * 1024 * 1024;
   const node = [process.execPath, `--max-old-space-size=${mebibytesMax}`, entry];
   const version = toHex(linkerVersion());
   const limiter = limiterPath();
