@@ -1,3 +1,4 @@
+import { Worker as Thread } from 'node:worker_threads';
 import { linkProgram } from '../bundle/link.ts';
 import { ProgramError } from '../module/runner.ts';
 import { fromHex } from '../values/hex.ts';
@@ -21,8 +22,9 @@ let work: Promise<void> = warmUp();
 process.stdin.on('data', (chunk: Buffer) => {
   for (const { bytes } of reader.take(chunk)) work = work.then(() => serve(bytes));
 });
-// Whoever started this process is gone, or wants no more.
+// The gateway is gone, or wants no more.
 process.stdin.on('end', endGroup);
+endWith(Number(process.argv[3]));
 
 /** Starts the bundler while nobody waits for it. */
 async function warmUp(): Promise<void> {
@@ -51,6 +53,19 @@ function answer(kind: number, bytes: Uint8Array): void {
 /** A message shows lines of the program, which may be of any length. */
 function cut(text: string): string {
   return text.length > errorCharactersMax ? `${text.slice(0, errorCharactersMax)}…` : text;
+}
+
+/**
+ * A program that is parsed keeps this thread from seeing the end of its input. So another one looks
+ * whether the gateway is still there.
+ */
+function endWith(gateway: number): void {
+  const source = `
+    setInterval(() => {
+      if (process.ppid !== ${gateway}) process.kill(-process.pid, 'SIGKILL');
+    }, 500);`;
+  const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
+  new Thread(source, { eval: true, resourceLimits, stdin: false }).unref();
 }
 
 function endGroup(): void {

@@ -194,7 +194,7 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
   const version = toHex(linkerVersion());
   const limiter = limiterPath();
   const bounded = limiter === undefined ? node : [limiter, `--data=${bytes}`, '--core=0', ...node];
-  const [command = process.execPath, ...args] = [...bounded, version];
+  const [command = process.execPath, ...args] = [...bounded, version, `${process.pid}`];
   return spawn(command, args, {
     cwd: path.parse(entry).root,
     env: {},
