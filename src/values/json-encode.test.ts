@@ -6,7 +6,8 @@ import {
   encodeArgumentsSteps,
   JsonError,
 } from './json.ts';
-import { isHeavy, parseJson, parseJsonSteps } from './json-text.ts';
+import { isHeavy, parseJsonSteps } from './json-steps.ts';
+import { parseJson } from './json-text.ts';
 import { optionType, product, sum, unitType } from './special-types.ts';
 import type { AlgebraicType, ProductType } from './type.ts';
 

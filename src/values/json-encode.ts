@@ -21,7 +21,8 @@ import {
   readVariant,
   unknownVariant,
 } from './json-read.ts';
-import { isHeavy, JsonNumber, JsonObject, type JsonValue } from './json-text.ts';
+import { isHeavy } from './json-steps.ts';
+import { JsonNumber, JsonObject, type JsonValue } from './json-text.ts';
 import { productDepthMax, specialKindOf } from './special-types.ts';
 import type { AlgebraicType, NamedType, ProductType, SumType, Typespace } from './type.ts';
 import { resolveType } from './typespace.ts';

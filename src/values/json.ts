@@ -3,13 +3,12 @@
 export { encodeArgumentsSteps } from './json-encode.ts';
 export { JsonError } from './json-error.ts';
 export { argumentsFromJson, argumentsFromQuotedJson, valueFromJson } from './json-read.ts';
+export { isHeavy, parseJsonSteps } from './json-steps.ts';
 export {
-  isHeavy,
   JsonNumber,
   JsonObject,
   type JsonValue,
   member,
   parseJson,
-  parseJsonSteps,
 } from './json-text.ts';
 export { encodedToJson, type JsonShape, valueToJson } from './json-write.ts';

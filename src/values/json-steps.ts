@@ -1,0 +1,207 @@
+/**
+ * `parseJson` in steps, for texts of megabytes that nobody should wait for. Accepts and refuses the
+ * same. Such a text may have a million values: what is often the same is kept once, because what a
+ * step leaves behind has to be moved by the collector, which has no steps.
+ */
+import { JsonScanner } from './json-scanner.ts';
+import { enter, JsonNumber, JsonObject, type JsonValue, readScalar, rootOf } from './json-text.ts';
+
+/** `parseJson` in steps of less than a millisecond; ends with the value. */
+export function* parseJsonSteps(text: string): Generator<undefined, JsonValue> {
+  const parser = new StepParser(text);
+  while (!parser.step()) yield;
+  return parser.end();
+}
+
+/** True for a list or an object that takes long to walk; only of texts that are long themselves. */
+export function isHeavy(json: JsonValue): boolean {
+  if (typeof json !== 'object' || json === null || json instanceof JsonNumber) return false;
+  return heavy.has(json);
+}
+
+const heavy = new WeakSet<object>();
+/** Values within a container from which on it is heavy, and the length of texts that have any. */
+const heavyTokensMin = 512;
+const heavyTextMin = 16_384;
+
+const tokensPerStep = 1_024;
+const stringStepUnits = 32_768;
+const blanksPerStep = 32_768;
+
+/** An open container; the next one as deep takes its place. */
+interface Open {
+  isObject: boolean;
+  /** Where its values begin on the stack. */
+  start: number;
+  /** How many values had been read when it was opened. */
+  tokensBefore: number;
+  /** The key of the value that is being read. */
+  key: string;
+}
+
+type Stacked = JsonValue | [string, JsonValue];
+
+/** Values with a container around them go on a stack; its end takes them off again. */
+class StepParser {
+  readonly #scanner: JsonScanner;
+  readonly #stack: Stacked[] = [];
+  /** Values on the stack: what is above is of containers that have ended. */
+  #top = 0;
+  /** By depth: those of less than `#depth` are open, and `#open` is the innermost of them. */
+  readonly #opens: Open[] = [];
+  #depth = 0;
+  #open: Open | undefined;
+  #tokens = 0;
+  #isKeyNext = false;
+  #isInString = false;
+  #root: JsonValue | undefined;
+
+  constructor(text: string) {
+    this.#scanner = new JsonScanner(text);
+  }
+
+  /** Reads about a thousand values more; true when the outermost one is complete. */
+  step(): boolean {
+    const scanner = this.#scanner;
+    for (let left = tokensPerStep; left > 0; left -= 1) {
+      const before = scanner.at;
+      const value = this.#isInString ? this.#string() : this.#begin();
+      // Long strings with escapes, and texts of blanks.
+      if (this.#isInString) return false;
+      if (scanner.at - before > blanksPerStep) left = 0;
+      if (value === unfinished) continue;
+      if (this.#isKeyNext) {
+        scanner.expectColon();
+        if (this.#open !== undefined) this.#open.key = value as string;
+        this.#isKeyNext = false;
+        continue;
+      }
+      this.#tokens += 1;
+      if (this.#place(value)) return true;
+    }
+    return false;
+  }
+
+  end(): JsonValue {
+    this.#scanner.end();
+    return rootOf(this.#root as JsonValue, this.#scanner.text);
+  }
+
+  /** The scalar or empty container ahead; `unfinished` for what has only been opened. */
+  #begin(): JsonValue | typeof unfinished {
+    const scanner = this.#scanner;
+    if (this.#isKeyNext) scanner.expectKey();
+    switch (scanner.unit()) {
+      case 0x7b:
+        return this.#enter(true);
+      case 0x5b:
+        return this.#enter(false);
+      case 0x22:
+        return knownText(scanner) ?? this.#string();
+      default:
+        return knownDigit(scanner) ?? readScalar(scanner);
+    }
+  }
+
+  #string(): string | typeof unfinished {
+    const value = this.#scanner.stringStep(stringStepUnits);
+    this.#isInString = value === undefined;
+    return value ?? unfinished;
+  }
+
+  #enter(isObject: boolean): JsonValue | typeof unfinished {
+    const scanner = this.#scanner;
+    enter(scanner, this.#depth);
+    if (scanner.skips(isObject ? 0x7d : 0x5d)) return isObject ? new JsonObject(none) : [];
+    const start = this.#top;
+    const tokensBefore = this.#tokens;
+    const known = this.#opens[this.#depth];
+    if (known === undefined) {
+      this.#open = { isObject, start, tokensBefore, key: '' };
+      this.#opens.push(this.#open);
+    } else {
+      known.isObject = isObject;
+      known.start = start;
+      known.tokensBefore = tokensBefore;
+      this.#open = known;
+    }
+    this.#depth += 1;
+    this.#isKeyNext = isObject;
+    return unfinished;
+  }
+
+  /** Gives a value to its container, and each container that ends with it to its own. */
+  #place(value: JsonValue): boolean {
+    let placed = value;
+    for (;;) {
+      const open = this.#open;
+      if (open === undefined) {
+        this.#root = placed;
+        return true;
+      }
+      this.#stack[this.#top] = open.isObject ? [open.key, placed] : placed;
+      this.#top += 1;
+      if (!this.#scanner.closes(open.isObject)) {
+        this.#isKeyNext = open.isObject;
+        return false;
+      }
+      placed = this.#close(open);
+    }
+  }
+
+  #close({ start, isObject, tokensBefore }: Open): JsonValue {
+    const only = this.#stack[start];
+    const isOne = this.#top - start === 1 && only !== undefined;
+    const values = isOne ? [only] : this.#stack.slice(start, this.#top);
+    this.#top = start;
+    this.#depth -= 1;
+    this.#open = this.#depth === 0 ? undefined : this.#opens[this.#depth - 1];
+    const container = isObject
+      ? new JsonObject(values as [string, JsonValue][])
+      : (values as JsonValue[]);
+    const isLong = this.#scanner.text.length > heavyTextMin;
+    if (isLong && this.#tokens - tokensBefore >= heavyTokensMin) heavy.add(container);
+    return container;
+  }
+}
+
+/** What `#begin` gives when there is no value yet. */
+const unfinished = Symbol('unfinished');
+const none: readonly [string, JsonValue][] = [];
+
+/** A number of one digit, of which a text may have a million. */
+function knownDigit(scanner: JsonScanner): JsonNumber | undefined {
+  const { text, at } = scanner;
+  const next = text.charCodeAt(at + 1);
+  // A comma, or the end of a list or an object.
+  if (next !== 0x2c && next !== 0x5d && next !== 0x7d) return undefined;
+  const number = digits[text.charCodeAt(at) - 0x30];
+  if (number !== undefined) scanner.at += 1;
+  return number;
+}
+
+const digits = Array.from({ length: 10 }, (_, digit) => new JsonNumber(String(digit)));
+
+/** A short string that was there before, without a copy. */
+function knownText(scanner: JsonScanner): string | undefined {
+  const { text, at } = scanner;
+  const start = at + 1;
+  let hash = 0;
+  let end = start;
+  for (const last = start + knownUnitsMax; ; end += 1) {
+    const unit = text.charCodeAt(end);
+    if (unit === 0x22) break;
+    if (end === last || !(unit >= 0x20) || unit === 0x5c) return undefined;
+    hash = (hash * 31 + unit) & 0xff;
+  }
+  scanner.at = end + 1;
+  const known = knownTexts[hash];
+  if (known?.length === end - start && text.startsWith(known, start)) return known;
+  const value = text.slice(start, end);
+  knownTexts[hash] = value;
+  return value;
+}
+
+/** Shorter ones are copies, and do not keep the text that they are from. */
+const knownUnitsMax = 12;
+const knownTexts: string[] = Array.from({ length: 256 }, () => '');
