@@ -417,6 +417,8 @@ export const limits = {
   socketMessageBytesMax: 32 * mebibyte,
   /** Commas, colons and opening brackets in one message of a client that is JSON. */
   socketTextPartsMax: 65_536,
+  /** Parts of the arguments in such a message, as many as the largest HTTP body can have. */
+  socketArgumentPartsMax: 2 ** 20,
   /** Query sets of one connection. */
   connectionSetsMax: 16_384,
   /** Characters of all queries of one subscription: they are checked before any is accepted. */

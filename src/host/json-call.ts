@@ -98,7 +98,7 @@ async function withEncoded<Outcome>(
     const request = {
       ...asked,
       args: isHeavy(args)
-        ? await encodeHeavyArguments(description, call.reducer, args, isQuoted)
+        ? await encodeInSlices(description, call.reducer, args, isQuoted)
         : encodeArguments(description, call.reducer, args, isQuoted),
       schemaVersion: description.schemaVersion,
     };
@@ -158,8 +158,8 @@ export function encodeArguments(
   }
 }
 
-/** `encodeArguments` of arguments that take long. */
-async function encodeHeavyArguments(
+/** `encodeArguments` of arguments that may take long. */
+export async function encodeInSlices(
   { definition }: DatabaseDescription,
   functionName: string,
   args: JsonValue,

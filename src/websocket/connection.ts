@@ -5,6 +5,7 @@ import { DecodeError } from '../values/binary-reader.ts';
 import type { Backlog } from './backlog.ts';
 import type { Dialect } from './dialect.ts';
 import { Intake } from './intake.ts';
+import { RequestLine } from './request-line.ts';
 import type { SendQueue } from './send-queue.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
@@ -64,6 +65,7 @@ export interface ConnectionParts {
 export class Connection implements LiveSink, SocketEvents {
   readonly #parts: ConnectionParts;
   readonly #intake: Intake;
+  readonly #line: RequestLine;
   #state: State = { kind: 'open' };
   #isPaused = false;
   /** Until then the client has asked as often as it may; 0: it has not. */
@@ -77,6 +79,10 @@ export class Connection implements LiveSink, SocketEvents {
     this.#parts = parts;
     const { messagesInMax, bytesInMax } = parts.limits;
     this.#intake = new Intake({ messagesMax: messagesInMax, bytesMax: bytesInMax });
+    this.#line = new RequestLine({
+      send: (request) => parts.live.send(request),
+      failed: (error) => this.#refuse(error),
+    });
     this.#heardAt = nowMillis;
     this.#pingAt = nowMillis;
   }
@@ -91,8 +97,7 @@ export class Connection implements LiveSink, SocketEvents {
 
   message(bytes: Uint8Array, isBinary: boolean): void {
     if (this.#state.kind !== 'open') return;
-    const { live, owner } = this.#parts;
-    const { traffic } = owner;
+    const { traffic } = this.#parts.owner;
     traffic.bytesIn += bytes.length;
     let count = 0;
     if (this.#endsFlood()) return;
@@ -100,11 +105,12 @@ export class Connection implements LiveSink, SocketEvents {
       for (const request of this.#parts.dialect.requests(bytes, isBinary)) {
         if (this.#endsFlood()) return;
         count += 1;
-        live.send(request);
+        this.#line.add(request);
       }
     } catch (error) {
-      if (error instanceof DecodeError) this.#closeWith(1011, error.message);
-      else this.#fail(error);
+      // What came before has its turn first.
+      if (this.#line.length > 0) this.#line.add(Promise.reject(error));
+      else this.#refuse(error);
       return;
     }
     traffic.messagesIn += count;
@@ -200,7 +206,7 @@ export class Connection implements LiveSink, SocketEvents {
   #tell(events: readonly LiveEvent[]): void {
     const { live, dialect, queue, owner } = this.#parts;
     const { messages, requests } = dialect.told(events);
-    for (const request of requests) live.send(request);
+    for (const request of requests) this.#line.add(request);
     for (const message of messages) {
       owner.traffic.messagesOut += message.messageCount;
       owner.traffic.bytesOut += message.byteCount;
@@ -209,7 +215,7 @@ export class Connection implements LiveSink, SocketEvents {
       return;
     }
     if (owner.backlog.isOver) owner.relieve();
-    this.#intake.settle(live.unanswered);
+    this.#intake.settle(live.unanswered + this.#line.length);
     this.#regulate();
     owner.hasMessages(this);
   }
@@ -217,7 +223,7 @@ export class Connection implements LiveSink, SocketEvents {
   /** Ends the connection when one more request would be too many. */
   #endsFlood(): boolean {
     const { live, dialect, owner } = this.#parts;
-    if (!this.#intake.isFull(live.unanswered + dialect.keptCount)) return false;
+    if (!this.#intake.isFull(live.unanswered + this.#line.length + dialect.keptCount)) return false;
     owner.traffic.dropped += 1;
     this.#closeWith(1013, 'too many requests');
     return true;
@@ -256,7 +262,7 @@ export class Connection implements LiveSink, SocketEvents {
   #finishIfDone(): void {
     if (this.#state.kind !== 'finishing') return;
     const { live, queue } = this.#parts;
-    if (live.unanswered > 0 || queue.messageCount > 0) return;
+    if (live.unanswered + this.#line.length > 0 || queue.messageCount > 0) return;
     this.#closeWith(1001, 'module exited');
   }
 
@@ -268,9 +274,16 @@ export class Connection implements LiveSink, SocketEvents {
     this.#state = { kind: 'closing', deadlineMillis };
     // What is still being compressed must not follow the close.
     queue.abandon();
+    this.#line.abandon();
     if (this.#isPaused) socket.resume();
     socket.close(code, closeReason(reason));
     live.close();
+  }
+
+  /** What the client sent cannot be read. */
+  #refuse(error: unknown): void {
+    if (error instanceof DecodeError) this.#closeWith(1011, error.message);
+    else this.#fail(error);
   }
 
   #fail(error: unknown): void {
@@ -288,6 +301,7 @@ export class Connection implements LiveSink, SocketEvents {
     if (this.#state.kind === 'gone') return;
     this.#state = { kind: 'gone' };
     this.#parts.queue.abandon();
+    this.#line.abandon();
     this.#parts.live.close();
     this.#parts.owner.gone(this);
   }

@@ -1,6 +1,9 @@
 import type { LiveEvent, LiveRequest } from '../host/live-connection.ts';
 import type { Outgoing } from './outgoing.ts';
 
+/** A request, or one whose text is still read, in slices: what comes behind it has to wait. */
+export type Asked = LiveRequest | Promise<LiveRequest>;
+
 /**
  * One version of the messages, for one connection: what its frames ask for, and what it is told.
  * It knows neither the socket nor the database.
@@ -10,7 +13,7 @@ export interface Dialect {
    * The requests of a message of the client, decoded one by one: those before a fault are there
    * before it is thrown, and count. Throws `DecodeError`, whose text closes the connection.
    */
-  requests(bytes: Uint8Array, isBinary: boolean): Iterable<LiveRequest>;
+  requests(bytes: Uint8Array, isBinary: boolean): Iterable<Asked>;
   /** Messages that it keeps until the client is let in; they are requests that wait, too. */
   readonly keptCount: number;
   /** The messages that events make, in their order, and the requests that follow from them. */
@@ -19,7 +22,7 @@ export interface Dialect {
 
 export interface Told {
   readonly messages: readonly Outgoing[];
-  readonly requests: readonly LiveRequest[];
+  readonly requests: readonly Asked[];
 }
 
 export const nothingTold: Told = { messages: [], requests: [] };

@@ -1,7 +1,5 @@
 import { present, unreachable } from '../assert.ts';
-import type { DatabaseDescription } from '../database/description.ts';
 import type { CallError, CallOutcome } from '../database/outcome.ts';
-import { encodeArguments } from '../host/json-call.ts';
 import type {
   CalledEvent,
   LiveCall,
@@ -12,13 +10,15 @@ import type {
   LiveUnsubscribe,
   UpdatedEvent,
 } from '../host/live-connection.ts';
+import { inSlices } from '../host/slices.ts';
+import { limits } from '../limits.ts';
 import { type ClientMessage, decodeClientMessage } from '../protocol/v1/client-message.ts';
+import { clientMessageFromText, clientMessageSteps, utf8Text } from '../protocol/v1/client-text.ts';
 import type { QueryUpdate, ServerMessage, TableUpdate } from '../protocol/v1/server-message.ts';
-import { clientMessageFromText, utf8Text } from '../protocol/v1/text.ts';
-import { JsonError, type JsonValue, parseJson } from '../values/json.ts';
 import { callErrorText } from './call-error-text.ts';
-import { type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
+import { type Asked, type Dialect, nothingTold, type Person, type Told } from './dialect.ts';
 import { Outgoing } from './outgoing.ts';
+import { argumentsFromText } from './v1-arguments.ts';
 import { binaryFormat, textFormat, type V1Format } from './v1-format.ts';
 import { tableOfRows, tablesOfRows, tablesOfUpdates } from './v1-rows.ts';
 import { V1Sets } from './v1-sets.ts';
@@ -53,7 +53,7 @@ class V1<Rows, Given> implements Dialect {
   readonly #sets = new V1Sets();
   readonly #messages = new WeakMap<LiveRequest, Received>();
   /** Came before the database was known, which text arguments need; `undefined` afterwards. */
-  #early: Received[] | undefined = [];
+  #early: (Received | Promise<Received>)[] | undefined = [];
   #unnamedSet: number | undefined;
   #lastUnnamedSet = 2 ** 32;
 
@@ -63,14 +63,14 @@ class V1<Rows, Given> implements Dialect {
     this.#format = format;
   }
 
-  *requests(bytes: Uint8Array, isBinary: boolean): Generator<LiveRequest, void, void> {
-    const message: Received = isBinary
-      ? decodeClientMessage(bytes)
-      : clientMessageFromText(utf8Text(bytes));
+  *requests(bytes: Uint8Array, isBinary: boolean): Generator<Asked, void, void> {
+    const message = isBinary ? decodeClientMessage(bytes) : messageFromText(utf8Text(bytes));
     if (this.#early === undefined) {
-      yield this.#requestOf(message);
+      yield this.#askedBy(message);
       return;
     }
+    // Its fault comes to light when it has its turn.
+    if (message instanceof Promise) message.catch(() => {});
     this.#early.push(message);
   }
 
@@ -123,16 +123,22 @@ class V1<Rows, Given> implements Dialect {
     const { messages } = this.#tell({ kind: 'identityToken', ...this.#person });
     const early = this.#early ?? [];
     this.#early = undefined;
-    return { messages, requests: early.map((message) => this.#requestOf(message)) };
+    return { messages, requests: early.map((message) => this.#askedBy(message)) };
   }
 
-  #requestOf(message: Received): LiveRequest {
-    const request = this.#translate(message);
+  #askedBy(message: Received | Promise<Received>): Asked {
+    if (message instanceof Promise) return message.then((read) => this.#askedBy(read));
+    const asked = this.#translate(message);
+    if (!(asked instanceof Promise)) return this.#remember(asked, message);
+    return asked.then((request) => this.#remember(request, message));
+  }
+
+  #remember(request: LiveRequest, message: Received): LiveRequest {
     this.#messages.set(request, message);
     return request;
   }
 
-  #translate(message: Received): LiveRequest {
+  #translate(message: Received): Asked {
     switch (message.kind) {
       case 'callReducer':
         return this.#callOf(message);
@@ -161,19 +167,21 @@ class V1<Rows, Given> implements Dialect {
     }
   }
 
-  #callOf({ reducer, requestId, args, notifySuccess: isCaller }: CallMessage): LiveCall {
+  #callOf({ reducer, requestId, args, notifySuccess: isCaller }: CallMessage): Asked {
     const call = { kind: 'call', requestId, reducer, isCaller } as const;
     if (typeof args !== 'string') return { ...call, args, schemaVersion: undefined };
     const description = present(this.#live.description, 'what serves, once it serves');
-    const encoded = encodedJson(description, reducer, args);
-    return { ...call, args: encoded, schemaVersion: description.schemaVersion };
+    const { schemaVersion } = description;
+    const encoded = argumentsFromText(description, reducer, args);
+    if (!(encoded instanceof Promise)) return { ...call, args: encoded, schemaVersion };
+    return encoded.then((args): LiveCall => ({ ...call, args, schemaVersion }));
   }
 
   #called(event: CalledEvent): Told {
     const { request, outcome, sets } = event;
     const message = this.#messageOf(request, 'callReducer');
     const isOvertaken = outcome.kind === 'aborted' && outcome.error.code === 'schema.changed';
-    if (isOvertaken) return { messages: [], requests: [this.#requestOf(message)] };
+    if (isOvertaken) return { messages: [], requests: [this.#askedBy(message)] };
     if (!request.isCaller) return nothingTold;
     if (outcome.kind === 'aborted' && !hasRun(outcome.error)) {
       return this.#rejected(message, callErrorText(outcome.error));
@@ -382,19 +390,10 @@ class V1<Rows, Given> implements Dialect {
   }
 }
 
-function encodedJson(
-  description: DatabaseDescription,
-  reducer: string,
-  json: string,
-): LiveCall['args'] {
-  let value: JsonValue;
-  try {
-    value = parseJson(json);
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    return { fault: error.message };
-  }
-  return encodeArguments(description, reducer, value);
+/** A long one is read in slices. */
+function messageFromText(text: string): Received | Promise<Received> {
+  if (text.length <= limits.wholeTextCharactersMax) return clientMessageFromText(text);
+  return inSlices(clientMessageSteps(text));
 }
 
 function subscribeOf(requestId: number, setId: number, queries: readonly string[]): LiveSubscribe {

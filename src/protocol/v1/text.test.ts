@@ -9,11 +9,11 @@ import { product } from '../../values/special-types.ts';
 import { emptyRowList, type RowList, rowListOf } from '../row-list.ts';
 import {
   clientMessageFromText,
-  queryUpdateText,
-  serverMessageToText,
+  clientMessageSteps,
+  hasTooManyParts,
   type TextClientMessage,
-  type TextServerMessage,
-} from './text.ts';
+} from './client-text.ts';
+import { queryUpdateText, serverMessageToText, type TextServerMessage } from './text.ts';
 
 const { text_examples } = recorded<RecordedMessages>('messages-v1.json');
 const textsFrom = (direction: 'client' | 'server') =>
@@ -241,3 +241,48 @@ function multiAnswers(): [TextServerMessage, typeof named][] {
     [{ ...answer, kind: 'unsubscribeMultiApplied', requestId: 11, durationMicros: 2n }, named],
   ];
 }
+
+describe('a long text of a client', () => {
+  function inSteps<Result>(steps: Generator<undefined, Result>): Result {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) return value;
+    }
+  }
+
+  function faultOf(read: () => unknown): unknown {
+    try {
+      read();
+    } catch (error) {
+      expect(error).toBeInstanceOf(DecodeError);
+      return (error as DecodeError).message;
+    }
+    return undefined;
+  }
+
+  const long = JSON.stringify(`["${'\\"'.repeat(100_000)}\u00e9"]`);
+  const call = `{"CallReducer":{"reducer":"f","args":${long},"request_id":7,"flags":0}}`;
+
+  it('is read in steps as at once', () => {
+    expect(inSteps(clientMessageSteps(call))).toEqual(clientMessageFromText(call));
+    expect(Array.from(clientMessageSteps(call)).length).toBeGreaterThan(5);
+  });
+
+  it.each([
+    ['unfinished', call.slice(0, -1)],
+    ['of another shape', call.replace('flags', 'flag')],
+    ['with flags that mean nothing', call.replace('"flags":0', '"flags":3')],
+    ['of too many parts', `[${'1,'.repeat(limits.socketTextPartsMax + 1)}1]`],
+    ['of a string that does not end', `"${'x,'.repeat(limits.socketTextPartsMax + 1)}`],
+  ])('is refused in steps as at once: %s', (_, text) => {
+    const fault = faultOf(() => clientMessageFromText(text));
+    expect(fault).toBeDefined();
+    expect(faultOf(() => inSteps(clientMessageSteps(text)))).toBe(fault);
+  });
+
+  it('has as many parts as there are values, wherever a step ends', () => {
+    const text = `{"a":["${'\\",'.repeat(50_000)}",{"b,":1}]}`;
+    expect(inSteps(hasTooManyParts(text, 6))).toBe(false);
+    expect(inSteps(hasTooManyParts(text, 5))).toBe(true);
+  });
+});

@@ -1,18 +1,10 @@
 /**
- * The messages of protocol v1 as JSON, one object in each text frame: `{"Variant":{fields}}`. Rows,
- * arguments and returned values are strings that hold JSON themselves.
+ * The messages of protocol v1 to clients as JSON, one object in each text frame:
+ * `{"Variant":{fields}}`. Rows, arguments and returned values are strings that hold JSON themselves.
  */
 import { unreachable } from '../../assert.ts';
-import { limits } from '../../limits.ts';
-import { DecodeError } from '../../values/binary-reader.ts';
-import { encodeValue } from '../../values/encode.ts';
 import { toHex } from '../../values/hex.ts';
-import { JsonError, parseJson, valueFromJson } from '../../values/json.ts';
-import { bytesType, product, sum } from '../../values/special-types.ts';
-import type { AlgebraicType } from '../../values/type.ts';
-import { readUtf8 } from '../../values/utf8.ts';
 import { type RowList, rowsOf } from '../row-list.ts';
-import { type ClientMessage, decodeClientMessage } from './client-message.ts';
 import type {
   ProcedureResult,
   QueryUpdate,
@@ -22,9 +14,6 @@ import type {
   TransactionUpdate,
   UpdateStatus,
 } from './server-message.ts';
-
-/** The arguments of calls are JSON, which nobody has read yet. */
-export type TextClientMessage = ClientMessage<string>;
 
 /** The arguments of calls and the values of procedures are JSON. */
 export type TextServerMessage = ServerMessage<QueryUpdate | UpdateText, string>;
@@ -37,84 +26,6 @@ export interface UpdateText {
 
 /** The JSON of an encoded row of a table. */
 export type RowToJson = (table: string, row: Uint8Array) => string;
-
-/** The message that a text frame of a client holds. Throws `DecodeError`. */
-export function clientMessageFromText(text: string): TextClientMessage {
-  checkPartCount(text);
-  // A string is encoded like bytes, so that the binary form of the message can be read from here.
-  const message = decodeClientMessage(encodedMessage(text));
-  if (message.kind !== 'callReducer' && message.kind !== 'callProcedure') return message;
-  return { ...message, args: utf8Text(message.args) };
-}
-
-/**
- * Refuses a text of so many parts that what is parsed from it would take far more memory than the
- * text; a message has few, and strings inside it are one part each.
- */
-function checkPartCount(text: string): void {
-  let count = 0;
-  let at = 0;
-  while (at < text.length) {
-    const character = text[at];
-    if (character === '"') at = stringEnd(text, at);
-    else if (character === ',' || character === ':' || character === '[' || character === '{') {
-      count += 1;
-    }
-    at += 1;
-  }
-  if (count > limits.socketTextPartsMax) {
-    throw new DecodeError(`the message has more than ${limits.socketTextPartsMax} parts`);
-  }
-}
-
-/** Where the string that starts at `start` has its last quote, or the end of the text. */
-function stringEnd(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
-  return at;
-}
-
-function encodedMessage(text: string): Uint8Array {
-  try {
-    return encodeValue(clientMessageType, valueFromJson(clientMessageType, parseJson(text)));
-  } catch (error) {
-    if (!(error instanceof JsonError)) throw error;
-    throw new DecodeError(error.message, { cause: error });
-  }
-}
-
-/** Throws `DecodeError`. */
-export function utf8Text(bytes: Uint8Array): string {
-  const text = readUtf8(bytes, 0, bytes.length);
-  if (text === undefined) throw new DecodeError('invalid utf8');
-  return text;
-}
-
-const u8: AlgebraicType = { kind: 'u8' };
-const u32: AlgebraicType = { kind: 'u32' };
-const string: AlgebraicType = { kind: 'string' };
-const strings: AlgebraicType = { kind: 'array', element: string };
-const queryId = product(['id', u32]);
-
-const clientMessageType = sum(
-  [
-    'CallReducer',
-    product(['reducer', string], ['args', string], ['request_id', u32], ['flags', u8]),
-  ],
-  ['Subscribe', product(['query_strings', strings], ['request_id', u32])],
-  ['OneOffQuery', product(['message_id', bytesType], ['query_string', string])],
-  ['SubscribeSingle', product(['query', string], ['request_id', u32], ['query_id', queryId])],
-  [
-    'SubscribeMulti',
-    product(['query_strings', strings], ['request_id', u32], ['query_id', queryId]),
-  ],
-  ['Unsubscribe', product(['request_id', u32], ['query_id', queryId])],
-  ['UnsubscribeMulti', product(['request_id', u32], ['query_id', queryId])],
-  [
-    'CallProcedure',
-    product(['procedure', string], ['args', string], ['request_id', u32], ['flags', u8]),
-  ],
-);
 
 /** The text frame of a message. */
 export function serverMessageToText(message: TextServerMessage, rowToJson: RowToJson): string {

@@ -1,0 +1,45 @@
+import type { DatabaseDescription } from '../database/description.ts';
+import { encodeArguments, encodeInSlices } from '../host/json-call.ts';
+import type { LiveCall } from '../host/live-connection.ts';
+import { inSlices } from '../host/slices.ts';
+import { limits } from '../limits.ts';
+import { hasTooManyParts } from '../protocol/v1/client-text.ts';
+import { JsonError, parseJson, parseJsonSteps } from '../values/json.ts';
+
+type Encoded = LiveCall['args'];
+
+/** The arguments of a call from their JSON, or what is wrong with them; long ones in slices. */
+export function argumentsFromText(
+  description: DatabaseDescription,
+  reducer: string,
+  json: string,
+): Encoded | Promise<Encoded> {
+  if (json.length > limits.wholeTextCharactersMax) return fromLong(description, reducer, json);
+  try {
+    return encodeArguments(description, reducer, parseJson(json));
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+async function fromLong(
+  description: DatabaseDescription,
+  reducer: string,
+  json: string,
+): Promise<Encoded> {
+  const { socketArgumentPartsMax: partsMax } = limits;
+  if (await inSlices(hasTooManyParts(json, partsMax))) {
+    return { fault: `the arguments have more than ${partsMax} parts` };
+  }
+  try {
+    const value = await inSlices(parseJsonSteps(json));
+    return await encodeInSlices(description, reducer, value);
+  } catch (error) {
+    return faultOf(error);
+  }
+}
+
+function faultOf(error: unknown): Encoded {
+  if (!(error instanceof JsonError)) throw error;
+  return { fault: error.message };
+}

@@ -1,0 +1,27 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { largeTexts } from '../hostile/large-texts.ts';
+import { leastDelay } from '../support/gateway-delay.ts';
+import { doorNames, LargeTextDoors } from '../support/large-text-doors.ts';
+
+/** Some of the shapes; `npm run test:long -- gateway-delay` has all of them. */
+const shapes = ['duplicate keys', 'small numbers', 'escaped quotes', 'deep lists'];
+
+let doors: LargeTextDoors;
+beforeAll(async () => {
+  doors = await LargeTextDoors.open();
+}, 120_000);
+afterAll(() => doors.close());
+
+it.each(doorNames)(
+  '[siege 3] the gateway that reads %s is at most 50 ms late',
+  async (door) => {
+    const { late, bound, figures } = await leastDelay(() =>
+      doors.delayDuring(async () => {
+        for (const shape of shapes) await doors.send(door, largeTexts[shape] ?? '');
+      }),
+    );
+    console.info(door, figures);
+    expect(late).toBeLessThan(bound);
+  },
+  120_000,
+);
