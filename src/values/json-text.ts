@@ -81,7 +81,7 @@ export function parseJson(text: string): JsonValue {
 
 /**
  * Where the value at `path` (positions within the containers, outermost first) stands in the text
- * that `root` was parsed from: ` at line 1 column 4`, or nothing when `root` is not a parser's result.
+ * that `root` was parsed from: ` at line 1 column 4`; nothing when `root` is no parser's result.
  */
 export function positionText(
   root: JsonValue,

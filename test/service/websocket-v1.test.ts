@@ -336,3 +336,50 @@ describe('the WebSocket door in version 1, text', () => {
     }
   });
 });
+
+describe('a long text of a client in version 1', () => {
+  const call = (request_id: number, args: string) =>
+    JSON.stringify({ CallReducer: { reducer: 'add', args, request_id, flags: 0 } });
+  /** Arguments whose text is read in many slices. */
+  const long = (id: number) => `[${id},"${'\\"'.repeat(500_000)}",1]`;
+
+  it('[websocket 6] is answered in its turn, also before the client is let in', async () => {
+    const client = await arrive(await freshTavern(), 'json');
+    client.send(call(1, long(1)));
+    client.send(call(2, '[1,"late",1]'));
+    await expectText(client, 'IdentityToken');
+    client.send(call(3, long(2)));
+    client.send(call(4, '[2,"late",1]'));
+    client.send(call(5, `[3,"x",1${' '.repeat(50_000)}`));
+    client.send(call(6, '[3,"y",1]'));
+    const ends: string[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      const { status, reducer_call } = (await expectText(client, 'TransactionUpdate')) as {
+        status: object;
+        reducer_call: { request_id: number };
+      };
+      ends.push(`${Object.keys(status)[0]} ${reducer_call.request_id}`);
+    }
+    // A call that nothing ran of has no id in its answer.
+    const wanted = [
+      'Committed 1',
+      'Failed 2',
+      'Committed 3',
+      'Failed 4',
+      'Failed 0',
+      'Committed 6',
+    ];
+    expect(ends).toEqual(wanted);
+  });
+
+  it('[websocket 6] that is malformed closes behind what came before', async () => {
+    const database = await freshTavern();
+    const client = await arrive(database, 'json');
+    await expectText(client, 'IdentityToken');
+    client.send(call(1, long(1)));
+    client.send(`{"CallReducer":${' '.repeat(50_000)}x}`);
+    expect(await client.ended).toMatchObject({ code: 1011 });
+    const { text } = await running.sql(database, 'SELECT COUNT(*) AS n FROM person');
+    expect(text).toContain('[[1]]');
+  });
+});

@@ -1,6 +1,7 @@
 /**
  * The messages of protocol v1 to clients as JSON, one object in each text frame:
- * `{"Variant":{fields}}`. Rows, arguments and returned values are strings that hold JSON themselves.
+ * `{"Variant":{fields}}`. Rows, arguments and returned values are strings that hold JSON
+ * themselves.
  */
 import { unreachable } from '../../assert.ts';
 import { toHex } from '../../values/hex.ts';
