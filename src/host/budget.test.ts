@@ -90,7 +90,7 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
     }
     expect(shop.handle.statistics().restarts).toBeGreaterThan(0);
     expect(await shop.texts()).toHaveLength(301);
-  }, 60_000);
+  }, 90_000);
 
   it('ends a call that eats buffers', async () => {
     const budget = { callBufferBytesMax: 200 * mebibyte };
@@ -100,7 +100,7 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
       error: { code: 'reducer.overBudget', message: expect.stringContaining('200 MiB') },
     });
     expect(await shop.texts()).toEqual(['made by init', 'before']);
-  }, 30_000);
+  }, 90_000);
 
   it('serves again after a client_disconnected that never ends', async () => {
     const open = shopOpener(kind, { callMillisMax: 300 });
@@ -134,7 +134,7 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
     await expect(shop.handle.plan(promises)).rejects.toMatchObject({
       body: { code: 'program.invalid' },
     });
-  }, 30_000);
+  }, 90_000);
 
   it('refuses a creation whose init never ends', async () => {
     const text = shopModule().replace("text: 'made by init' });", "text: '' }); for (;;) {}");
@@ -143,7 +143,7 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
       body: { code: 'program.invalid', message: expect.stringContaining('2500 ms') },
     });
     shop = await open(shopModule());
-  }, 30_000);
+  }, 90_000);
 });
 
 describe('a worker of a database in memory', () => {

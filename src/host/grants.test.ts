@@ -71,7 +71,7 @@ describe('limited tokens of a database', () => {
     await note('one more');
     expect(host.grants.tokens(ada, shop).map(({ id }) => id)).toEqual(['one more']);
     expect(host.grants.expiryOf('one more')).toBeUndefined();
-  }, 60_000);
+  }, 90_000);
 
   it('are revoked once, by whoever may make them', async () => {
     await note('lent');
@@ -93,7 +93,7 @@ describe('roles in a database', () => {
     await host.grants.revoke(ada, shop, 2n);
     await grant(0n);
     expect(host.grants.list(ada, shop)).toHaveLength(limits.databaseGrantsMax);
-  }, 60_000);
+  }, 90_000);
 
   it('are told of when they change, and not when there was none', async () => {
     await host.grants.grant(ada, shop, bob.identity, 'reader');

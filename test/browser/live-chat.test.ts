@@ -108,7 +108,7 @@ describe.skipIf(executable === undefined)('the live chat', () => {
     await ada.seesOnline('Grace');
     const said = await sandbox.ok(['sql', 'chat', 'SELECT COUNT(*) AS n FROM message']);
     expect(said).toMatch(/^ 5\s*$/m);
-  }, 60_000);
+  }, 90_000);
 
   it('[client-sdk 12] knows people again who come back, and complains of nothing', async () => {
     const [ada] = both(people);

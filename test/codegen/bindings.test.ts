@@ -46,7 +46,7 @@ describe('bindings', () => {
     });
     expect(all.length).toBeGreaterThan(200);
     expect(await complaints('every', Object.fromEntries(all))).toBe('');
-  }, 60_000);
+  }, 90_000);
 
   it('[cli 5.3] compile where types of the module are called like those of the language', async () => {
     const { bytes } = await buildText(`
@@ -68,7 +68,7 @@ describe('bindings', () => {
     expect(texts['types.ts']).toContain('globalThis.Record<never, never>');
     expect(texts['types.ts']).toContain('bytes: globalThis.Uint8Array');
     expect(await complaints('language', texts)).toBe('');
-  }, 60_000);
+  }, 90_000);
 
   it('[client-sdk 12] are the schema alone, if wanted: what the endpoint answers', async () => {
     for (const name of names) {
@@ -86,7 +86,7 @@ describe('bindings', () => {
       export const client = connect<object>({ uri: 'ws://a', database: 'b', schema });
     `;
     expect(await complaints('schema-only', { [file]: text, 'use.ts': use })).toBe('');
-  }, 60_000);
+  }, 90_000);
 
   it('[cli 5.3] compile where imports have other endings', async () => {
     const styles = [
@@ -98,7 +98,7 @@ describe('bindings', () => {
       const texts = textsOf(definitionNamed('manor'), { style });
       expect(await complaints(`manor${extension}`, texts, options)).toBe('');
     }
-  }, 60_000);
+  }, 90_000);
 
   it('[cli 9.6] compile with the library of the compatible product, too', async () => {
     // That one takes no unique constraint over several columns, and no case that holds its own type.
@@ -122,7 +122,7 @@ describe('bindings', () => {
     const lax = { exactOptionalPropertyTypes: false };
     const options = { module: 'esnext', moduleResolution: 'bundler', paths, ...lax };
     expect(await complaints('peer', Object.fromEntries(all), options)).toBe('');
-  }, 60_000);
+  }, 90_000);
 
   it.each(names)('are the same from the schema endpoint: %s', (name) => {
     const definition = definitionNamed(name);
@@ -306,7 +306,7 @@ describe('programs that use bindings', () => {
     const texts = { ...textsOf(definitionNamed('manor')), 'use.ts': lines.join('\n') };
     const options = { lib: ['es2023', 'esnext.iterator', 'dom', 'dom.iterable'] };
     expect(await complaints('use', texts, options)).toBe('');
-  }, 60_000);
+  }, 90_000);
 });
 
 describe('what bindings leave out', () => {
@@ -354,7 +354,7 @@ describe('names', () => {
     expect(await complaints('odd', texts)).toBe('');
     expect(texts['1_st_table.ts']).toContain('_2nd: __t.u8().primaryKey()');
     expect(texts['1_st_table.ts']).toContain("aB: __t.u8().name('a__b')");
-  }, 60_000);
+  }, 90_000);
 });
 
 describe('a schema document', () => {

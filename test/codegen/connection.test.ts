@@ -33,7 +33,7 @@ beforeAll(async () => {
     writeFileSync(path.join(folder, file), text);
   }
   bindings = await import(path.join(folder, 'index.ts'));
-}, 60_000);
+}, 90_000);
 
 class Socket implements SocketAdapter {
   protocol = 'v3.bsatn.spacetimedb';

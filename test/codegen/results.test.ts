@@ -23,7 +23,7 @@ let definition: ModuleDefinition;
 beforeAll(async () => {
   program = new Uint8Array((await buildModule(file)).program);
   definition = await definitionOfProgram(program);
-}, 60_000);
+}, 90_000);
 afterAll(() => {
   remove();
   rmSync(path.dirname(made), { recursive: true, force: true });
@@ -106,7 +106,7 @@ describe('bindings of reducers that return values', () => {
     const texts = { ...textsOf(definition), 'use.ts': lines.join('\n') };
     const options = { lib: ['es2023', 'esnext.iterator', 'dom', 'dom.iterable'] };
     expect(await complaints('use', texts, options)).toBe('');
-  }, 60_000);
+  }, 90_000);
 
   it('[client-sdk 14] resolve and reject with the values', async () => {
     const style = { extension: '.ts', library: path.join(root, 'src/client/index.ts') } as const;
@@ -141,5 +141,5 @@ describe('bindings of reducers that return values', () => {
     } finally {
       await running.stop();
     }
-  }, 60_000);
+  }, 90_000);
 });

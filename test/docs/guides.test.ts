@@ -87,7 +87,7 @@ describe.skipIf(!hasTools).each(Object.entries(documents))('%s', (document, gran
     if (work === undefined) continue;
     it(`line ${block.line}: ${block.text.split('\n')[0]}`, async () => {
       printed = (await work(desk, printed)) ?? printed;
-    }, 60_000);
+    }, 90_000);
   }
 });
 

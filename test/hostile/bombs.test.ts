@@ -103,7 +103,7 @@ describe('a bomb', () => {
     }
     expect(highest).toBeLessThan(before.rss + 1_100 * mebibyte);
     expect((await call('victim', 'write', ['after'])).status).toBe(200);
-  }, 60_000);
+  }, 90_000);
 
   it('leaves the environment, the files and the rows as they were', async () => {
     expect({ ...(await ask()), rss: 0 }).toEqual({ ...before, rss: 0 });

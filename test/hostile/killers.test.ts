@@ -55,7 +55,7 @@ describe.runIf(process.platform === 'linux')(
     it('leaves every acknowledged row, and the memory as it was', async () => {
       await arena.expectRows();
       await arena.expectMemoryBack();
-    }, 60_000);
+    }, 90_000);
   },
 );
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
   const text = itemsModule().replace('const db', cellar).replace('{ items }', '{ items, cellar }');
   bundle = await writeBundle(sandbox, 'module', text);
   await sandbox.ok(['publish', 'items-db', '-j', bundle]);
-}, 60_000);
+}, 90_000);
 afterAll(async () => {
   await service.stop();
   sandbox.remove();
@@ -167,7 +167,7 @@ describe('a program with bindings', () => {
       'found second',
       '',
     ]);
-  }, 60_000);
+  }, 90_000);
 });
 
 describe('files of earlier runs', () => {
@@ -254,7 +254,7 @@ describe('what generate refuses', () => {
     const { code, stderr } = await sandbox.run(['generate', '-j', 'loop.js'], { cwd });
     expect(code).toBe(1);
     expect(stderr).toMatch(/took|longer|time/);
-  }, 60_000);
+  }, 90_000);
 
   it('types that do not check', async () => {
     const project = writeModule(sandbox, 'wrong', `${itemsModule()}\nconst text: string = 7;\n`);

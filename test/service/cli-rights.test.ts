@@ -28,7 +28,7 @@ beforeAll(async () => {
   writeModule(sandbox, 'notes', notesModule);
   await sandbox.ok(['publish', 'notes', ...fromFolder()]);
   await sandbox.ok(['sql', 'notes', "INSERT INTO secret (id, text) VALUES (1, 'a'), (2, 'b')"]);
-}, 60_000);
+}, 90_000);
 afterAll(async () => {
   await service.stop();
   sandbox.remove();

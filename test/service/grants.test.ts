@@ -23,7 +23,7 @@ beforeAll(async () => {
     "INSERT INTO secret (id, text) VALUES (1, 'one'), (2, 'two'), (3, 'three')",
     owner,
   );
-}, 60_000);
+}, 90_000);
 afterAll(() => running.stop());
 
 const json = { 'content-type': 'application/json' };

@@ -17,7 +17,7 @@ beforeAll(async () => {
   for (const name of ['notes', 'others']) await running.upload(name, program, owner);
   const rows = "(1, 'one'), (2, 'two'), (3, 'three')";
   await running.sql('notes', `INSERT INTO secret (id, text) VALUES ${rows}`, owner);
-}, 60_000);
+}, 90_000);
 afterAll(() => running.stop());
 
 const limited = (limits: object, as = owner) => running.agent('notes', limits, as);

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const { status, text } = await running.upload('busy', program, owner);
   if (status !== 200) throw new Error(text);
   await called('fill', rowCount);
-}, 60_000);
+}, 90_000);
 afterAll(() => running.stop());
 
 async function called(reducer: string, argument: number): Promise<void> {

@@ -88,7 +88,7 @@ beforeAll(async () => {
   const body = new Uint8Array(bundle);
   expect((await send('PUT', where, { as: owner, body })).status).toBe(200);
   expect((await send('PUT', where, { as: stranger, body })).status).toBe(403);
-}, 60_000);
+}, 90_000);
 afterAll(() => sandbox.remove());
 
 describe('[design D11] secrets', () => {
@@ -107,7 +107,7 @@ describe('[design D11] secrets', () => {
     await expect
       .poll(async () => (await sql('SELECT id FROM vault')).status, { timeout: 20_000 })
       .toBe(200);
-  }, 60_000);
+  }, 90_000);
 
   it('come by SQL', async () => {
     const literal = (where: string) => `'${secret(where)}'`;
@@ -217,7 +217,7 @@ describe('[design D11] secrets', () => {
     );
     const { code } = await sandbox.run(['publish', 'third', '-y', '-p', folder]);
     expect(code).toBe(1);
-  }, 60_000);
+  }, 90_000);
 
   it('stand in no log', async () => {
     const lines = (await send('GET', `${database}/logs`, { as: owner })).text.split('\n');

@@ -143,7 +143,7 @@ describe('[design D11] a service with a certificate', () => {
     // The log says which file, and nothing of what is in it.
     expect(output).not.toContain('garbage');
     expect(output).not.toContain(readFileSync(keyFile(), 'utf8').split('\n')[1]);
-  }, 60_000);
+  }, 90_000);
 });
 
 describe('start', () => {

@@ -181,7 +181,7 @@ describe('the bounds of a connection', () => {
     const count = async () =>
       (await running.rows('tavern', 'SELECT * FROM st_client', owner)).length;
     await expect.poll(count, { timeout: 5_000 }).toBe(1);
-  }, 60_000);
+  }, 90_000);
 });
 
 /** Numbers below a bound, from a seed. */

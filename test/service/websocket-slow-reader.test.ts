@@ -104,7 +104,7 @@ describe('a client that stops reading, and sends pings all the time', () => {
     await expect.poll(() => pongs).toContain('the last one');
     expect(await figures()).toEqual({ ...before, messages: 0, bytes: 0 });
     await slow.client.close();
-  }, 60_000);
+  }, 90_000);
 
   it('[websocket 11] is heard when the service stood still for longer than it may be silent', async () => {
     const slow = await slowReader();
@@ -116,7 +116,7 @@ describe('a client that stops reading, and sends pings all the time', () => {
     slow.call(1, 'nothing');
     expect((await slow.expect('reducerResult')).outcome.kind).toBe('ok');
     await slow.client.close();
-  }, 60_000);
+  }, 90_000);
 });
 
 /** A client that watches what rings, and does not read on from now. */

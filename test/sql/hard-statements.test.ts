@@ -120,7 +120,7 @@ describe('a join by ranges of an index that has paused', () => {
     const startedAt = cpuMillis();
     expect(filled().rows(sql, { isPausing: true })).toHaveLength(count);
     expect(cpuMillis() - startedAt).toBeLessThan(5_000);
-  }, 60_000);
+  }, 90_000);
 
   it('goes on with the rows of its first moment', () => {
     const ranges = filled();
@@ -132,7 +132,7 @@ describe('a join by ranges of an index that has paused', () => {
     const rows = ranges.rows(sql, { isPausing: true, duringPause });
     expect(rows).toEqual(Array.from({ length: count }, (_, id) => [id, id]));
     expect(ranges.store.heldBytes).toBe(0);
-  }, 60_000);
+  }, 90_000);
 
   it('keeps the order of the index when rows of the range have gone', () => {
     const ranges = filled();

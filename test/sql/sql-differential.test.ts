@@ -7,7 +7,7 @@ let postgres: Postgres;
 
 beforeAll(async () => {
   postgres = await Postgres.open();
-}, 60_000);
+}, 90_000);
 afterAll(() => postgres.close());
 
 const regressions: readonly Regression[] = [
@@ -89,7 +89,7 @@ describe('the same statements here and in PostgreSQL', () => {
     expect(report.statements).toBe(300);
     expect(report.withRows).toBeGreaterThan(100);
     expect(report.skipped).toBeLessThanOrEqual(report.statements * 0.02);
-  }, 60_000);
+  }, 90_000);
 
   it.each(regressions)('agree about $name', async (regression) => {
     expect(await disagreement(postgres, regression)).toBeUndefined();

@@ -153,4 +153,4 @@ it('[sql 3] rewriting, joining by index or hash, and pausing never change an ans
       expect(sorted(lab.rows(sql, { isPausing: true })), `paused, ${where}`).toEqual(plain);
     }
   }
-}, 60_000);
+}, 90_000);
