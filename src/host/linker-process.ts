@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { limits } from '../limits.ts';
+import { systemCommand } from '../node/command-wrappers.ts';
 import { processTreeBytes } from '../node/process-memory.ts';
 import { toHex } from '../values/hex.ts';
 import { linkedFileBytesMax } from './linked-file.ts';
@@ -192,7 +192,7 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
   const bytes = (mebibytesMax + engineMebibytes) * 1024 * 1024;
   const node = [process.execPath, `--max-old-space-size=${mebibytesMax}`, entry];
   const version = toHex(linkerVersion());
-  const limiter = limiterPath();
+  const limiter = systemCommand('prlimit');
   const bounded = limiter === undefined ? node : [limiter, `--data=${bytes}`, '--core=0', ...node];
   const [command = process.execPath, ...args] = [...bounded, version, `${process.pid}`];
   return spawn(command, args, {
@@ -202,9 +202,4 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
     detached: true,
     windowsHide: true,
   });
-}
-
-/** `prlimit` of util-linux, where there is one. */
-function limiterPath(): string | undefined {
-  return ['/usr/bin/prlimit', '/bin/prlimit'].find((file) => existsSync(file));
 }

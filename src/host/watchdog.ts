@@ -114,7 +114,7 @@ export class Watchdog {
       case 'resting':
         if (millis <= limits.silenceMillisMax) return undefined;
         if (board.messagesTaken >= messagesSent()) return undefined;
-        return `The thread took no message for ${limits.silenceMillisMax} ms outside of any call.`;
+        return `The worker took no message for ${limits.silenceMillisMax} ms outside of any call.`;
       case 'writing':
         // Ending a thread does not interrupt a write. A process may be stopped, or pretend.
         if (askMemory !== undefined || millis <= limits.writeMillisMax) return undefined;

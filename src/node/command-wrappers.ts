@@ -3,10 +3,19 @@ import path from 'node:path';
 
 const folders = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/sbin', '/sbin'];
 
-/** Where a command of the system is; `undefined` where it is not installed. */
+/** Where a command of the system is; `undefined` where there is none that may be run. */
 export function systemCommand(name: string): string | undefined {
   if (process.platform !== 'linux') return undefined;
-  return folders.map((folder) => path.join(folder, name)).find((file) => fs.existsSync(file));
+  return folders.map((folder) => path.join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**
