@@ -25,6 +25,7 @@ interface Suspicion {
   readonly keptBytes: number;
   /** Since when it owes an answer, however often it was asked. */
   askedMillis: number | undefined;
+  lastAskedMillis: number;
   heldBytes: number | undefined;
 }
 
@@ -103,13 +104,17 @@ export class MemoryWatch {
       faultBytes: threadFaultBytes(board.systemThreadId),
       keptBytes: board.keptBytes,
       askedMillis: undefined,
+      lastAskedMillis: Number.NEGATIVE_INFINITY,
       heldBytes: undefined,
     };
     if (isShared(watched)) this.#ask(watched, sighting, sighting.suspicion);
   }
 
   #ask(watched: Watched, sighting: Sighting, suspicion: Suspicion): void {
+    const isWaiting = suspicion.askedMillis !== undefined;
+    if (isWaiting && now() - suspicion.lastAskedMillis < askAgainMillis) return;
     suspicion.askedMillis ??= now();
+    suspicion.lastAskedMillis = now();
     watched.askMemory?.((bytes) => {
       suspicion.askedMillis = undefined;
       suspicion.heldBytes = bytes;
@@ -171,6 +176,9 @@ const nothingElse = { silentMillis: 0, processBytes: 0, faultBytes: undefined };
 
 /** Of what a call may take. From there on there is time for a few looks before it took all. */
 const suspiciousShare = 1 / 4;
+
+/** A question may be lost where a thread has just begun; answers must not pile up, though. */
+const askAgainMillis = 500;
 
 /** Phases in which user code may run. */
 const userPhases: ReadonlySet<Phase> = new Set(['calling', 'viewing', 'loading']);

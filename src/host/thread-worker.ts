@@ -1,5 +1,5 @@
 import { Worker as Thread } from 'node:worker_threads';
-import { askThread } from '../node/thread-memory.ts';
+import { askThread, endThread } from '../node/thread-memory.ts';
 import { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
 import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
@@ -33,7 +33,7 @@ export async function startThread(
   return {
     board,
     send: (message, transfer = []) => thread.postMessage(message, transfer),
-    terminate: () => void thread.terminate(),
+    terminate: () => endThread(thread),
     askMemory: (answer) => askThread(thread, answer),
   };
 }

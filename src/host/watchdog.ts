@@ -82,7 +82,8 @@ export class Watchdog {
       return;
     }
     for (const [watched, sighting] of busy) this.#sight(watched, sighting);
-    this.#memory.look(busy.map(([watched]) => watched));
+    const alive = busy.filter(([, { isKilled }]) => !isKilled);
+    this.#memory.look(alive.map(([watched]) => watched));
   }
 
   #sight(watched: Watched, sighting: Sighting): void {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemThreadId, threadFaultBytes } from './thread-faults.ts';
-import { askThread } from './thread-memory.ts';
+import { askThread, endThread } from './thread-memory.ts';
 
 const mebibyte = 1024 * 1024;
 const threads: Worker[] = [];
@@ -76,6 +76,18 @@ describe('the memory of one thread', () => {
     expect(await caught).toBe(30);
     clearInterval(asking);
     expect(answered).toBeGreaterThan(0);
+  });
+
+  it('does not keep a thread from being ended', async () => {
+    for (let round = 0; round < 30; round += 1) {
+      const { thread } = await start('for (let n = 0; ; n = (n * 31 + 1) | 0);');
+      await ask(thread);
+      const exit = new Promise((resolve) => thread.once('exit', resolve));
+      for (let times = 0; times < 8; times += 1) askThread(thread, () => undefined);
+      endThread(thread);
+      for (let times = 0; times < 8; times += 1) askThread(thread, () => undefined);
+      await exit;
+    }
   });
 
   it('shows in the faults of the thread that touched it, and of no other', async () => {

@@ -25,6 +25,23 @@ export function askThread(thread: Worker, answer: (bytes: number) => void): void
   );
 }
 
+/**
+ * Ends a thread, wherever it is. A question of the inspector that the thread is answering at that
+ * moment swallows the order to end, and the program goes on; so the order is given until the thread
+ * is gone.
+ */
+export function endThread(thread: Worker): void {
+  thread.setMaxListeners(0);
+  void thread.terminate();
+  const again = setInterval(() => {
+    // Its number is -1 once it has ended.
+    if (thread.threadId < 0) clearInterval(again);
+    else void thread.terminate();
+  }, endAgainMillis).unref();
+}
+
+const endAgainMillis = 50;
+
 /** What the thread that calls this holds itself, by the same count. */
 export function ownBytes(): number {
   return bytesOf(v8.getHeapStatistics());
