@@ -31,6 +31,8 @@ async function start(flags: readonly string[] = [], port = sandbox.port) {
 describe('start', () => {
   it('[cli §8] says what it is, where its data is, and where it listens', async () => {
     const service = await start();
+    // It answers a little before it says so.
+    await expect.poll(() => service.output).toContain(`listening on ${sandbox.url}\n`);
     const lines = service.output.split('\n');
     expect(lines[0]).toMatch(/^reducerdb version: \d/);
     expect(lines[1]).toMatch(/^reducerdb path: .*main\.js$/);
