@@ -185,7 +185,7 @@ describe('linking', { timeout: 600_000 }, () => {
       expect((await publish('other', one)).status).toBe(200);
       await attack;
       const again = publish('larger', repeated('a;', 20_000_000)).catch(() => undefined);
-      await expect.poll(() => linkers().length).toBeGreaterThan(1);
+      await expect.poll(() => linkers().length).toBeGreaterThan(0);
       const pids = linkers();
       await service.stop('SIGKILL');
       await again;
