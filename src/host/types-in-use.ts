@@ -37,6 +37,7 @@ function usedRefs(definition: ModuleDefinition): ReadonlySet<number> {
 function usedTypes(definition: ModuleDefinition): AlgebraicType[] {
   const { tables, views, reducers, procedures } = definition;
   return [
+    ...namedParameters(definition),
     ...tables.flatMap(({ rowTypeRef, columns }): AlgebraicType[] => [
       { kind: 'ref', ref: rowTypeRef },
       ...columns.map(({ type }) => type),
@@ -53,6 +54,23 @@ function usedTypes(definition: ModuleDefinition): AlgebraicType[] {
     ]),
     ...procedures.flatMap(({ params, returnType }) => [params, returnType]),
   ];
+}
+
+/**
+ * Types that have the name of a function: those of its parameters, written out under a name, which
+ * the function itself does not refer to.
+ */
+function namedParameters({ types, reducers, procedures }: ModuleDefinition): AlgebraicType[] {
+  const functions = [...reducers, ...procedures];
+  const names = new Set(functions.flatMap((one) => [one.name, one.sourceName].map(spelling)));
+  return types
+    .filter(({ name }) => names.has(spelling(name)))
+    .map(({ ref }) => ({ kind: 'ref', ref }));
+}
+
+/** One for all cases in which a name may be written. */
+function spelling(name: string): string {
+  return name.replaceAll('_', '').toLowerCase();
 }
 
 function innerTypes(type: AlgebraicType): readonly AlgebraicType[] {
