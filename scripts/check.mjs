@@ -23,7 +23,7 @@ const environment = {
   FORCE_COLOR: '0',
   NO_COLOR: '1',
   // Tests of how long somebody waits run beside others here; `npm run test:long` holds them to 1.
-  REDUCERDB_TEST_SLOWNESS: process.env.REDUCERDB_TEST_SLOWNESS ?? '10',
+  TEST_SLOWNESS: process.env.TEST_SLOWNESS ?? '10',
 };
 
 let failedStep;

@@ -18,9 +18,9 @@ const neighbourMillisMax = 250;
 
 /**
  * By how much a machine that runs other things, too, may be slower than these bounds: the variable
- * `REDUCERDB_TEST_SLOWNESS`, 1 unless it is set.
+ * `TEST_SLOWNESS`, 1 unless it is set.
  */
-const slowness = Number(process.env.REDUCERDB_TEST_SLOWNESS ?? 1);
+const slowness = Number(process.env.TEST_SLOWNESS ?? 1);
 
 /** What a killing call may end with: over budget, a crash of the module, or of its database. */
 const outcomes = [402, 530, 503];

@@ -65,8 +65,8 @@ export class MachineDelay {
   }
 }
 
-/** `REDUCERDB_TEST_SLOWNESS`: the factor for a machine that runs other tests at the same time. */
-const p999MillisMax = 50 * Number(process.env.REDUCERDB_TEST_SLOWNESS ?? 1);
+/** `TEST_SLOWNESS`: the factor for a machine that runs other tests at the same time. */
+const p999MillisMax = 50 * Number(process.env.TEST_SLOWNESS ?? 1);
 const timesMachineMax = 2;
 const roundsMax = 4;
 

@@ -17,11 +17,11 @@ export function expectHeld(report: SiegeReport): void {
 }
 
 /**
- * How long the well-behaved wait, beside what they wait alone. `REDUCERDB_TEST_SLOWNESS` is the
+ * How long the well-behaved wait, beside what they wait alone. `TEST_SLOWNESS` is the
  * factor for a machine that does other things, too.
  */
 export function expectUndelayed({ alone, besieged, after }: SiegeReport): void {
-  const factor = Number(process.env.REDUCERDB_TEST_SLOWNESS ?? 1);
+  const factor = Number(process.env.TEST_SLOWNESS ?? 1);
   const baseline = Math.max(alone.p99, after.p99, baselineMillisMin);
   expect(besieged.p99).toBeLessThanOrEqual(slowerMax * baseline * factor);
 }
