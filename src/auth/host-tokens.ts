@@ -262,7 +262,7 @@ function ownClaims(token: string, claims: Claims): TokenClaims {
 }
 
 function plainClaims(token: string, claims: Claims): TokenClaims {
-  // Not a `jti`: whoever signs tokens could take that of another one, and have it revoked.
+  // Not a `jti`: a signer of tokens could take that of another one, and have it revoked.
   return { ...claims, tokenId: signedId(token), isStandIn: false };
 }
 

@@ -43,7 +43,7 @@ export class StorageQuota {
 
   /**
    * Why it may not be committed; `undefined`: it may. What a module does when clients come and go
-   * has some room beyond the limit, so that whoever only reads can still connect.
+   * has some room beyond the limit, so that callers who only read can still connect.
    */
   faultOf(stored: Stored, transaction: Transaction, isOfCall: boolean): string | undefined {
     if (!this.#isLimited) return undefined;

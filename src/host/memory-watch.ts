@@ -191,7 +191,7 @@ function isCurrent(watched: Watched, { changes }: Sighting): boolean {
   return watched.board.changes === changes && runsUserCode(watched);
 }
 
-/** Whoever can be asked is a thread of this process; of others only their own memory counts. */
+/** One that can be asked is a thread of this process; of others only their own memory counts. */
 function isShared({ askMemory }: Watched): boolean {
   return askMemory !== undefined;
 }
