@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { limits } from '../limits.ts';
+import { yieldToThis } from '../node/child-priority.ts';
 import { systemCommand } from '../node/command-wrappers.ts';
 import { processTreeBytes } from '../node/process-memory.ts';
 import { toHex } from '../values/hex.ts';
@@ -195,11 +196,14 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
   const limiter = systemCommand('prlimit');
   const bounded = limiter === undefined ? node : [limiter, `--data=${bytes}`, '--core=0', ...node];
   const [command = process.execPath, ...args] = [...bounded, version, `${process.pid}`];
-  return spawn(command, args, {
+  const child = spawn(command, args, {
     cwd: path.parse(entry).root,
     env: {},
     stdio: ['pipe', 'pipe', 'pipe'],
     detached: true,
     windowsHide: true,
   });
+  // Who publishes waits rather than who calls.
+  if (child.pid !== undefined) yieldToThis(child.pid, 10);
+  return child;
 }

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import { setPriority } from 'node:os';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { limits } from '../limits.ts';
+import { yieldToThis } from '../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
 import { BoardMirror } from './board-file.ts';
@@ -15,12 +15,6 @@ import type { ActorStart, FromWorker } from './worker-messages.ts';
 
 /** Above what rows and the module may take, in mebibytes: the engine, its code, its own buffers. */
 const engineMebibytes = 512;
-
-/** More than the gateway, less than what the operator's own services usually have. */
-const outOfMemoryScore = 500;
-
-/** A third of the weight that the gateway has with the scheduler. */
-const niceness = 5;
 
 const mebibyte = 1024 * 1024;
 
@@ -93,7 +87,7 @@ class ProcessWorker implements Worker {
     this.#channel.on('error', () => undefined);
     this.#channel.on('data', (chunk: Buffer) => this.#receive(chunk));
     if (child.pid === undefined) return;
-    yieldFirst(child.pid);
+    yieldToThis(child.pid, 5);
     ceiling.watch(child.pid);
     this.#write({ kind: 'start', start });
   }
@@ -207,19 +201,6 @@ export function processFlags(
 const permissionFlag = process.allowedNodeEnvironmentFlags.has('--permission')
   ? '--permission'
   : '--experimental-permission';
-
-/**
- * The gateway comes first: for the processors, of which modules that compute would take most, and
- * when memory runs out.
- */
-function yieldFirst(processId: number): void {
-  try {
-    setPriority(processId, niceness);
-    fs.writeFileSync(`/proc/${processId}/oom_score_adj`, String(outOfMemoryScore));
-  } catch {
-    // Not Linux, or the process is gone: there is nothing to set.
-  }
-}
 
 /** Signals by which an engine that runs out of memory ends its process. */
 const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGILL']);

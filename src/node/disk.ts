@@ -3,6 +3,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
 import { LinkError, noFollow, privateFileMode, refuseLink } from './private-files.ts';
+import { UnsyncedRange } from './unsynced-range.ts';
 
 /**
  * A directory of the file system, which exists already. Reads and writes are synchronous: they go
@@ -85,7 +86,8 @@ const syncData = promisify(fs.fdatasync);
 
 /**
  * Where a process may reach certain files alone, Node syncs only what was opened through its
- * `FileHandle`s: those know that they are of such a file.
+ * `FileHandle`s: those know that they are of such a file. They sync on the thread pool; in the
+ * thread itself, a descriptor that makes each of its writes durable takes the place of a sync.
  */
 const isRestricted = 'permission' in process && process.permission !== undefined;
 
@@ -95,6 +97,9 @@ class MachineFile implements DiskFile {
   readonly #descriptor: number;
   /** What is synced in place of the descriptor, in a restricted process. */
   #handle: Promise<fs.promises.FileHandle> | undefined;
+  /** What makes its writes durable, in a restricted process; opened when it is needed first. */
+  #durable: number | undefined;
+  readonly #unsynced = new UnsyncedRange();
   #isOpen = true;
   /** What the last sync took, which is what the next one is expected to take. */
   #syncMillis = Number.POSITIVE_INFINITY;
@@ -127,11 +132,13 @@ class MachineFile implements DiskFile {
   }
 
   truncate(size: number): void {
+    this.#unsynced.changed();
     attempt('truncate', this.name, () => fs.ftruncateSync(this.#descriptor, size));
   }
 
   /** Writes zeros from the end of the file on: Node has no way to ask for space alone. */
   allocate(size: number): void {
+    this.#unsynced.changed();
     attempt('allocate', this.name, () => {
       for (let at = fs.fstatSync(this.#descriptor).size; at < size; ) {
         const length = Math.min(zeros.length, size - at);
@@ -144,7 +151,7 @@ class MachineFile implements DiskFile {
   async sync(): Promise<void> {
     const startedAt = performance.now();
     try {
-      if (isRestricted) await this.#syncHandle();
+      if (isRestricted) await this.#unsynced.during(this.#syncHandle());
       else await syncData(this.#descriptor);
     } catch (error) {
       throw new DiskError('sync', this.name, error);
@@ -154,18 +161,50 @@ class MachineFile implements DiskFile {
 
   /** Going to another thread and back takes as long as a quick disk needs. */
   syncAtOnce(): boolean {
-    if (this.#syncMillis >= quickSyncMillis || isRestricted) return false;
+    if (this.#syncMillis >= quickSyncMillis) return false;
     const startedAt = performance.now();
-    attempt('sync', this.name, () => fs.fdatasyncSync(this.#descriptor));
-    this.#syncMillis = performance.now() - startedAt;
-    return true;
+    const isDone = attempt('sync', this.name, () =>
+      isRestricted ? this.#writeAgain() : this.#syncNow(),
+    );
+    if (isDone) this.#syncMillis = performance.now() - startedAt;
+    return isDone;
   }
 
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     attempt('close', this.name, () => fs.closeSync(this.#descriptor));
+    if (this.#durable !== undefined) fs.closeSync(this.#durable);
     void this.#handle?.then((handle) => handle.close()).catch(() => undefined);
+  }
+
+  #syncNow(): true {
+    fs.fdatasyncSync(this.#descriptor);
+    return true;
+  }
+
+  /** Elsewhere than on Linux such a write may end in the cache of the device. */
+  #writeAgain(): boolean {
+    if (process.platform !== 'linux') return false;
+    return this.#unsynced.rewrite((position, length) => {
+      const bytes = new Uint8Array(length);
+      const got = fs.readSync(this.#descriptor, bytes, 0, length, position);
+      if (got < length) throw new Error(`it is shorter than what was written by ${length - got}`);
+      this.#durable ??= this.#openDurable();
+      writeAll(this.#durable, bytes, position);
+    });
+  }
+
+  #openDurable(): number {
+    const { O_WRONLY, O_DSYNC } = fs.constants;
+    const descriptor = fs.openSync(this.#path, O_WRONLY | O_DSYNC | noFollow);
+    try {
+      this.#checkSame(fs.fstatSync(descriptor));
+      return descriptor;
+    } catch (error) {
+      fs.closeSync(descriptor);
+      throw error;
+    }
   }
 
   async #syncHandle(): Promise<void> {
@@ -177,19 +216,31 @@ class MachineFile implements DiskFile {
   /** Syncing one of two descriptors of a file syncs the file. */
   async #openHandle(): Promise<fs.promises.FileHandle> {
     const handle = await fs.promises.open(this.#path, fs.constants.O_RDWR | noFollow);
-    const { ino, dev } = await handle.stat();
+    try {
+      this.#checkSame(await handle.stat());
+      return handle;
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  #checkSame({ ino, dev }: fs.Stats): void {
     const own = fs.fstatSync(this.#descriptor);
-    if (ino === own.ino && dev === own.dev) return handle;
-    await handle.close();
-    throw new Error('another file has its name now');
+    if (ino !== own.ino || dev !== own.dev) throw new Error('another file has its name now');
   }
 
   #writeAll(bytes: Uint8Array, position: number): void {
-    let count = 0;
-    while (count < bytes.length) {
-      const left = bytes.length - count;
-      count += fs.writeSync(this.#descriptor, bytes, count, left, position + count);
-    }
+    this.#unsynced.wrote(position, bytes.length);
+    writeAll(this.#descriptor, bytes, position);
+  }
+}
+
+function writeAll(descriptor: number, bytes: Uint8Array, position: number): void {
+  let count = 0;
+  while (count < bytes.length) {
+    const left = bytes.length - count;
+    count += fs.writeSync(descriptor, bytes, count, left, position + count);
   }
 }
 
