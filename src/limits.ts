@@ -265,6 +265,10 @@ export const limits = {
   answerPieceCharacters: 64 * kibibyte,
   /** Time without a byte of a body that is still coming. */
   bodyIdleMillisMax: 30_000,
+  /** Of a body that is read at once; the rest comes in pieces, with those of others in turn. */
+  bodyBytesAtOnceMax: 64 * kibibyte,
+  /** Large bodies of which a piece is read in one round of the event loop. */
+  bodiesAtOnceMax: 4,
   /** Of a body that nobody wants: what is read so that the connection can be used again. */
   refusedBodyBytesMax: 256 * kibibyte,
   /** Time in which a client that still sends can read its answer before the connection ends. */
@@ -399,12 +403,17 @@ export const limits = {
   /** Characters of a JSON text beyond which it is read in slices. */
   wholeTextCharactersMax: 16 * kibibyte,
   /** Time that the gateway works on such texts, all together, before it sees to others. */
-  sliceMillisMax: 5,
+  sliceMillisMax: 2,
   /**
    * Connections that wait to be taken, if the system allows as many. One that finds no room tries
    * again after a second, then after longer.
    */
   backlogMax: 4_096,
+  /**
+   * Time for which a connection stays open without a request. More than what proxies and load
+   * balancers wait (60 s): one that sends a request at the moment of the end would have it reset.
+   */
+  idleConnectionMillisMax: 75_000,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

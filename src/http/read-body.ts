@@ -38,6 +38,7 @@ export function readBody(
         if (length > bytesMax) throw tooLong();
         take(chunk.length);
         chunks.push(chunk);
+        if (length > limits.bodyBytesAtOnceMax) readOnLater(incoming);
       } catch (error) {
         refuse(error);
       }
@@ -53,6 +54,24 @@ export function readBody(
     if (incoming.readableEnded) complete();
     else if (incoming.destroyed) leave();
   });
+}
+
+/** Large bodies whose reading waits for its turn. */
+const waiting: IncomingMessage[] = [];
+
+/**
+ * A client that is near sends faster than anybody reads: a round of the event loop would read
+ * megabytes of each, and new connections, of which it takes one a round, would wait for seconds.
+ */
+function readOnLater(incoming: IncomingMessage): void {
+  incoming.pause();
+  waiting.push(incoming);
+  if (waiting.length === 1) setImmediate(readOn);
+}
+
+function readOn(): void {
+  for (const incoming of waiting.splice(0, limits.bodiesAtOnceMax)) incoming.resume();
+  if (waiting.length > 0) setImmediate(readOn);
 }
 
 /**

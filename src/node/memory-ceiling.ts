@@ -11,6 +11,9 @@ export interface GroupPlaces {
   readonly ownGroupFile: string;
 }
 
+/** To ask takes as long as to read a file. */
+const machineBytes = os.totalmem();
+
 const systemPlaces: GroupPlaces = {
   groupsFolder: '/sys/fs/cgroup',
   ownGroupFile: '/proc/self/cgroup',
@@ -59,7 +62,7 @@ export class MemoryCeiling {
    * them, in steps, and never by more than the machine has.
    */
   hold(heldBytes: number): void {
-    const needed = this.#baseBytes + Math.min(heldBytes, os.totalmem());
+    const needed = this.#baseBytes + Math.min(heldBytes, machineBytes);
     if (needed < this.#allowedBytes) return;
     this.#allowedBytes = needed + limits.ceilingStepBytes;
     if (this.#group !== undefined) writeLimit(this.#group, this.#allowedBytes);

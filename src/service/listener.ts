@@ -57,6 +57,7 @@ function requestBounds({ bounds }: ServiceConfiguration) {
     headersTimeout: Math.min(headerMillisMax, requestMillisMax),
     requestTimeout: requestMillisMax,
     connectionsCheckingInterval: limits.slowRequestLookMillis,
+    keepAliveTimeout: limits.idleConnectionMillisMax,
     maxHeaderSize: limits.headerBytesMax,
   };
 }
