@@ -30,6 +30,8 @@ const texts: readonly (() => Promise<string | Uint8Array> | string | Uint8Array)
   () => 'export default {};',
 ];
 
+const programs: (string | Uint8Array)[] = [];
+
 /** Programs that hurt whoever reads, links or examines them. */
 export const publishers: readonly Attacker[] = [
   {
@@ -37,8 +39,11 @@ export const publishers: readonly Attacker[] = [
     modes: bothModes,
     atOnce: 1,
     pauseMillis: 1_000,
+    async prepare() {
+      for (const text of texts) programs.push(await text());
+    },
     async attack(field, round) {
-      const body = (await texts[round % texts.length]?.()) ?? '';
+      const body = programs[round % programs.length] ?? '';
       const where = `/v1/database/publishes-${round % 7}?host_type=Js`;
       return strike(field, where, { method: 'PUT', body, as: field.stranger, millisMax: 60_000 });
     },
