@@ -42,6 +42,8 @@ export const limits = {
   turnMillisMax: 20,
   /** Wall-clock time of one reducer call. */
   callMillisMax: 10_000,
+  /** After which a call that still runs is put behind all others for the processors. */
+  longCallMillis: 100,
   /**
    * Wall-clock time that a worker may leave messages unread outside of any call, starting included.
    * Not the limit of a call: a short one must not end a thread that is slow to start.

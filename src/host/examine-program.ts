@@ -51,6 +51,7 @@ class Examination {
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
       askMemory: worker.askMemory,
+      setLong: (isLong) => worker.setLong(isLong),
       kill: (end) => {
         this.#outcome ??= { ...end, running: undefined };
         worker.terminate();

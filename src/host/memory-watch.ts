@@ -183,7 +183,7 @@ const askAgainMillis = 500;
 /** Phases in which user code may run. */
 const userPhases: ReadonlySet<Phase> = new Set(['calling', 'viewing', 'loading']);
 
-function runsUserCode({ board }: Watched): boolean {
+export function runsUserCode({ board }: Watched): boolean {
   return userPhases.has(board.phase);
 }
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { limits } from '../limits.ts';
-import { yieldToThis } from '../node/child-priority.ts';
+import { canLowerNiceness, setNiceness, yieldToThis } from '../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
 import { BoardMirror } from './board-file.ts';
@@ -113,6 +113,12 @@ class ProcessWorker implements Worker {
     } catch {
       return undefined;
     }
+  }
+
+  setLong(isLong: boolean): void {
+    const { pid } = this.#parts.child;
+    if (pid === undefined || this.#hasEnded || !canLowerNiceness(pid)) return;
+    setNiceness(pid, isLong ? 15 : 5);
   }
 
   #write(message: ToProcess): void {

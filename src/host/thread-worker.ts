@@ -1,4 +1,5 @@
 import { Worker as Thread } from 'node:worker_threads';
+import { canLowerNiceness, setNiceness } from '../node/child-priority.ts';
 import { askThread, endThread } from '../node/thread-memory.ts';
 import { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
@@ -35,6 +36,10 @@ export async function startThread(
     send: (message, transfer = []) => thread.postMessage(message, transfer),
     terminate: () => endThread(thread),
     askMemory: (answer) => askThread(thread, answer),
+    setLong: (isLong) => {
+      const id = board.systemThreadId;
+      if (id !== 0 && canLowerNiceness(id)) setNiceness(id, isLong ? 10 : 0);
+    },
   };
 }
 

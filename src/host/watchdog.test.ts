@@ -55,6 +55,25 @@ describe('the watchdog', () => {
     expect(performance.now() - startedAt).toBeLessThan(callMillisMax * 20);
   });
 
+  it('puts a call that runs for long behind others until it is over', async () => {
+    const board = new Board();
+    const watchdog = new Watchdog(completeBudget({}));
+    const said: boolean[] = [];
+    let isBusy = true;
+    stops.push(() => {
+      isBusy = false;
+    });
+    const watched = { board, isBusy: () => isBusy, messagesSent: () => 0, kill: () => undefined };
+    watchdog.add({ ...watched, setLong: (isLong) => said.push(isLong) });
+    board.calling(3);
+    await vi.waitFor(() => expect(said).toEqual([true]), 10_000);
+    board.resting();
+    await vi.waitFor(() => expect(said).toEqual([true, false]), 10_000);
+    board.writing(3);
+    await new Promise((resolve) => setTimeout(resolve, 2 * limits.longCallMillis));
+    expect(said).toEqual([true, false]);
+  });
+
   it('gives a read that pauses the time of a call for each slice', async () => {
     const board = new Board();
     let isKilled = false;

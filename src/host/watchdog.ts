@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import type { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
-import { MemoryWatch } from './memory-watch.ts';
+import { MemoryWatch, runsUserCode } from './memory-watch.ts';
 import type { Kill } from './seat.ts';
 
 /** A worker as the watchdog sees it. */
@@ -15,6 +15,8 @@ export interface Watched {
   memoryBytes?(): number | undefined;
   /** Asks what it holds in the process that it shares; see `Worker`. */
   readonly askMemory?: ((answer: (bytes: number) => void) => void) | undefined;
+  /** See `Worker`. */
+  setLong?(isLong: boolean): void;
   /** Ends it. Called at most once. */
   kill(end: Kill): void;
 }
@@ -23,6 +25,7 @@ export interface Watched {
 interface Sighting {
   changes: number;
   sinceMillis: number;
+  isLong: boolean;
   isKilled: boolean;
 }
 
@@ -31,7 +34,8 @@ const lookMillis = 50;
 
 /**
  * Looks at the boards of busy workers and ends those that are over budget: in time, or in memory
- * (`memory-watch.ts`), which the heap limit of a worker does not bound.
+ * (`memory-watch.ts`), which the heap limit of a worker does not bound. What runs for long, and is
+ * not over yet, is put behind the others for the processors.
  */
 export class Watchdog {
   readonly #budget: Budget;
@@ -48,7 +52,7 @@ export class Watchdog {
   /** Starts to look at a worker; `wake` says when it became busy. */
   add(watched: Watched): void {
     const changes = watched.board.changes;
-    this.#watched.set(watched, { changes, sinceMillis: now(), isKilled: false });
+    this.#watched.set(watched, { changes, sinceMillis: now(), isLong: false, isKilled: false });
     this.#memory.add(watched);
     this.wake();
   }
@@ -91,9 +95,12 @@ export class Watchdog {
     if (changes !== sighting.changes) {
       sighting.changes = changes;
       sighting.sinceMillis = now();
+      setLong(watched, sighting, false);
       return;
     }
-    const message = this.#overTime(watched, now() - sighting.sinceMillis);
+    const millis = now() - sighting.sinceMillis;
+    if (millis > limits.longCallMillis) setLong(watched, sighting, runsUserCode(watched));
+    const message = this.#overTime(watched, millis);
     if (message !== undefined) this.#kill(watched, sighting, message);
   }
 
@@ -136,6 +143,12 @@ export class Watchdog {
     sighting.isKilled = true;
     watched.kill({ cause: 'budget', message });
   }
+}
+
+function setLong(watched: Watched, sighting: Sighting, isLong: boolean): void {
+  if (sighting.isLong === isLong) return;
+  sighting.isLong = isLong;
+  watched.setLong?.(isLong);
 }
 
 function now(): number {

@@ -32,6 +32,7 @@ it('ends a worker that asks for more programs than it was given', async () => {
     return {
       board: new Board(),
       send: () => undefined,
+      setLong: () => undefined,
       terminate: () => {
         isOver = true;
         ended(undefined);

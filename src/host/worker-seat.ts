@@ -143,6 +143,7 @@ export class WorkerSeat implements Seat {
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
       askMemory: worker.askMemory,
+      setLong: (isLong) => worker.setLong(isLong),
       kill: (end) => this.kill(end),
     };
     this.#options.watchdog.add(this.#watched);

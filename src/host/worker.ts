@@ -25,6 +25,8 @@ export interface Worker {
    * also from a busy loop; late, or never, from inside of a built-in.
    */
   readonly askMemory?: (answer: (bytes: number) => void) => void;
+  /** While a call runs for long, others come first for the processors, if the system agrees. */
+  setLong(isLong: boolean): void;
 }
 
 export interface WorkerEvents {

@@ -6,18 +6,56 @@ const outOfMemoryScore = 500;
 
 const nicenessMax = 19;
 
-/** By how much nicer a child is than this process: 5 is a third of its weight, 10 a tenth. */
-export type Niceness = 5 | 10;
+const ownNiceness = os.getPriority();
+
+/**
+ * By how much nicer something is than this process, which the scheduler then gives that much more
+ * time: 5 is a third of its weight, 10 a tenth, 15 a thirtieth.
+ */
+export type Niceness = 0 | 5 | 10 | 15;
 
 /**
  * This process comes before its child: for the processors, and when memory runs out. To be called
  * before the child has threads.
  */
 export function yieldToThis(child: number, niceness: Niceness): void {
+  setNiceness(child, niceness);
   try {
-    os.setPriority(child, Math.min(os.getPriority() + niceness, nicenessMax));
     fs.writeFileSync(`/proc/${child}/oom_score_adj`, String(outOfMemoryScore));
   } catch {
     // Not Linux, or the process is gone: there is nothing to set.
+  }
+}
+
+/** Of the first thread of a process or, on Linux, of the thread that the system knows by `id`. */
+export function setNiceness(id: number, niceness: Niceness): void {
+  try {
+    os.setPriority(id, Math.min(ownNiceness + niceness, nicenessMax));
+  } catch {
+    // It is gone, or the system does not let this process do it.
+  }
+}
+
+let canTakeBack: boolean | undefined;
+
+/**
+ * Whether niceness can be taken back: without the privilege for it (root, or CAP_SYS_NICE) a
+ * process can be made nicer, and stays so. Tried on `child`, whose niceness changes for a moment.
+ */
+export function canLowerNiceness(child: number): boolean {
+  if (process.platform !== 'linux') return false;
+  canTakeBack ??= tryBoth(child);
+  return canTakeBack;
+}
+
+function tryBoth(child: number): boolean {
+  try {
+    const before = os.getPriority(child);
+    if (before === nicenessMax) return false;
+    os.setPriority(child, before + 1);
+    os.setPriority(child, before);
+    return true;
+  } catch {
+    return false;
   }
 }

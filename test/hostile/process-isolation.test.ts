@@ -9,7 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { getPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
@@ -74,6 +74,8 @@ function databasesOf(parent: number): number[] {
 }
 
 const hasProc = existsSync('/proc/self/status');
+/** Niceness is taken back by the superuser alone. */
+const mayPrioritise = hasProc && process.getuid?.() === 0;
 
 describe.skipIf(!hasProc)('the process of a database', () => {
   it('[living 6.2] has its two channels, no environment, and dies before the gateway', async () => {
@@ -157,6 +159,22 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     await expect.poll(() => existsSync(`/proc/${id}`)).toBe(false);
     await attack;
   });
+
+  it.runIf(mayPrioritise)(
+    '[living 6.3] comes last while one call of it runs for long',
+    async () => {
+      const { service } = await startIsolated();
+      await publish(service.url, 'victim');
+      const gateway = getPriority(service.child.pid);
+      const [id = 0] = databasesOf(service.child.pid ?? 0);
+      expect(getPriority(id)).toBe(gateway + 5);
+      const looping = call(service.url, 'victim', 'attack');
+      await expect.poll(() => getPriority(id)).toBe(gateway + 15);
+      service.child.kill('SIGTERM');
+      await looping.catch(() => undefined);
+      await service.ended;
+    },
+  );
 
   it('[living 6.3] is started again when it is killed; the others notice nothing', async () => {
     const { service } = await startIsolated();
