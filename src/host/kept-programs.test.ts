@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   mkdirSync,
   mkdtempSync,
@@ -14,7 +15,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { LinkedProgram } from '../module/runner.ts';
 import { toHex } from '../values/hex.ts';
-import { KeptPrograms, readKept } from './kept-programs.ts';
+import { findKept, KeptPrograms, readKept } from './kept-programs.ts';
 import { encodeLinked, linkedFileName } from './linked-file.ts';
 import { linkerVersion } from './linker-version.ts';
 
@@ -56,6 +57,27 @@ describe('the linked programs of a database', () => {
     expect(statSync(file(1)).mode & 0o777).toBe(0o600);
     expect(statSync(kept.folder).mode & 0o777).toBe(0o700);
     expect(warnings).toEqual([]);
+  });
+
+  it('are found by the program, without its hash', async () => {
+    const bytes = new Uint8Array([1, 2, 3]);
+    const seed = createHash('sha256').update(bytes).digest();
+    const place = { folder: kept.folder, linkerVersion: toHex(linkerVersion()) };
+    expect(findKept(place, bytes)).toBe(undefined);
+    const own = { ...program, seed: new Uint8Array(seed) };
+    await kept.keep(linked(1));
+    await kept.keep(encodeLinked(own, originOf(2)));
+    expect(findKept(place, bytes)).toEqual({ linked: own, programHash: hashOf(2) });
+    expect(findKept({ ...place, linkerVersion: '00'.repeat(16) }, bytes)).toBe(undefined);
+    const good = readFileSync(file(2));
+    for (let at = 0; at < good.length; at += 1) {
+      const bad = Buffer.from(good);
+      bad[at] = (bad[at] ?? 0) ^ 1;
+      writeFileSync(file(2), bad);
+      expect(findKept(place, bytes), `byte ${at}`).toBe(undefined);
+    }
+    renameSync(file(2), file(3));
+    expect(findKept(place, bytes)).toBe(undefined);
   });
 
   it('count as none when any byte is damaged, cut off, or of another program', async () => {

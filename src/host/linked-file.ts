@@ -103,6 +103,11 @@ export function originOf(bytes: Uint8Array): LinkedOrigin {
   };
 }
 
+/** SHA-256 of the program, as the bytes say. */
+export function seedOf(bytes: Uint8Array): Uint8Array {
+  return bytes.subarray(seedAt, linkerAt);
+}
+
 /** Hex digits alone, so that it can be nothing but a name in its folder. */
 export function linkedFileName({ programHash, linkerVersion }: LinkedOrigin): string {
   return `${toHex(programHash)}-${toHex(linkerVersion)}.linked`;

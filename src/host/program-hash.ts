@@ -13,6 +13,11 @@ export function programHash(bytes: Uint8Array): Uint8Array {
   return hash;
 }
 
+/** The hash of these bytes, from where it was kept: computing it takes tens of milliseconds. */
+export function rememberHash(bytes: Uint8Array, hash: Uint8Array): void {
+  known.set(bytes, hash);
+}
+
 /** Longest time, in milliseconds, for which hashing keeps a thread from all else. */
 const sliceMillis = 4;
 const sliceBytes = 32 * 1024;

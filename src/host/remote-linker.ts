@@ -1,9 +1,9 @@
 import { Refusal } from '../database/outcome.ts';
 import type { LinkedProgram } from '../module/runner.ts';
 import { ProgramError } from '../module/runner.ts';
-import { type KeptPlace, readKept } from './kept-programs.ts';
+import { findKept, type KeptPlace, readKept } from './kept-programs.ts';
 import { decodeLinked } from './linked-file.ts';
-import { programHash } from './program-hash.ts';
+import { programHash, rememberHash } from './program-hash.ts';
 import type { LinkOutcome } from './worker-messages.ts';
 
 export interface RemoteLinkerOptions {
@@ -29,15 +29,14 @@ export class RemoteLinker {
 
   /** Rejects with `ProgramError`, or with `Refusal` where it is not the program's fault. */
   async link(bytes: Uint8Array): Promise<LinkedProgram> {
-    const { kept, ask, warn } = this.#options;
-    const found = kept === undefined ? undefined : readKept(kept, programHash(bytes), warn);
+    const found = this.#readKept(bytes);
     if (found !== undefined) return found;
     this.#lastId += 1;
     const id = this.#lastId;
     const outcome = await new Promise<LinkOutcome>((resolve) => {
       this.#waiting.set(id, resolve);
       // A copy that changes hands: the gateway has no work with it.
-      ask(id, new Uint8Array(bytes));
+      this.#options.ask(id, new Uint8Array(bytes));
     });
     switch (outcome.kind) {
       case 'linked':
@@ -47,6 +46,15 @@ export class RemoteLinker {
       case 'refused':
         throw new Refusal(outcome.body);
     }
+  }
+
+  #readKept(bytes: Uint8Array): LinkedProgram | undefined {
+    const { kept, warn } = this.#options;
+    if (kept === undefined) return undefined;
+    const found = findKept(kept, bytes);
+    if (found === undefined) return readKept(kept, programHash(bytes), warn);
+    rememberHash(bytes, found.programHash);
+    return found.linked;
   }
 
   settle(id: number, outcome: LinkOutcome): void {
