@@ -411,6 +411,8 @@ export const limits = {
    * again after a second, then after longer.
    */
   backlogMax: 4_096,
+  /** Off loopback; see `service/listener-copies.ts`. */
+  connectionsAtOnce: 8,
   /**
    * Time for which a connection stays open without a request. More than what proxies and load
    * balancers wait (60 s): one that sends a request at the moment of the end would have it reset.

@@ -76,6 +76,8 @@ type PartlyGiven = 'issuers' | 'rates' | 'bounds';
 export interface ServiceBounds {
   /** Open connections, WebSockets among them. */
   readonly connectionsMax: number;
+  /** New connections that are taken in one round of the event loop. */
+  readonly connectionsAtOnce: number;
   /** HTTP requests that are being answered. */
   readonly requestsMax: number;
   /** Bytes of their bodies, all together. */
@@ -90,7 +92,9 @@ export interface ServiceBounds {
   readonly requestMillisMax: number;
 }
 
-const defaultBounds: ServiceBounds = limits;
+function defaultBounds({ host }: ListenAddress): ServiceBounds {
+  return isLoopback(host) ? { ...limits, connectionsAtOnce: 1 } : limits;
+}
 
 /** Paths of PEM files. */
 export interface TlsFiles {
@@ -144,7 +148,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     publicUrl: given.publicUrl,
     logLevel: given.logLevel ?? 'info',
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
-    bounds: { ...defaultBounds, ...given.bounds },
+    bounds: { ...defaultBounds(listen), ...given.bounds },
     moduleLogs: given.moduleLogs ?? {},
     quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },
   };

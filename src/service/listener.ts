@@ -25,7 +25,7 @@ export async function listen(options: ListenerOptions): Promise<Server> {
   const { host, port } = configuration.listen;
   const server = makeServer(options);
   server.maxConnections = configuration.bounds.connectionsMax;
-  boundConnections(server, addresses, configuration.rates.addressConnections);
+  boundConnections(server, addresses, configuration);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
     server.listen({ port, host, backlog: limits.backlogMax }, () => resolve(server));
@@ -63,14 +63,29 @@ function requestBounds({ bounds }: ServiceConfiguration) {
 }
 
 /** Those of a proxy are many clients': it is left to the proxy to bound them. */
-function boundConnections(server: Server, addresses: ClientAddresses, countMax: number): void {
-  if (countMax === Number.POSITIVE_INFINITY) return;
+function boundConnections(
+  server: Server,
+  addresses: ClientAddresses,
+  { rates, bounds }: ServiceConfiguration,
+): void {
+  const countMax = rates.addressConnections;
   const open = new Map<string, number>();
   const known = new WeakSet<Socket>();
+  let openCount = 0;
   server.on('connection', (socket: Socket) => {
-    // One that is read anew is no other: see `upgrades.ts`.
+    // One that is read again is no other: see `upgrades.ts`.
     if (known.has(socket)) return;
     known.add(socket);
+    // The platform's bound is of each listener, and there may be several.
+    if (openCount >= bounds.connectionsMax) {
+      socket.destroy();
+      return;
+    }
+    openCount += 1;
+    socket.once('close', () => {
+      openCount -= 1;
+    });
+    if (countMax === Number.POSITIVE_INFINITY) return;
     const remoteAddress = socket.remoteAddress ?? '';
     if (addresses.isProxy(remoteAddress)) return;
     const address = networkOf(addresses.of({ remoteAddress, forwardedFor: undefined }));

@@ -31,6 +31,7 @@ import { realFolder, securePermissions } from './data-folder.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
+import { ListenerCopies } from './listener-copies.ts';
 import { lowSignedSince } from './low-signed.ts';
 import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
@@ -120,7 +121,8 @@ async function assemble(
   const addresses = proxiesOf(configuration);
   const report = (message: string) => log.report({ level: 'error', message });
   const server = await listen({ configuration, addresses, handler: waitingRoom.handler, report });
-  const end = new ServerEnd(server);
+  const copies = ListenerCopies.of(server, configuration.bounds.connectionsAtOnce - 1);
+  const end = new ServerEnd(server, copies);
   const upgrades = new Upgrades(server);
   releases.push(() => end.close(0));
   releases.push(() => upgrades.end());

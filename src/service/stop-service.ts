@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ListenerCopies } from './listener-copies.ts';
 
 /**
  * Ends a server in order. Watches its requests from the start: a client that keeps its connection
@@ -7,12 +8,14 @@ import type { Socket } from 'node:net';
  */
 export class ServerEnd {
   readonly #server: Server;
+  readonly #copies: ListenerCopies;
   /** By connection: an answer that waits behind another one is not told when theirs ends. */
   readonly #open = new Map<Socket, Set<ServerResponse>>();
   #isEnding = false;
 
-  constructor(server: Server) {
+  constructor(server: Server, copies: ListenerCopies) {
     this.#server = server;
+    this.#copies = copies;
     // Before any other listener, so that nothing has been written yet.
     server.prependListener('request', ({ socket }, response) => {
       this.#watch(this.#openOn(socket), response);
@@ -23,17 +26,15 @@ export class ServerEnd {
    * Takes no new connections, closes idle ones, answers the requests that were accepted and closes
    * their connections; after `millis` it cuts what is left, such as a client that does not read.
    */
-  close(millis: number): Promise<void> {
+  async close(millis: number): Promise<void> {
     this.#isEnding = true;
-    return new Promise((resolve) => {
-      const cut = setTimeout(() => this.#server.closeAllConnections(), millis);
-      this.#server.close(() => {
-        clearTimeout(cut);
-        resolve();
-      });
-      this.#server.closeIdleConnections();
-      for (const open of this.#open.values()) open.forEach(announceEnd);
-    });
+    const cut = setTimeout(() => this.#server.closeAllConnections(), millis);
+    const copiesEnd = this.#copies.close();
+    const end = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#server.closeIdleConnections();
+    for (const open of this.#open.values()) open.forEach(announceEnd);
+    await Promise.all([end, copiesEnd]);
+    clearTimeout(cut);
   }
 
   #openOn(socket: Socket): Set<ServerResponse> {

@@ -20,6 +20,8 @@ const service = await startService({
     workerHeapMebibytesMax: 128,
     callBufferBytesMax: 128 * mebibyte,
   },
+  // What holds where strangers reach it; the bounds of one address stay off, as all have the same.
+  bounds: { connectionsAtOnce: 8 },
   dataDirectory,
 });
 delays.enable();
