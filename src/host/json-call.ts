@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import type { CallError, CallOutcome, CallRequest } from '../database/outcome.ts';
 import type { Preview, PreviewedWork, PreviewOutcome } from '../database/preview-outcome.ts';
+import { limits } from '../limits.ts';
 import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -9,10 +10,12 @@ import {
   argumentsFromQuotedJson,
   encodeArgumentsSteps,
   encodedToJson,
+  encodedToJsonSteps,
   isHeavy,
   JsonError,
   type JsonValue,
 } from '../values/json.ts';
+import type { AlgebraicType } from '../values/type.ts';
 import type { DatabaseDescription, DatabaseHandle } from './database-handle.ts';
 import { inSlices } from './slices.ts';
 
@@ -44,7 +47,7 @@ export async function callWithJson(handle: DatabaseHandle, call: JsonCall): Prom
     const outcome = await handle.call(request);
     return { outcome, error: outcome.kind === 'aborted' ? outcome.error : undefined };
   });
-  return { outcome, json: resultJson(description, call.reducer, outcome) };
+  return { outcome, json: await resultJson(description, call.reducer, outcome) };
 }
 
 /** How a call would go, and what it takes to make it happen. */
@@ -114,10 +117,16 @@ function resultJson(
   { definition }: DatabaseDescription,
   name: string,
   outcome: CallOutcome,
-): string | undefined {
+): string | undefined | Promise<string> {
   const value = resultOf(outcome);
   if (value === undefined) return undefined;
-  return valueJson(definition, name, outcome.kind === 'committed' ? 'returns' : 'throws', value);
+  const how = outcome.kind === 'committed' ? 'returns' : 'throws';
+  if (value.length <= limits.wholeTextCharactersMax) {
+    return valueJson(definition, name, how, value);
+  }
+  const type = typeOf(definition, name, how);
+  const reader = new BinaryReader(value);
+  return inSlices(encodedToJsonSteps(type, reader, 'named', definition.typespace));
 }
 
 /** A value that a reducer returned, or refused with. */
@@ -127,9 +136,17 @@ function valueJson(
   how: 'returns' | 'throws',
   value: Uint8Array,
 ): string {
-  const reducer = present(findReducer(definition, name), 'a reducer that ran');
-  const type = present(reducer[how], 'the type of its value');
+  const type = typeOf(definition, name, how);
   return encodedToJson(type, new BinaryReader(value), 'named', definition.typespace);
+}
+
+function typeOf(
+  definition: ModuleDefinition,
+  name: string,
+  how: 'returns' | 'throws',
+): AlgebraicType {
+  const reducer = present(findReducer(definition, name), 'a reducer that ran');
+  return present(reducer[how], 'the type of its value');
 }
 
 /** The encoded value that a call gave, one way or the other. */

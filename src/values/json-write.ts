@@ -54,12 +54,16 @@ export function encodedToJson(
   shape: JsonShape,
   typespace?: Typespace,
 ): string {
-  const print = shape === 'named' ? namedPrinterOf : positionalPrinterOf;
   reader.beginValue();
-  return print(type, typespace)(reader, 0);
+  return printerOf(shape, type, typespace)(reader, 0);
 }
 
-type Printer = (reader: BinaryReader, depth: number) => string;
+/** What prints a part of a value; `depth` is how deep that stands in it. */
+export function printerOf(shape: JsonShape, type: AlgebraicType, typespace?: Typespace): Printer {
+  return (shape === 'named' ? namedPrinterOf : positionalPrinterOf)(type, typespace);
+}
+
+export type Printer = (reader: BinaryReader, depth: number) => string;
 type PrinterOf = (type: AlgebraicType, typespace?: Typespace) => Printer;
 
 const namedPrinterOf: PrinterOf = perType((type, typespace) =>
@@ -162,7 +166,7 @@ function arrayPrinter(print: Printer, isEmpty: boolean): Printer {
 }
 
 /** A nameless element or variant goes by its position, which is how readers take it back. */
-function keyText(item: NamedType | undefined, index: number): string {
+export function keyText(item: NamedType | undefined, index: number): string {
   return `${JSON.stringify(item?.name ?? String(index))}:`;
 }
 

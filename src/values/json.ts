@@ -12,3 +12,4 @@ export {
   parseJson,
 } from './json-text.ts';
 export { encodedToJson, type JsonShape, valueToJson } from './json-write.ts';
+export { encodedToJsonSteps } from './json-write-steps.ts';

@@ -7,7 +7,7 @@ import { comparatorOf, encodedComparatorOf } from './compare.ts';
 import { decodeValue } from './decode.ts';
 import { encodeValue } from './encode.ts';
 import { float32Text, float64Text } from './float-text.ts';
-import { JsonError, parseJson, valueFromJson, valueToJson } from './json.ts';
+import { encodedToJsonSteps, JsonError, parseJson, valueFromJson, valueToJson } from './json.ts';
 import { fixedSizeOf, skipperOf, validatorOf } from './layout.ts';
 import { nativeDecoderOf, nativeEncoderOf } from './native.ts';
 import { closureDecoderOf, closureEncoderOf } from './native-closures.ts';
@@ -60,6 +60,20 @@ describe('every value of every type', () => {
         JSON.parse(text);
         if (holds(value, (part) => typeof part === 'number' && !Number.isFinite(part))) return;
         expect(valueFromJson(type, parseJson(text), typespace)).toEqual(value);
+      }),
+      runs,
+    );
+  });
+
+  it('[values 4] is the same JSON in steps', () => {
+    fc.assert(
+      fc.property(anyTyped, fc.constantFrom('named', 'positional'), ({ type, value }, shape) => {
+        const reader = new BinaryReader(encodeValue(type, value, typespace));
+        const steps = encodedToJsonSteps(type, reader, shape, typespace);
+        let step = steps.next();
+        while (step.done !== true) step = steps.next();
+        expect(step.value).toBe(valueToJson(type, value, shape, typespace));
+        expect(reader.remaining).toBe(0);
       }),
       runs,
     );
