@@ -18,7 +18,7 @@ const service = await startService({
     callMillisMax: 1_500,
     publishMillisMax: 5_000,
     workerHeapMebibytesMax: 128,
-    callBufferBytesMax: 128 * mebibyte,
+    callBufferBytesMax: 256 * mebibyte,
   },
   // What holds where strangers reach it; the bounds of one address stay off, as all have the same.
   bounds: { connectionsAtOnce: 8 },
