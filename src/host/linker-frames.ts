@@ -1,60 +1,45 @@
-/** One message of the pipes between the gateway and a linker. */
-export interface Frame {
-  /** The bytes before the length. */
-  readonly head: Uint8Array;
-  readonly bytes: Uint8Array;
-}
+import { limits } from '../limits.ts';
+import { framed } from './frames.ts';
+import { linkedFileBytesMax } from './linked-file.ts';
 
 /**
- * Puts messages together from the pieces in which they come through a pipe: a head of fixed
- * length, the length as u32, little-endian, and so many bytes. Each byte is copied once.
+ * What goes between the gateway and a linker, as frames (`frames.ts`):
+ *
+ * ```
+ * to it      0  a program
+ * from it    1  refused: a text for the publisher, in UTF-8
+ *            2  linked: the program, see `linked-file.ts`
+ * ```
  */
-export class FrameReader {
-  readonly #header: Buffer;
-  readonly #bytesMax: number;
-  #headerLength = 0;
-  #body: Uint8Array | undefined;
-  #bodyLength = 0;
+const frameKinds = { program: 0, refused: 1, linked: 2 } as const;
 
-  constructor(headBytes: number, bytesMax = 2 ** 32) {
-    this.#header = Buffer.alloc(headBytes + 4);
-    this.#bytesMax = bytesMax;
-  }
+/** Kind and program; kind and answer. */
+export const programFrameBytesMax = 1 + limits.programBytesMax;
+export const answerFrameBytesMax = 1 + linkedFileBytesMax;
 
-  /** The messages that end within `chunk`. Throws when one is longer than it may be. */
-  take(chunk: Uint8Array): Frame[] {
-    const frames: Frame[] = [];
-    let rest = chunk;
-    while (rest.length > 0 || this.#body?.length === 0) {
-      if (this.#body === undefined) rest = this.#takeHeader(rest);
-      else rest = this.#takeBody(this.#body, rest, frames);
-    }
-    return frames;
-  }
+export type LinkerAnswer =
+  /** See `linked-file.ts`. */
+  | { readonly kind: 'linked'; readonly bytes: Uint8Array }
+  /** The text is for the publisher. */
+  | { readonly kind: 'refused'; readonly message: string };
 
-  #takeHeader(chunk: Uint8Array): Uint8Array {
-    const header = this.#header;
-    const piece = chunk.subarray(0, header.length - this.#headerLength);
-    header.set(piece, this.#headerLength);
-    this.#headerLength += piece.length;
-    if (this.#headerLength === header.length) {
-      const length = header.readUInt32LE(header.length - 4);
-      if (length > this.#bytesMax) throw new RangeError(`a message of ${length} bytes`);
-      this.#body = new Uint8Array(length);
-      this.#bodyLength = 0;
-    }
-    return chunk.subarray(piece.length);
-  }
+export function programFrame(program: Uint8Array): readonly Uint8Array[] {
+  return framed(frameKinds.program, [program], programFrameBytesMax);
+}
 
-  #takeBody(body: Uint8Array, chunk: Uint8Array, frames: Frame[]): Uint8Array {
-    const piece = chunk.subarray(0, body.length - this.#bodyLength);
-    body.set(piece, this.#bodyLength);
-    this.#bodyLength += piece.length;
-    if (this.#bodyLength === body.length) {
-      frames.push({ head: Uint8Array.from(this.#header.subarray(0, -4)), bytes: body });
-      this.#body = undefined;
-      this.#headerLength = 0;
-    }
-    return chunk.subarray(piece.length);
+export function answerFrame(answer: LinkerAnswer): readonly Uint8Array[] {
+  const body = answer.kind === 'linked' ? answer.bytes : Buffer.from(answer.message);
+  return framed(frameKinds[answer.kind], [body], answerFrameBytesMax);
+}
+
+/** The bytes of a linked program have a buffer of their own. Throws on an unknown kind. */
+export function readAnswer(kind: number, body: Buffer): LinkerAnswer {
+  switch (kind) {
+    case frameKinds.linked:
+      return { kind: 'linked', bytes: new Uint8Array(body) };
+    case frameKinds.refused:
+      return { kind: 'refused', message: body.toString() };
+    default:
+      throw new Error(`a frame of the unknown kind ${kind}`);
   }
 }

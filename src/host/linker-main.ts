@@ -2,25 +2,26 @@ import { Worker as Thread } from 'node:worker_threads';
 import { linkProgram } from '../bundle/link.ts';
 import { ProgramError } from '../module/runner.ts';
 import { fromHex } from '../values/hex.ts';
+import { FrameReader } from './frames.ts';
 import { encodeLinked } from './linked-file.ts';
-import { FrameReader } from './linker-frames.ts';
+import { answerFrame, type LinkerAnswer, programFrameBytesMax } from './linker-frames.ts';
 import { programHash } from './program-hash.ts';
 
 /**
  * The process that links: takes one program after another from its input, gives each back linked,
- * or says what is wrong with it. It never runs what it links. It knows no folder and no database,
- * and may be ended at any moment, with the bundler's process, which is its child and in its group.
- *
- * What it says: a byte (1 = linked, 0 = refused), the length as u32, and the linked program or the
- * text of the refusal. What it is given: the length as u32, and the program.
+ * or says what is wrong with it (`linker-frames.ts`). It never runs what it links. It knows no
+ * folder and no database, and may be ended at any moment, with the bundler's process, which is its
+ * child and in its group.
  */
 const errorCharactersMax = 16 * 1024;
 const version = fromHex(process.argv[2] ?? '') ?? new Uint8Array(16);
-const reader = new FrameReader(0);
+const reader = new FrameReader(programFrameBytesMax);
 let work: Promise<void> = warmUp();
 
 process.stdin.on('data', (chunk: Buffer) => {
-  for (const { bytes } of reader.take(chunk)) work = work.then(() => serve(bytes));
+  reader.push(chunk, (_kind, program) => {
+    work = work.then(() => serve(program));
+  });
 });
 // The gateway is gone, or wants no more.
 process.stdin.on('end', endGroup);
@@ -35,19 +36,15 @@ async function serve(bytes: Uint8Array): Promise<void> {
   try {
     const program = await linkProgram(bytes);
     const origin = { programHash: programHash(bytes), linkerVersion: version };
-    answer(1, encodeLinked(program, origin));
+    answer({ kind: 'linked', bytes: encodeLinked(program, origin) });
   } catch (error) {
-    if (error instanceof ProgramError) answer(0, Buffer.from(cut(error.message)));
-    else throw error;
+    if (!(error instanceof ProgramError)) throw error;
+    answer({ kind: 'refused', message: cut(error.message) });
   }
 }
 
-function answer(kind: number, bytes: Uint8Array): void {
-  const head = Buffer.alloc(5);
-  head.writeUInt8(kind, 0);
-  head.writeUInt32LE(bytes.length, 1);
-  process.stdout.write(head);
-  process.stdout.write(bytes);
+function answer(what: LinkerAnswer): void {
+  for (const piece of answerFrame(what)) process.stdout.write(piece);
 }
 
 /** A message shows lines of the program, which may be of any length. */

@@ -5,8 +5,13 @@ import { yieldToThis } from '../node/child-priority.ts';
 import { systemCommand } from '../node/command-wrappers.ts';
 import { processTreeBytes } from '../node/process-memory.ts';
 import { toHex } from '../values/hex.ts';
-import { linkedFileBytesMax } from './linked-file.ts';
-import { FrameReader } from './linker-frames.ts';
+import { FrameReader } from './frames.ts';
+import {
+  answerFrameBytesMax,
+  type LinkerAnswer,
+  programFrame,
+  readAnswer,
+} from './linker-frames.ts';
 import { linkerVersion } from './linker-version.ts';
 
 /**
@@ -20,12 +25,8 @@ export interface LinkBounds {
   readonly millisMax: number;
 }
 
-export type LinkAnswer =
-  /** See `linked-file.ts`. */
-  | { readonly kind: 'linked'; readonly bytes: Uint8Array }
-  /** The text is for the publisher. */
-  | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'ended'; readonly end: LinkerEnd };
+/** What comes of linking one program. */
+export type LinkAnswer = LinkerAnswer | { readonly kind: 'ended'; readonly end: LinkerEnd };
 
 /** Why there is no answer. `killed`: for no reason that the program gave, so another may do it. */
 export interface LinkerEnd {
@@ -47,7 +48,7 @@ const stderrBytesMax = 8 * 1024;
 export class LinkerProcess {
   readonly #child: ChildProcess;
   readonly #bounds: LinkBounds;
-  readonly #reader = new FrameReader(1, linkedFileBytesMax);
+  readonly #reader = new FrameReader(answerFrameBytesMax);
   #settle: ((answer: LinkAnswer) => void) | undefined;
   #end: LinkerEnd | undefined;
   #stderr = '';
@@ -94,10 +95,7 @@ export class LinkerProcess {
     try {
       return await new Promise((resolve) => {
         this.#settle = resolve;
-        const length = Buffer.alloc(4);
-        length.writeUInt32LE(program.length);
-        this.#child.stdin?.write(length);
-        this.#child.stdin?.write(program);
+        for (const piece of programFrame(program)) this.#child.stdin?.write(piece);
       });
     } finally {
       this.#settle = undefined;
@@ -141,11 +139,9 @@ export class LinkerProcess {
     }, limits.linkLookMillis);
   }
 
-  #receive(chunk: Uint8Array): void {
+  #receive(chunk: Buffer): void {
     try {
-      for (const { head, bytes } of this.#reader.take(chunk)) {
-        this.#settle?.(answerOf(head[0], bytes));
-      }
+      this.#reader.push(chunk, (kind, body) => this.#settle?.(readAnswer(kind, body)));
     } catch (error) {
       this.kill({ cause: 'killed', detail: String(error) });
     }
@@ -182,11 +178,6 @@ export class LinkerProcess {
 interface Held {
   ref?(): void;
   unref?(): void;
-}
-
-function answerOf(kind: number | undefined, bytes: Uint8Array): LinkAnswer {
-  if (kind === 1) return { kind: 'linked', bytes };
-  return { kind: 'refused', message: Buffer.from(bytes).toString() };
 }
 
 function startProcess(entry: string, mebibytesMax: number): ChildProcess {

@@ -77,6 +77,15 @@ describe('the linker', { timeout: 120_000 }, () => {
     expect(reports).toEqual([]);
   });
 
+  it('takes no program that is longer than one may be', async () => {
+    const linker = open();
+    const tooLong = new Uint8Array(limits.programBytesMax + 1);
+    expect((await fault(link(linker, tooLong, true))).message).toBe(
+      `the program is larger than ${limits.programBytesMax} bytes`,
+    );
+    expect(linker.processIds).toEqual([]);
+  });
+
   it('ends a program that needs too much memory, and only that', async () => {
     const linker = open();
     const deep = `export default ${'!'.repeat(1_000_000)}1`;

@@ -86,6 +86,7 @@ export class Linker {
    */
   link(request: LinkRequest): Promise<Uint8Array> {
     if (this.#isClosed) return Promise.reject(closedError());
+    if (request.bytes.length > limits.programBytesMax) return Promise.reject(tooLargeError());
     const { queueMax, queueBytesMax } = this.#bounds;
     const bytes = this.#waitingBytes + request.bytes.length;
     const isFull = this.#waiting.length >= queueMax || bytes > queueBytesMax;
@@ -103,6 +104,7 @@ export class Linker {
     this.#isClosed = true;
     for (const { reject } of this.#waiting) reject(closedError());
     this.#waiting = [];
+    this.#waitingBytes = 0;
     for (const linker of this.#processes) this.#discard(linker);
   }
 
@@ -227,6 +229,11 @@ export class Linker {
 
 function isSmall({ length }: Uint8Array): boolean {
   return length <= limits.smallProgramBytesMax;
+}
+
+/** Nothing that was published is: a process of a database may ask for what it likes. */
+function tooLargeError(): ProgramError {
+  return new ProgramError(`the program is larger than ${limits.programBytesMax} bytes`);
 }
 
 function fullRefusal(): Refusal {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
-import { encodeFrame, FrameReader } from './process-frames.ts';
+import { encodeMessage, MessageReader } from './process-frames.ts';
 import type { Batch, FromWorker, ToWorker } from './worker-messages.ts';
 
 const bytes = (length: number, first = 1) => new Uint8Array(length).map((_, at) => first + at);
@@ -42,10 +42,10 @@ const plain = (message: unknown) =>
 
 describe('frames between gateway and process', () => {
   it('[living 6.1] arrive whole and in order, however the stream is cut', () => {
-    const stream = Buffer.concat(messages.flatMap((message) => encodeFrame(message)));
+    const stream = Buffer.concat(messages.flatMap((message) => encodeMessage(message)));
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1 }), (lengths) => {
-        const reader = new FrameReader();
+        const reader = new MessageReader();
         const received: unknown[] = [];
         for (const chunk of chunksOf(stream, lengths)) {
           reader.push(chunk, (message) => received.push(message));
@@ -63,7 +63,7 @@ describe('frames between gateway and process', () => {
       frame[4] = kind;
       return frame;
     };
-    const push = (chunk: Buffer) => new FrameReader().push(chunk, () => undefined);
+    const push = (chunk: Buffer) => new MessageReader().push(chunk, () => undefined);
     expect(() => push(head(limits.workerFrameBytesMax + 1, 0))).toThrow('a frame of');
     expect(() => push(head(0, 0))).toThrow('a frame of 0 bytes');
     expect(() => push(head(1, 9))).toThrow('the unknown kind 9');
@@ -76,7 +76,7 @@ describe('frames between gateway and process', () => {
       length.writeUInt32LE(rest.length, 0);
       return Buffer.concat([length, rest]);
     };
-    const gateway = new FrameReader(limits.workerStructuredBytesMax);
+    const gateway = new MessageReader(limits.workerStructuredBytesMax);
     const push = (chunk: Buffer) => gateway.push(chunk, () => undefined);
     // Were they read, they would be rejected with other words: they hold nothing but zeros.
     const many = new Uint8Array(limits.workerStructuredBytesMax + 1);
@@ -100,7 +100,7 @@ describe('frames between gateway and process', () => {
         v8.serialize({ kind: 'memory', memory: told }),
       ]);
       frame.writeUInt32LE(frame.length - 4, 0);
-      new FrameReader().push(frame, () => undefined);
+      new MessageReader().push(frame, () => undefined);
     };
     expect(() => push(memory)).not.toThrow();
     const lies = [
@@ -123,7 +123,7 @@ describe('frames between gateway and process', () => {
           frame.writeUInt32LE(1 + body.length, 0);
           const received: unknown[] = [];
           try {
-            new FrameReader().push(frame, (message) => received.push(message));
+            new MessageReader().push(frame, (message) => received.push(message));
           } catch (error) {
             expect(error).toBeInstanceOf(Error);
             return;

@@ -1,7 +1,7 @@
 import v8 from 'node:v8';
-import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
+import { FrameReader, framed } from './frames.ts';
 import type { SeatMemory } from './seat.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
@@ -11,10 +11,10 @@ export type ToProcess = ToWorker | { readonly kind: 'start'; readonly start: Act
 type Message = ToProcess | FromWorker;
 
 /**
- * Messages on the stream between the gateway and a process, as frames. Numbers are little-endian:
+ * Messages on the stream between the gateway and a process, as bodies of frames (`frames.ts`).
+ * Numbers are little-endian:
  *
  * ```
- * frame    byte count of the rest u32 · kind u8 · body
  * 0        any message, in the platform's encoding of structured values
  * 1, 2     `requests`, `turn`: byte count u32 · bytes · count u32, then each blob: byte count u32 ·
  *          bytes · the structured part, if there is one, in the platform's encoding
@@ -28,32 +28,27 @@ type Message = ToProcess | FromWorker;
  */
 const frameKinds = { other: 0, requests: 1, turn: 2, durable: 3, link: 4, examined: 5 } as const;
 
-const headBytes = 5;
-
-/** Frames up to this size are put together and written in one go. */
-const joinedBytesMax = 64 * 1024;
-
-/** A frame, in pieces to be written one after another. */
-export function encodeFrame(message: Message): readonly Uint8Array[] {
+/** The frame of a message, in pieces to be written one after another. */
+export function encodeMessage(message: Message): readonly Uint8Array[] {
   switch (message.kind) {
     case 'requests':
     case 'turn':
-      return framed(frameKinds[message.kind], batchPieces(message.batch));
+      return messageFrame(frameKinds[message.kind], batchPieces(message.batch));
     case 'durable': {
       const body = Buffer.allocUnsafe(16);
       body.writeDoubleLE(message.write, 0);
       body.writeDoubleLE(message.offset, 8);
-      return framed(frameKinds.durable, [body]);
+      return messageFrame(frameKinds.durable, [body]);
     }
     case 'link': {
       const id = Buffer.allocUnsafe(8);
       id.writeDoubleLE(message.id, 0);
-      return framed(frameKinds.link, [id, message.bytes]);
+      return messageFrame(frameKinds.link, [id, message.bytes]);
     }
     case 'examined':
-      return framed(frameKinds.examined, [message.described]);
+      return messageFrame(frameKinds.examined, [message.described]);
     default:
-      return framed(frameKinds.other, [v8.serialize(message)]);
+      return messageFrame(frameKinds.other, [v8.serialize(message)]);
   }
 }
 
@@ -64,15 +59,8 @@ function batchPieces({ bytes, blobs, structured }: Batch): Uint8Array[] {
   return pieces;
 }
 
-function framed(kind: number, body: readonly Uint8Array[]): readonly Uint8Array[] {
-  let byteCount = 1;
-  for (const piece of body) byteCount += piece.length;
-  assert(byteCount <= limits.workerFrameBytesMax, 'a message to or from a process has a bound');
-  const head = Buffer.allocUnsafe(headBytes);
-  head.writeUInt32LE(byteCount, 0);
-  head[4] = kind;
-  const pieces = [head, ...body];
-  return byteCount > joinedBytesMax ? pieces : [Buffer.concat(pieces, byteCount + 4)];
+function messageFrame(kind: number, body: readonly Uint8Array[]): readonly Uint8Array[] {
+  return framed(kind, body, limits.workerFrameBytesMax);
 }
 
 function u32(value: number): Uint8Array {
@@ -82,16 +70,12 @@ function u32(value: number): Uint8Array {
 }
 
 /**
- * Puts frames together from the chunks of a stream. The other side may be anything that a hostile
- * module has made of its process, so `push` throws on what is no frame.
+ * Reads messages from the chunks of a stream. `push` throws on what is no message: the other side
+ * may be anything that a hostile module has made of its process.
  */
-export class FrameReader {
+export class MessageReader {
   readonly #structuredBytesMax: number;
-  /** The beginning of a frame whose head has not come, in order. */
-  #head: Buffer = Buffer.alloc(0);
-  /** A frame that came in part. */
-  #partial: Buffer | undefined;
-  #partialBytes = 0;
+  readonly #frames = new FrameReader(limits.workerFrameBytesMax);
 
   /** `structuredBytesMax`: the longest structured value that is read; a longer one is refused. */
   constructor(structuredBytesMax: number = limits.workerFrameBytesMax) {
@@ -100,47 +84,14 @@ export class FrameReader {
 
   /** Gives each message that ends in this chunk to `receive`. */
   push(chunk: Buffer, receive: (message: Message) => void): void {
-    let rest = chunk;
-    while (rest.length > 0) rest = this.#take(rest, receive);
-  }
-
-  #take(chunk: Buffer, receive: (message: Message) => void): Buffer {
-    if (this.#partial !== undefined) return this.#continue(this.#partial, chunk, receive);
-    const bytes = this.#head.length === 0 ? chunk : Buffer.concat([this.#head, chunk]);
-    if (bytes.length < 4) {
-      this.#head = bytes;
-      return Buffer.alloc(0);
-    }
-    this.#head = Buffer.alloc(0);
-    const byteCount = bytes.readUInt32LE(0);
-    if (byteCount < 1 || byteCount > limits.workerFrameBytesMax) {
-      throw new Error(`a frame of ${byteCount} bytes`);
-    }
-    const end = 4 + byteCount;
-    if (bytes.length >= end) {
-      receive(decodeBody(bytes.subarray(4, end), this.#structuredBytesMax));
-      return bytes.subarray(end);
-    }
-    this.#partial = Buffer.allocUnsafe(byteCount);
-    this.#partialBytes = 0;
-    return bytes.subarray(4);
-  }
-
-  #continue(partial: Buffer, chunk: Buffer, receive: (message: Message) => void): Buffer {
-    const taken = Math.min(chunk.length, partial.length - this.#partialBytes);
-    chunk.copy(partial, this.#partialBytes, 0, taken);
-    this.#partialBytes += taken;
-    if (this.#partialBytes === partial.length) {
-      this.#partial = undefined;
-      receive(decodeBody(partial, this.#structuredBytesMax));
-    }
-    return chunk.subarray(taken);
+    this.#frames.push(chunk, (kind, body) => {
+      receive(decodeMessage(kind, body, this.#structuredBytesMax));
+    });
   }
 }
 
-function decodeBody(frame: Buffer, structuredBytesMax: number): Message {
-  const body = frame.subarray(1);
-  switch (frame[0]) {
+function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): Message {
+  switch (kind) {
     case frameKinds.other: {
       const message = decodeStructured(body, structuredBytesMax) as Message;
       if (frameKindNames.has(message.kind)) throw new Error(`a structured \`${message.kind}\``);
@@ -160,7 +111,7 @@ function decodeBody(frame: Buffer, structuredBytesMax: number): Message {
     case frameKinds.examined:
       return { kind: 'examined', described: viewOf(body, 0, body.length) };
     default:
-      throw new Error(`a frame of the unknown kind ${frame[0]}`);
+      throw new Error(`a frame of the unknown kind ${kind}`);
   }
 }
 

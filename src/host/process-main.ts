@@ -5,7 +5,7 @@ import { assert, present } from '../assert.ts';
 import { identityToHex } from '../values/identity.ts';
 import { Actor, type ActorPort } from './actor.ts';
 import { BoardFile } from './board-file.ts';
-import { encodeFrame, FrameReader, type ToProcess } from './process-frames.ts';
+import { encodeMessage, MessageReader, type ToProcess } from './process-frames.ts';
 import type { ActorStart, FromWorker } from './worker-messages.ts';
 
 /**
@@ -14,7 +14,7 @@ import type { ActorStart, FromWorker } from './worker-messages.ts';
  */
 const channel = new net.Socket({ fd: 3, readable: true, writable: true });
 const board = new BoardFile(4);
-const frames = new FrameReader();
+const frames = new MessageReader();
 let actor: Actor | undefined;
 let hasLeft = false;
 
@@ -35,7 +35,7 @@ const port: ActorPort = {
 };
 
 function write(message: FromWorker): void {
-  const pieces = encodeFrame(message);
+  const pieces = encodeMessage(message);
   if (pieces.length === 1) {
     channel.write(present(pieces[0], 'a frame has a piece'));
     return;

@@ -8,7 +8,7 @@ import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
 import { BoardMirror } from './board-file.ts';
 import type { Budget } from './host-options.ts';
-import { encodeFrame, FrameReader, type ToProcess } from './process-frames.ts';
+import { encodeMessage, MessageReader, type ToProcess } from './process-frames.ts';
 import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
 import { workerEntry } from './worker-entry.ts';
 import type { ActorStart, FromWorker } from './worker-messages.ts';
@@ -66,7 +66,7 @@ class ProcessWorker implements Worker {
   readonly #parts: Parts;
   readonly #events: WorkerEvents;
   readonly #channel: Duplex;
-  readonly #frames = new FrameReader(limits.workerStructuredBytesMax);
+  readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
   readonly #statusFile: string;
   #hasEnded = false;
   /** Why it ended, where that is known better than by its exit. */
@@ -124,7 +124,7 @@ class ProcessWorker implements Worker {
   #write(message: ToProcess): void {
     const channel = this.#channel;
     channel.cork();
-    for (const piece of encodeFrame(message)) channel.write(piece);
+    for (const piece of encodeMessage(message)) channel.write(piece);
     channel.uncork();
   }
 
