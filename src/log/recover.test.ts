@@ -166,6 +166,26 @@ describe('the tail of the last segment', () => {
     expect(again.warnings).toEqual([]);
   });
 
+  it.each(['write', 'sync'] as const)(
+    '[§5.1] that cannot be saved stays, and what was saved of it does not: %s',
+    async (operation) => {
+      const { files, appended } = await story(2, 'killed', 1 << 20);
+      const bytes = present(files.get(first)).slice();
+      bytes.fill(0, present(positionsOf(bytes).at(-1)) - 9);
+      const disk = withFile(files, first, bytes);
+      for (const attempt of [1, 2]) {
+        disk.failAt(operation, (disk.counts.get(operation) ?? 0) + 1, 'ENOSPC');
+        await expect(openLog(disk), `attempt ${attempt}`).rejects.toThrow(
+          `disk: ${operation} of ${first}.torn-1 failed`,
+        );
+        expect(disk.list()).toEqual([first]);
+      }
+      expect(disk.contentOf(first)).toEqual(bytes);
+      expect((await openLog(disk)).found).toEqual(appended.slice(0, -1));
+      expect(disk.list()).toEqual([first, `${first}.torn-1`]);
+    },
+  );
+
   it('[§5.1] of zeros is space reserved: the log goes on before it', async () => {
     const { files, appended } = await story(2, 'killed', 1 << 20);
     const bytes = present(files.get(first));

@@ -100,15 +100,25 @@ async function repair(
   }
   const last = log.segments.at(-1);
   if (last === undefined) throw new LogDamageError('there is no segment', noPlace);
-  const file = disk.open(last.name, 'existing');
-  await file.sync();
-  await disk.syncDirectory();
+  const file = await openSynced(disk, last.name);
   const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
   const { sequence, end } = last;
   return { file, sequence, end, salt, offset, position, chainLow, chainHigh, recordCount };
 }
 
 const noPlace = { file: '', position: 0, offset: 0 };
+
+async function openSynced(disk: Disk, name: string): Promise<DiskFile> {
+  const file = disk.open(name, 'existing');
+  try {
+    await file.sync();
+    await disk.syncDirectory();
+    return file;
+  } catch (error) {
+    file.close();
+    throw error;
+  }
+}
 
 async function syncSegment(disk: Disk, name: string): Promise<void> {
   const file = disk.open(name, 'existing');
@@ -163,6 +173,7 @@ async function cutSegment(
   }
 }
 
+/** What could not be saved leaves no file: on a full disk each attempt to open would add one. */
 async function save(disk: Disk, name: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const file = disk.open(name, 'create');
   try {
@@ -172,10 +183,22 @@ async function save(disk: Disk, name: string, pieces: Iterable<Uint8Array>): Pro
       position += piece.length;
     }
     await file.sync();
+  } catch (error) {
+    tryToRemove(disk, name);
+    throw error;
   } finally {
     file.close();
   }
   await disk.syncDirectory();
+}
+
+/** For the way out of a failure, which says more than that of removing. */
+function tryToRemove(disk: Disk, name: string): void {
+  try {
+    disk.remove(name);
+  } catch {
+    // An operator finds it.
+  }
 }
 
 function freeName(disk: Disk, name: string): string {
