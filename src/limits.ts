@@ -51,6 +51,9 @@ export const limits = {
   silenceMillisMax: 10_000,
   /** Time in which the process of a database must get on with a write, however slow the disk is. */
   writeMillisMax: 60_000,
+  /** Between two attempts to open a database whose disk has failed; it doubles each time. */
+  reopenMillisMin: 1_000,
+  reopenMillisMax: 30_000,
   /** One message between the gateway and the process of a database. */
   workerFrameBytesMax: 1024 * mebibyte,
   /**

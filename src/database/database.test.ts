@@ -11,6 +11,7 @@ import { AssertionError } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
+import { TestClock } from '../testing/test-clock.ts';
 import { Refusal } from './outcome.ts';
 
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
@@ -202,9 +203,10 @@ describe('a database that stops by itself', () => {
     const disk = new SimulatedDisk();
     await (await tinyOn(disk)).close();
     const reports: string[] = [];
-    const again = tinyDatabase(disk, openTiny, undefined, reports, () => {
+    const beforeLoad = () => {
       throw new AssertionError('never loads');
-    });
+    };
+    const again = tinyDatabase(disk, openTiny, undefined, reports, { beforeLoad });
     await expect(putName(again, 'a')).rejects.toMatchObject({
       body: { code: 'database.broken', message: 'error starting database: never loads' },
     });
@@ -215,6 +217,50 @@ describe('a database that stops by itself', () => {
     ]);
     expect(again.statistics()).toMatchObject({ state: 'broken', restarts: 2 });
     await again.close();
+  });
+
+  it('[durability 2.3] is tried again, by a request, after its disk was full', async () => {
+    const disk = new SimulatedDisk();
+    const clock = new TestClock();
+    const reports: string[] = [];
+    const database = tinyDatabase(disk, createTiny, undefined, reports, { clock });
+    await database.started();
+    await putName(database, 'before');
+    disk.isFull = true;
+    const lost = { body: { code: 'database.lost' } };
+    await expect(putName(database, 'lost')).rejects.toMatchObject(lost);
+    const broken = {
+      body: { code: 'database.broken', message: expect.stringContaining('ENOSPC') },
+    };
+    const refused = (name: string) => expect(putName(database, name)).rejects.toMatchObject(broken);
+    await refused('while it is opened again');
+    expect(database.statistics().state).toBe('broken');
+    const { restarts } = database.statistics();
+    await refused('at once');
+    expect(database.statistics().restarts).toBe(restarts);
+
+    clock.advance(limits.reopenMillisMin);
+    await refused('still full');
+    expect(database.statistics().restarts).toBe(restarts + 1);
+    disk.isFull = false;
+    clock.advance(limits.reopenMillisMin);
+    await refused('sooner than twice the delay');
+    clock.advance(limits.reopenMillisMin);
+    const [one, other] = await Promise.all([putName(database, 'a'), putName(database, 'b')]);
+    expect([one.kind, other.kind]).toEqual(['committed', 'committed']);
+    expect((await namesIn(database)).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['before', 'a', 'b']),
+    );
+    expect(database.statistics()).toMatchObject({ state: 'serving', restarts: restarts + 2 });
+    expect(reports).toContain('is opened again: its disk may be in order by now');
+
+    disk.isFull = true;
+    await expect(putName(database, 'lost')).rejects.toMatchObject(lost);
+    await refused('broken');
+    disk.isFull = false;
+    clock.advance(limits.reopenMillisMin);
+    await database.close();
+    await refused('closed');
   });
 
   it('loses nothing when only the note of a clean stop cannot be written', async () => {

@@ -42,6 +42,7 @@ import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
 import { Outbox } from './outbox.ts';
 import { lostUpdate, PendingRequests, type PromisedRequest } from './pending-requests.ts';
 import { programHashInSlices } from './program-hash.ts';
+import { Reopening } from './reopening.ts';
 import type {
   Seat,
   SeatEnd,
@@ -85,6 +86,7 @@ const failuresMax = 3;
  * ```
  *  starting ──opened──▶ serving ──ended──▶ starting      what was not written is run again
  *  starting ──ended, too often or for good──▶ broken     every request is refused with the reason
+ *  broken ──a request, if the disk was why──▶ starting   not before `Reopening` allows it
  *  starting, serving ──close──▶ stopped
  * ```
  *
@@ -110,6 +112,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #whenStarted: { resolve: () => void; reject: (refusal: Refusal) => void }[] = [];
   #whenIdle: (() => void)[] = [];
   #failures = 0;
+  readonly #reopening: Reopening;
   /** Write of the present actor that the last turn came with. */
   #lastWrite = 0;
   #isFlushing = false;
@@ -122,6 +125,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   constructor(options: SupervisionOptions, mode: SeatMode) {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
+    this.#reopening = new Reopening(options.clock);
     this.#storage = options.storage ?? {};
     this.#seat = this.#takeSeat(mode);
   }
@@ -175,7 +179,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   live(options: LiveOptions, sink: LiveSink): LiveConnection {
-    if (this.#fault !== undefined) throw this.#fault;
+    this.#requireHope();
     if (this.#closing !== undefined) throw stoppedRefusal();
     return this.#feeds.open(options, sink);
   }
@@ -269,13 +273,26 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Resolves once the present start succeeded; rejects when there will be none. */
   async started(): Promise<void> {
     if (this.#state === 'serving') return;
-    if (this.#fault !== undefined) throw this.#fault;
+    this.#requireHope();
     await new Promise<void>((resolve, reject) => this.#whenStarted.push({ resolve, reject }));
+  }
+
+  /** Throws why it is broken, unless it is time to open it again. */
+  #requireHope(): void {
+    if (this.#fault === undefined) return;
+    const mayReopen = this.#closing === undefined && this.#reopening.isDue;
+    if (this.#state !== 'broken' || !mayReopen) throw this.#fault;
+    this.#reopening.begun();
+    this.#options.report('info', 'is opened again: its disk may be in order by now');
+    this.#fault = undefined;
+    // One more failure is enough: it has had the others.
+    this.#failures = failuresMax - 1;
+    this.#reopen(false);
   }
 
   /** Accepts a request, or refuses it at once. */
   async #request(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
-    if (this.#fault !== undefined) throw this.#fault;
+    this.#requireHope();
     if (this.#closing !== undefined) throw stoppedRefusal();
     if (this.#pending.size + this.#outbox.size >= limits.callQueueMax) throw overloaded();
     const reply = this.#pending.add(request, isConfirmed);
@@ -386,6 +403,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #handOver(turn: TurnReport): void {
     this.#failures = 0;
+    this.#reopening.succeeded();
     this.#offset = turn.offset;
     this.#lastWrite = turn.write;
     if (turn.isDurable) this.#durable(turn.write, turn.offset);
@@ -481,15 +499,19 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#finish('stopped', stoppedRefusal());
     } else if (isFinal) {
       this.#reportEnd(end, mode, wasServing);
+      if (end.cause === 'log' && (wasServing || mode.kind === 'open')) this.#reopening.failed();
       this.#finish('broken', wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
     } else {
       this.#options.report('warn', `is opened again: ${end.message}`);
-      this.#counts.restarts += 1;
-      this.#state = 'starting';
-      const skipFirstDisconnect = !wasServing && end.running !== undefined;
-      this.#seat = this.#takeSeat({ kind: 'open', skipFirstDisconnect });
+      this.#reopen(!wasServing && end.running !== undefined);
     }
     this.#tellIdle();
+  }
+
+  #reopen(skipFirstDisconnect: boolean): void {
+    this.#counts.restarts += 1;
+    this.#state = 'starting';
+    this.#seat = this.#takeSeat({ kind: 'open', skipFirstDisconnect });
   }
 
   /** A call that ended the actor left no line of its own in the module's log. */

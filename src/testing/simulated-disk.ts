@@ -15,6 +15,8 @@ export type DiskOperation =
   | 'allocate'
   | 'sync';
 
+const spaceOperations: ReadonlySet<DiskOperation> = new Set(['create', 'write', 'allocate']);
+
 /** What every method throws once the power is off. */
 export class PowerCut extends Error {
   override readonly name = 'PowerCut';
@@ -36,6 +38,8 @@ export class SimulatedDisk implements Disk {
   readonly counts = new Map<DiskOperation, number>();
   /** Awaited before a sync takes effect; a test can hold syncs back with it. */
   beforeSync: () => Promise<void> = () => Promise.resolve();
+  /** True: nothing that takes space is done. */
+  isFull = false;
   /** True: it syncs at once when asked to. */
   isQuick = false;
   readonly #entries: Map<string, SimulatedInode>;
@@ -156,7 +160,8 @@ export class SimulatedDisk implements Disk {
     const failure = this.#failures.find(
       (each) => each.operation === operation && each.number === number,
     );
-    if (failure !== undefined) throw new DiskError(operation, file, new Error(failure.code));
+    const code = this.isFull && spaceOperations.has(operation) ? 'ENOSPC' : failure?.code;
+    if (code !== undefined) throw new DiskError(operation, file, new Error(code));
   }
 
   checkOn(): void {

@@ -34,14 +34,18 @@ export const openTiny: SeatMode = { kind: 'open', skipFirstDisconnect: false };
 
 const owner = { identity: tinyIdentity, rights: ownerRights, jwtPayload: '' };
 
+interface TinyParts {
+  readonly beforeLoad?: () => void;
+  readonly clock?: TestClock;
+}
+
 export function tinyDatabase(
   disk: Disk,
   mode: SeatMode,
   random = new Random(1),
   reports: string[] = [],
-  beforeLoad: () => void = () => undefined,
+  { beforeLoad = () => undefined, clock = new TestClock() }: TinyParts = {},
 ): SupervisedDatabase {
-  const clock = new TestClock();
   const fill = (bytes: Uint8Array): void => {
     for (let at = 0; at < bytes.length; at++) bytes[at] = random.below(256);
   };
