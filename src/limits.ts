@@ -474,6 +474,8 @@ export const limits = {
   socketsMax: 9_000,
   /** Time for accepted work to finish when the service stops. */
   shutdownMillisMax: 20_000,
+  /** Time that databases have to end, however long requests kept them. */
+  closeMillisMin: 5_000,
 } as const;
 
 assert(

@@ -73,8 +73,8 @@ export interface DatabaseHandle {
   program(): Promise<ProgramSource>;
   /** Counters for metrics; never waits for the database. */
   statistics(): DatabaseStatistics;
-  /** Lets accepted work finish, makes it durable and ends. */
-  close(): Promise<void>;
+  /** Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. */
+  close(millisMax?: number): Promise<void>;
 }
 
 export type ConnectOutcome =

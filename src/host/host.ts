@@ -126,10 +126,14 @@ export class Host {
     return new Host({ registry, running, publisher, access, grants, audit, quotas, changes });
   }
 
-  /** Lets accepted work finish, makes it durable and ends every worker. */
-  async close(): Promise<void> {
-    await atMost(limits.shutdownMillisMax, this.#publisher.finish());
-    await this.#running.close();
+  /**
+   * Lets accepted work finish, makes it durable and ends every worker. What is not finished after
+   * `millisMax` is ended; databases have `limits.closeMillisMin` in any case.
+   */
+  async close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
+    const endsAt = performance.now() + millisMax;
+    await atMost(millisMax, this.#publisher.finish());
+    await this.#running.close(Math.max(limits.closeMillisMin, endsAt - performance.now()));
     await this.#registry.close();
     await this.audit.close();
   }

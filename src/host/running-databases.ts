@@ -157,10 +157,10 @@ export class RunningDatabases {
     await this.#options.files.removeDatabase(identity);
   }
 
-  /** Ends all databases, all at once. */
-  async close(): Promise<void> {
+  /** Ends all databases, all at once; after `millisMax` those that do not end are killed. */
+  async close(millisMax: number): Promise<void> {
     const running = [...this.#byIdentity.values()];
-    await Promise.all(running.map(({ handle }) => handle.close()));
+    await Promise.all(running.map(({ handle }) => handle.close(millisMax)));
     for (const { log } of running) log.close();
     await this.#options.placement.close();
   }

@@ -247,19 +247,19 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#seat.kill({ cause: 'closed', message: 'The database was ended.' });
   }
 
-  close(): Promise<void> {
-    this.#closing ??= this.#close();
+  close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
+    this.#closing ??= this.#close(millisMax);
     return this.#closing;
   }
 
-  async #close(): Promise<void> {
+  async #close(millisMax: number): Promise<void> {
     if (this.#fault !== undefined) return;
     // What connections have sent, or left behind, is waited for, also if it came in this tick.
     this.#submitFeeds();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
       this.#seat.kill({ cause: 'closed', message: 'The service stopped.' });
-    }, limits.shutdownMillisMax);
+    }, millisMax);
     try {
       if (this.#state === 'starting') await this.started().catch(() => undefined);
       if (this.#pending.size > 0) await new Promise<void>((idle) => this.#whenIdle.push(idle));

@@ -140,14 +140,12 @@ async function assemble(
     quotas: configuration.quotas,
     report: (line) => log.report(line),
   });
-  releases.push(() => host.close());
+  let stopsAt: number | undefined;
+  releases.push(() => host.close(stopsAt === undefined ? undefined : millisUntil(stopsAt)));
   const stopping = new AbortController();
   // Each request that follows a log listens until it ends; there may be many.
   setMaxListeners(0, stopping.signal);
-  const rates = {
-    byIdentity: new RateLimiter(configuration.rates.identityRequestsPerSecond),
-    byAddress: new RateLimiter(configuration.rates.addressRequestsPerSecond),
-  };
+  const rates = ratesOf(configuration);
   const gate = { tokens, addresses, rates, pages: pageRulesOf(configuration) };
   const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
@@ -159,6 +157,7 @@ async function assemble(
   const stop = async () => {
     log.report({ level: 'info', message: 'stopping' });
     stopping.abort();
+    stopsAt = performance.now() + limits.shutdownMillisMax;
     const isServed = sockets.close(limits.shutdownMillisMax);
     await end.close(limits.shutdownMillisMax);
     await isServed;
@@ -173,6 +172,10 @@ async function assemble(
     reloadKeys: async () => tokens.useKeys(await readKeys()),
     stop: once(stop),
   };
+}
+
+function millisUntil(moment: number): number {
+  return Math.max(0, moment - performance.now());
 }
 
 /** A second call waits for the first instead of doing the work again. */
@@ -220,6 +223,13 @@ function proxiesOf({ trustedProxies }: ServiceConfiguration): ClientAddresses {
   } catch (cause) {
     throw new ConfigurationError(`--trusted-proxy: ${(cause as Error).message}`, { cause });
   }
+}
+
+function ratesOf({ rates }: ServiceConfiguration): RequestRates {
+  return {
+    byIdentity: new RateLimiter(rates.identityRequestsPerSecond),
+    byAddress: new RateLimiter(rates.addressRequestsPerSecond),
+  };
 }
 
 interface Parts {

@@ -13,8 +13,12 @@ import { getPriority, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { buildModule } from '../../src/bundle/build-module.ts';
+import { Host } from '../../src/host/host.ts';
 import { processFlags } from '../../src/host/process-worker.ts';
+import { limits } from '../../src/limits.ts';
+import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
+import { MachineEntropy } from '../../src/node/entropy.ts';
 import { Sandbox } from '../service/harness.ts';
 import { hostileSource } from './programs.ts';
 
@@ -199,5 +203,41 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     expect(databasesOf(service.child.pid ?? 0)).toContain(neighbour);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
+  });
+
+  it('[living 6.3] is killed when it does not end, in time whatever it owes', async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
+    const host = await Host.open({
+      directory: folder,
+      placement: 'worker',
+      isolation: { everywhere: 'process', exceptions: new Map() },
+      creators: 'anyone',
+      operators: [],
+      issuer: 'test',
+      clock: new MachineClock(),
+      entropy: new MachineEntropy(),
+      budget: {},
+      report: () => undefined,
+    });
+    const caller = { identity: 7n, payload: '{}', isAnonymous: false };
+    const { program } = await buildModule(hostileSource('loop-in-reducer'), {});
+    await host.publish({
+      caller,
+      target: 'victim',
+      program: { kind: 'js', bytes: program },
+      clear: false,
+      policy: 'compatible',
+      token: undefined,
+      confirmMillis: 5_000,
+    });
+    const [id = 0] = databasesOf(process.pid);
+    process.kill(id, 'SIGSTOP');
+    const { handle } = host.database('victim');
+    const owed = handle.program().catch((error: unknown) => error);
+    const begun = performance.now();
+    await host.close(100);
+    expect(performance.now() - begun).toBeLessThan(limits.closeMillisMin + 4_000);
+    expect(await owed).toMatchObject({ body: { code: 'database.stopped' } });
+    expect(databasesOf(process.pid)).toEqual([]);
   });
 });
