@@ -1,4 +1,6 @@
+import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
+import { verifyLog } from '../log/verify.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
@@ -27,13 +29,41 @@ export async function openRegistry(
 ): Promise<Registry> {
   const program = { kind: 'js', bytes: registryProgram() } as const;
   const database = registryDatabase(options, files, program);
-  await database.started().catch((cause: Error) => {
-    const advice = '`reducerdb verify` checks every log; put this one back from a copy.';
-    throw new RegistryError(`${files.registry}: ${cause.message}. ${advice}`, { cause });
-  });
-  // A registry of an earlier version lacks tables; the same program does nothing.
-  await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
+  try {
+    await database.started();
+    // A registry of an earlier version lacks tables; the same program does nothing.
+    await database.update(program, { policy: 'compatible', token: undefined }, registryMillisMax);
+  } catch (cause) {
+    await database.close();
+    throw registryError(files.registry, cause);
+  }
   return Registry.open(database);
+}
+
+function registryError(directory: string | undefined, cause: unknown): RegistryError {
+  const text = cause instanceof Error ? cause.message : String(cause);
+  if (cause instanceof Refusal && cause.body.code.startsWith('migration.')) {
+    const message =
+      `${directory} was written by a later version of reducerdb, and this one does not know all ` +
+      'of its tables. Start that version or a later one, or put back a copy of the data folder ' +
+      'from before that version was started';
+    return new RegistryError(message, { cause });
+  }
+  if (directory === undefined || !isDamaged(directory)) {
+    return new RegistryError(`${directory}: ${text}`, { cause });
+  }
+  const advice = '`reducerdb verify` checks every log; put this one back from a copy.';
+  return new RegistryError(`${directory}: ${text}. ${advice}`, { cause });
+}
+
+/** Whether the log itself is wrong, rather than its disk or how its folder was put there. */
+function isDamaged(directory: string): boolean {
+  try {
+    return verifyLog(new MachineDisk(directory), registryIdentity).kind === 'damaged';
+  } catch {
+    // Somebody else's fault keeps it from being read, and the error has that already.
+    return false;
+  }
 }
 
 /** The database alone; `program` is what it is made with when there is none. */

@@ -1,7 +1,15 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { present } from '../assert.ts';
 import { ownerRights, roles } from '../database/rights.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -9,7 +17,7 @@ import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { Random } from '../testing/random.ts';
 import { encodeValue } from '../values/encode.ts';
-import { DatabaseFiles } from './database-files.ts';
+import { DatabaseFiles, RegistryError } from './database-files.ts';
 import type { HostOptions } from './host-options.ts';
 import { openRegistry, registryDatabase } from './open-registry.ts';
 import { type Registry, registryIdentity } from './registry.ts';
@@ -128,6 +136,45 @@ it('changes owners of databases with their names, and of nothing else', async ()
   const owners = ['of-5', 'of-6', 'released'].map((name) => again.name(name)?.owner);
   expect(owners).toEqual([9n, 1n, 1n]);
   await again.close();
+});
+
+it('is not taken by an earlier version than made it, and says so', async () => {
+  const now = decodeRawModule(registryProgram());
+  const table = present(now.tables[0], 'a table');
+  const without = { primaryKey: [], indexes: [], constraints: [], sequences: [] };
+  const later = { ...table, ...without, sourceName: 'of_a_later_version' };
+  const bytes = encodeRawModuleV10({ ...now, tables: [...now.tables, later] });
+  const made = registryDatabase(options(), await files(), { kind: 'js', bytes });
+  await made.started();
+  await made.close();
+  const opened = openRegistry(options(), await files());
+  await expect(opened).rejects.toBeInstanceOf(RegistryError);
+  await expect(opened).rejects.toThrow(
+    /registry was written by a later version of reducerdb, .* Start that version or a later one/,
+  );
+});
+
+it('that cannot be opened is only put back from a copy when its log is damaged', async () => {
+  await (await openRegistry(options(), await files())).close();
+  const folder = path.join(directory, 'registry');
+  const log = path.join(folder, present(readdirSync(folder)[0], 'a segment'));
+  const advice = 'put this one back from a copy';
+  const fault = async () => {
+    const error = await openRegistry(options(), await files()).then(
+      () => undefined,
+      (reason: Error) => reason,
+    );
+    expect(error).toBeInstanceOf(RegistryError);
+    return error?.message;
+  };
+  symlinkSync(log, path.join(folder, 'link'));
+  expect(await fault()).toContain('is a symbolic link, which is not followed');
+  expect(await fault()).not.toContain(advice);
+  rmSync(path.join(folder, 'link'));
+  const bytes = readFileSync(log);
+  bytes.fill(0xff, 0, 20);
+  writeFileSync(log, bytes);
+  expect(await fault()).toContain(advice);
 });
 
 it('takes its new tables in when an earlier version made it', async () => {

@@ -12,7 +12,7 @@ export class LinkError extends Error {
   override readonly name = 'LinkError';
 
   constructor(place: string) {
-    const advice = 'Put the file or folder itself there, or mount it.';
+    const advice = 'Put the file or folder itself there, or mount it';
     super(`${place} is a symbolic link, which is not followed inside a data folder. ${advice}`);
   }
 }

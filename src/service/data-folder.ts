@@ -1,6 +1,7 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
+import { DiskError } from '../log/disk.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { refuseLink, tightenEntry, tightenFolder } from '../node/private-files.ts';
 import { linesIn } from '../node/synced-lines.ts';
@@ -17,13 +18,16 @@ export interface Finding {
 
 /**
  * Checks all logs of a data folder while no service uses it. Throws `ConfigurationError` when one
- * does, and when there are none.
+ * does, when there are none, and when one cannot be read.
  */
 export function checkDataFolder(folder: string): Finding[] {
   requireData(folder);
   const lock = takeLock(folder);
   try {
     return verifyData(realFolder(folder)).map(finding);
+  } catch (error) {
+    if (!(error instanceof DiskError)) throw error;
+    throw new ConfigurationError(error.message, { cause: error });
   } finally {
     lock.release();
   }
