@@ -1,9 +1,11 @@
 import v8 from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { encodeMessage, MessageReader } from './process-frames.ts';
+import type { StampedLine } from './seat.ts';
 import type { Batch, FromWorker, ToWorker } from './worker-messages.ts';
 
 const bytes = (length: number, first = 1) => new Uint8Array(length).map((_, at) => first + at);
@@ -111,6 +113,27 @@ describe('frames between gateway and process', () => {
       { state: 'serving 1\nfigure' },
     ];
     for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow('no figures');
+  });
+
+  it('with lines of a log have texts and times', () => {
+    const line = { level: 'info', message: 'x', fileName: 'a.ts', lineNumber: 3, trace: [{}] };
+    const push = (stamped: object) => {
+      const [frame] = encodeMessage({ kind: 'lines', lines: [stamped as StampedLine] });
+      new MessageReader().push(Buffer.from(present(frame, 'a frame')), () => undefined);
+    };
+    expect(() => push({ micros: 1n, line })).not.toThrow();
+    const lies = [
+      { micros: 1, line },
+      { micros: Number.NaN, line },
+      { line },
+      { micros: 1n, line: { ...line, message: { length: 0, text: 'long' } } },
+      { micros: 1n, line: { ...line, message: undefined } },
+      { micros: 1n, line: { ...line, fileName: ['long'] } },
+      { micros: 1n, line: { ...line, lineNumber: '7' } },
+      { micros: 1n, line: { ...line, trace: { length: 0 } } },
+      { micros: 1n, line: { ...line, trace: [{ moduleName: ['long'] }] } },
+    ];
+    for (const lie of lies) expect(() => push(lie)).toThrow('no lines');
   });
 
   it('of any bytes either give a message or an error', () => {

@@ -2,7 +2,7 @@ import v8 from 'node:v8';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { FrameReader, framed } from './frames.ts';
-import type { SeatMemory } from './seat.ts';
+import type { SeatMemory, StampedLine } from './seat.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** What goes to a process: first how it starts, then messages. */
@@ -96,6 +96,7 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
       const message = decodeStructured(body, structuredBytesMax) as Message;
       if (frameKindNames.has(message.kind)) throw new Error(`a structured \`${message.kind}\``);
       if (message.kind === 'memory') checkFigures(message.memory);
+      if (message.kind === 'lines') checkLines(message.lines);
       return message;
     }
     case frameKinds.requests:
@@ -127,6 +128,22 @@ function checkFigures({ rowBytes, indexBytes, used, live, ...more }: SeatMemory)
   const figures = [rowBytes, indexBytes, ...Object.values(used), ...Object.values(live)];
   const isFigure = (figure: unknown) => Number.isFinite(figure) && Number(figure) >= 0;
   if (!figures.every(isFigure) || Object.keys(more).length > 0) throw new Error('no figures');
+}
+
+/** They are written to a file, after their texts were measured and their times compared. */
+function checkLines(lines: readonly StampedLine[]): void {
+  const isText = (text: unknown) => text === undefined || typeof text === 'string';
+  for (const { micros, line } of lines) {
+    const { message, functionName, fileName, lineNumber, target, trace = [] } = line;
+    const isLine =
+      typeof micros === 'bigint' &&
+      typeof message === 'string' &&
+      [functionName, fileName, target].every(isText) &&
+      (lineNumber === undefined || typeof lineNumber === 'number') &&
+      Array.isArray(trace) &&
+      trace.every((frame) => isText(frame.moduleName) && isText(frame.functionName));
+    if (!isLine) throw new Error('no lines');
+  }
 }
 
 function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {

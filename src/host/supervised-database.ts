@@ -36,6 +36,7 @@ import type {
   PlanOutcome,
   UpdateOutcome,
 } from './database-handle.ts';
+import { LineTimes } from './line-times.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
@@ -120,12 +121,14 @@ export class SupervisedDatabase implements DatabaseHandle {
   #durableOffset = commitOffset(0);
   #memory: SeatMemory = { rowBytes: 0, indexBytes: 0, used: nothingStored, live: noLiveFigures };
   #storage: StorageLimits;
+  readonly #lineTimes: LineTimes;
 
   /** Takes the first seat. `create` makes the database; its failure is final. */
   constructor(options: SupervisionOptions, mode: SeatMode) {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
     this.#reopening = new Reopening(options.clock);
+    this.#lineTimes = new LineTimes(options.clock);
     this.#storage = options.storage ?? {};
     this.#seat = this.#takeSeat(mode);
   }
@@ -369,7 +372,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       opened: guard((opening) => this.#opened(opening)),
       handOver: guard((turn) => this.#handOver(turn)),
       durable: guard((write, offset) => this.#durable(write, offset)),
-      lines: this.#options.lines,
+      lines: (lines) => this.#options.lines(this.#lineTimes.within(lines)),
       warn: (message) => this.#options.report('warn', message),
       memory: guard((memory) => {
         this.#memory = memory;
