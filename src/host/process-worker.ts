@@ -31,7 +31,6 @@ export async function startProcess(
   // Its working directory is another than that of this process.
   const directory = given.directory === undefined ? undefined : path.resolve(given.directory);
   const start = { ...given, directory };
-  const mirror = new BoardMirror(lastTicket);
   const ceiling = new MemoryCeiling(ceilingBytes(budget, start));
   const engine = [
     process.execPath,
@@ -47,12 +46,32 @@ export async function startProcess(
     ...engine,
     ...watched,
   ];
-  const child = spawn(command, words, {
-    cwd: start.directory ?? '/',
-    env: {},
-    stdio: ['ignore', 'ignore', 'ignore', 'pipe', mirror.descriptor],
-  });
-  return new ProcessWorker({ child, mirror, ceiling, budget }, start, events);
+  const mirror = new BoardMirror(lastTicket);
+  try {
+    const child = spawn(command, words, {
+      cwd: start.directory ?? '/',
+      env: {},
+      stdio: ['ignore', 'ignore', 'ignore', 'pipe', mirror.descriptor],
+    });
+    return new ProcessWorker({ child, mirror, ceiling, budget }, start, events);
+  } catch (error) {
+    mirror.close();
+    throw error;
+  }
+}
+
+/** Whatever its type says, a child that got no descriptors has no streams. */
+function channelOf(child: ChildProcess): Duplex | undefined {
+  const streams = child.stdio as ChildProcess['stdio'] | undefined;
+  return streams?.[3] as Duplex | undefined;
+}
+
+function startFault(error: Error): string {
+  const text = `The process of the database cannot be started: ${error.message}.`;
+  const isFull = 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
+  if (!isFull) return text;
+  const advice = 'raise the limit on open files of the service (`ulimit -n`, `LimitNOFILE=`)';
+  return `${text} Too many files are open; ${advice}.`;
 }
 
 interface Parts {
@@ -65,7 +84,8 @@ interface Parts {
 class ProcessWorker implements Worker {
   readonly #parts: Parts;
   readonly #events: WorkerEvents;
-  readonly #channel: Duplex;
+  /** None where the service has no descriptor left; then there is no process either. */
+  readonly #channel: Duplex | undefined;
   readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
   readonly #statusFile: string;
   #hasEnded = false;
@@ -76,16 +96,16 @@ class ProcessWorker implements Worker {
     const { child, ceiling } = parts;
     this.#parts = parts;
     this.#events = events;
-    this.#channel = child.stdio[3] as Duplex;
+    this.#channel = channelOf(child);
     this.#statusFile = `/proc/${child.pid}/status`;
     child.on('error', (error) => {
-      this.#death = { cause: 'died', message: `its process cannot be started: ${error.message}` };
+      this.#death = { cause: 'died', message: startFault(error) };
       // Without a process there is no other event.
       if (child.pid === undefined) this.#end(null, null);
     });
     child.on('close', (code, signal) => this.#end(code, signal));
-    this.#channel.on('error', () => undefined);
-    this.#channel.on('data', (chunk: Buffer) => this.#receive(chunk));
+    this.#channel?.on('error', () => undefined);
+    this.#channel?.on('data', (chunk: Buffer) => this.#receive(chunk));
     if (child.pid === undefined) return;
     yieldToThis(child.pid, 5);
     ceiling.watch(child.pid);
@@ -123,9 +143,9 @@ class ProcessWorker implements Worker {
 
   #write(message: ToProcess): void {
     const channel = this.#channel;
-    channel.cork();
-    for (const piece of encodeMessage(message)) channel.write(piece);
-    channel.uncork();
+    channel?.cork();
+    for (const piece of encodeMessage(message)) channel?.write(piece);
+    channel?.uncork();
   }
 
   #receive(chunk: Buffer): void {
@@ -134,7 +154,7 @@ class ProcessWorker implements Worker {
     } catch (error) {
       const message = `its process sent what is no message: ${String(error)}`;
       this.#death ??= { cause: 'bug', message };
-      this.#channel.destroy();
+      this.#channel?.destroy();
       this.terminate();
     }
   }

@@ -36,6 +36,7 @@ export class MemoryCeiling {
   #group: string | undefined;
   #processId: number | undefined;
   #allowedBytes: number;
+  #isRaising = false;
 
   /** `baseBytes`: what the process may take beside what `hold` says. */
   constructor(baseBytes: number, places = systemPlaces) {
@@ -65,11 +66,34 @@ export class MemoryCeiling {
     const needed = this.#baseBytes + Math.min(heldBytes, machineBytes);
     if (needed < this.#allowedBytes) return;
     this.#allowedBytes = needed + limits.ceilingStepBytes;
-    if (this.#group !== undefined) writeLimit(this.#group, this.#allowedBytes);
-    if (this.#prlimit === undefined || this.#processId === undefined) return;
-    const words = [`--pid=${this.#processId}`, `--data=${this.#allowedBytes}:`];
+    this.#raiseGroup();
+    this.#raiseLimit();
+  }
+
+  #raiseGroup(): void {
+    if (this.#group === undefined) return;
+    try {
+      writeLimit(this.#group, this.#allowedBytes);
+    } catch {
+      // The process may be gone, or this one may have no descriptor left: the old limit stays.
+    }
+  }
+
+  /** One command at a time: a limit that is set later must not be the lower one. */
+  #raiseLimit(): void {
+    if (this.#prlimit === undefined || this.#processId === undefined || this.#isRaising) return;
+    const bytes = this.#allowedBytes;
+    const words = [`--pid=${this.#processId}`, `--data=${bytes}:`];
+    this.#isRaising = true;
+    const command = spawn(this.#prlimit, words, { stdio: 'ignore', env: {} });
     // A process that is gone meanwhile needs no limit.
-    spawn(this.#prlimit, words, { stdio: 'ignore', env: {} }).on('error', () => undefined);
+    command.on('error', () => {
+      this.#isRaising = false;
+    });
+    command.on('exit', () => {
+      this.#isRaising = false;
+      if (this.#allowedBytes > bytes) this.#raiseLimit();
+    });
   }
 
   /** Once the process has ended. */

@@ -19,7 +19,7 @@ import { limits } from '../../src/limits.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
-import { Sandbox } from '../service/harness.ts';
+import { root, Sandbox } from '../service/harness.ts';
 import { hostileSource } from './programs.ts';
 
 let folder: string | undefined;
@@ -203,6 +203,20 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     expect(databasesOf(service.child.pid ?? 0)).toContain(neighbour);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
+  });
+
+  it('[living 6.3] that finds no descriptor says so, and the gateway goes on', () => {
+    const script = path.join(root, 'test/hostile/no-descriptors.mjs');
+    for (let left = 0; left <= 4; left += 1) {
+      const command = `ulimit -n 60; exec "$0" "$@"`;
+      const words = [process.execPath, script, path.join(root, 'dist'), String(left)];
+      const output = execFileSync('sh', ['-c', command, ...words], { encoding: 'utf8' });
+      expect(output.trim()).toMatch(
+        left === 0
+          ? /^rejected: EMFILE: too many open files/
+          : /EMFILE.* Too many files are open; raise the limit .*`ulimit -n`.*\.$/,
+      );
+    }
   });
 
   it('[living 6.3] is killed when it does not end, in time whatever it owes', async () => {

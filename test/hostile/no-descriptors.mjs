@@ -1,0 +1,46 @@
+import { closeSync, openSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+/**
+ * Starts the process of a database while there are as many descriptors left as the second argument
+ * says, and prints why it ended, or that it was started. The first is the built package. To be run
+ * with a low limit on open files.
+ */
+const [dist, left = '0'] = process.argv.slice(2);
+const { startProcess } = await import(pathToFileURL(`${dist}/host/process-worker.js`).href);
+const { actorStart } = await import(pathToFileURL(`${dist}/host/worker-seat.js`).href);
+const { completeBudget } = await import(pathToFileURL(`${dist}/host/budget.js`).href);
+
+const budget = completeBudget({});
+const start = actorStart(
+  {
+    task: { kind: 'serve', mode: { kind: 'open', skipFirstDisconnect: false } },
+    identity: 7n,
+    ownerIdentity: 7n,
+    directory: undefined,
+    kept: undefined,
+    storage: {},
+  },
+  budget,
+);
+
+const opened = [];
+try {
+  for (;;) opened.push(openSync('/dev/null', 'r'));
+} catch {
+  for (const descriptor of opened.splice(0, Number(left))) closeSync(descriptor);
+}
+
+function tell(how) {
+  for (const descriptor of opened.splice(0)) closeSync(descriptor);
+  console.log(how);
+}
+
+try {
+  const ended = ({ message }) => tell(message);
+  const worker = await startProcess(start, { budget, lastTicket: 0 }, { message() {}, ended });
+  worker.send({ kind: 'close' });
+  setTimeout(() => worker.terminate(), 5_000).unref();
+} catch (error) {
+  tell(`rejected: ${error.message}`);
+}
