@@ -245,6 +245,9 @@ export const limits = {
    */
   strangerDatabasesMax: 10,
   addressDatabasesMax: 100,
+  /** Names of them, those included that stand for no database, or for none any more. */
+  strangerNamesMax: 100,
+  addressNamesMax: 1_000,
   /** Time after which what all databases of an owner hold is added up again. */
   quotaSumMillis: 100,
   /** A database name. */

@@ -256,6 +256,7 @@ export interface RefusalBody {
     | 'creation.forbidden'
     /** The caller has as many databases as it may. */
     | 'quota.databases'
+    | 'quota.names'
     /** The program, or what its owner holds, is larger than the operator allows. */
     | 'quota.bytes'
     | 'name.invalid'

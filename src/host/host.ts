@@ -254,6 +254,7 @@ export class Host {
       if (known?.database !== undefined) {
         throw refusal('name.taken', `record with the name ${name} already exists`);
       }
+      if (known === undefined) this.quotas.requireNames(caller, record.owner, 1);
       await this.#registry.putName(name, record.owner, record.identity);
       await this.#note('rename database', caller, record, { added: name });
       this.#changes.tell(record.identity);
@@ -273,6 +274,8 @@ export class Host {
       }
       this.access.require(caller, record, 'rename');
       this.#requireFree(record, names);
+      const fresh = new Set(names.filter((name) => this.#registry.name(name) === undefined));
+      this.quotas.requireNames(caller, record.owner, fresh.size);
       await this.#registry.replaceNames(record.identity, record.owner, [...new Set(names)]);
       await this.#note('rename database', caller, record, { names });
       this.#changes.tell(record.identity);

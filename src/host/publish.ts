@@ -174,7 +174,7 @@ export class Publisher {
   }
 
   #identityOfName(caller: HostCaller, name: string): Promise<bigint> {
-    const { registry } = this.#options;
+    const { registry, quotas } = this.#options;
     return registry.exclusively(async () => {
       const known = registry.name(name);
       const identity = known?.database;
@@ -184,7 +184,9 @@ export class Publisher {
       }
       this.#requireCreator(caller);
       if (identity !== undefined) return identity;
+      quotas.requireNames(caller, caller.identity, 1);
       const fresh = this.#newIdentity();
+      if (caller.address !== undefined) await registry.putOrigin(fresh, networkOf(caller.address));
       await registry.putName(name, caller.identity, fresh);
       return fresh;
     });
@@ -214,9 +216,22 @@ export class Publisher {
       if (address !== undefined)
         await registry.exclusively(() => registry.putOrigin(identity, networkOf(address)));
       await this.#make({ identity, owner, isLocked: false, generation: 0 }, program);
+    } catch (error) {
+      if (address !== undefined) await this.#forgetOrigin(identity);
+      throw error;
     } finally {
       release();
     }
+  }
+
+  /** What nobody can name needs no origin: programs that are refused must not fill the registry. */
+  #forgetOrigin(identity: bigint): Promise<void> {
+    const { registry } = this.#options;
+    return registry.exclusively(async () => {
+      const isKnown = registry.database(identity) !== undefined;
+      if (isKnown || registry.namesOf(identity).length > 0) return;
+      await registry.removeOrigin(identity);
+    });
   }
 
   async #reset(record: RegisteredDatabase, program: ProgramSource): Promise<void> {

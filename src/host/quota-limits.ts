@@ -4,12 +4,13 @@
  */
 export const identityQuotas = [
   'databases-per-identity',
+  'names-per-identity',
   'owner-row-bytes',
   'owner-log-bytes',
   'owner-program-bytes',
 ] as const;
 export const databaseQuotas = ['row-bytes', 'log-bytes', 'program-bytes'] as const;
-const addressQuotas = ['databases-per-address'] as const;
+const addressQuotas = ['databases-per-address', 'names-per-address'] as const;
 
 export type IdentityQuota = (typeof identityQuotas)[number];
 export type DatabaseQuota = (typeof databaseQuotas)[number];
@@ -22,6 +23,11 @@ export const quotaNames: readonly QuotaName[] = [
 ];
 
 export type QuotaLimits = { readonly [Name in QuotaName]?: number | undefined };
+
+/** A limit as it is shown: `Infinity` is any amount. */
+export function finite(limit: number): number | undefined {
+  return limit === Number.POSITIVE_INFINITY ? undefined : limit;
+}
 
 /** One thing that is limited, and how much of it is used. */
 export interface QuotaUse {

@@ -102,6 +102,45 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     throw new Error('nothing was refused');
   };
 
+  it('bounds the names of an identity and an address, with and without databases', async () => {
+    await open({ 'names-per-identity': 3, 'names-per-address': 4 });
+    const refused = { kind: 'js', bytes: new TextEncoder().encode('throw 1') } as const;
+    const fail = (target: string | undefined, caller = ada) =>
+      refusalOf(
+        host.publish({
+          caller,
+          target,
+          program: refused,
+          clear: false,
+          policy: 'compatible',
+          token: undefined,
+          confirmMillis: 5_000,
+        }),
+      );
+    await publish('one');
+    expect(await fail('two')).not.toContain('Quota');
+    await host.addName(ada, 'one', 'three');
+    const full =
+      'Quota exceeded: the owner has 3 names of databases, deleted ones included, and the limit ' +
+      'is 3 (names-per-identity). Use one of them, or ask an operator of the service for more';
+    expect(await fail('four')).toBe(full);
+    expect(await refusalOf(host.addName(ada, 'one', 'four'))).toBe(full);
+    expect(await refusalOf(host.replaceNames(ada, 'one', ['four', 'five', 'four']))).toBe(full);
+    // A name that is there may be used, and an operator may have more.
+    await publish('two');
+    await host.addName(root, 'one', 'four');
+    const used = () => host.quotas.ofIdentity(ada.identity).find(({ name }) => /^names/.test(name));
+    expect(used()).toMatchObject({ used: 4, limit: 3 });
+
+    const here = (identity: bigint) => person(identity, '192.0.2.7');
+    for (const at of [1n, 2n, 3n]) expect(await fail(`n${at}`, here(at))).not.toContain('Quota');
+    // Without a name nothing is left to be counted.
+    for (const at of [1n, 2n]) expect(await fail(undefined, here(at))).not.toContain('Quota');
+    expect(await fail('n4', here(4n))).not.toContain('Quota');
+    expect(await fail('n5', here(5n))).toContain('your address has 4 names');
+    expect(await fail('n5', person(5n, '192.0.2.8'))).not.toContain('Quota');
+  });
+
   it('bounds the databases of an identity, but not of an operator', async () => {
     await open({ 'databases-per-identity': 2 });
     await publish('one');

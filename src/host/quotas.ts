@@ -7,13 +7,14 @@ import type { AuditLog } from './audit-log.ts';
 import type { DatabaseRecord, HostCaller } from './host-types.ts';
 import {
   databaseQuotas,
+  finite,
   type IdentityQuota,
   identityQuotas,
   type QuotaLimits,
   type QuotaName,
   type QuotaUse,
 } from './quota-limits.ts';
-import type { Registry } from './registry.ts';
+import type { RegisteredName, Registry } from './registry.ts';
 
 export interface QuotasOptions {
   readonly registry: Registry;
@@ -74,6 +75,24 @@ export class Quotas {
     };
   }
 
+  /**
+   * Throws `Refusal` `quota.names` when `owner` may not have so many names more. They are counted
+   * apart from databases: a name stays when its database could not be made, or was deleted. The
+   * caller sees to it that no other name is registered meanwhile.
+   */
+  requireNames(caller: HostCaller, owner: bigint, count: number): void {
+    if (count === 0 || this.#options.access.isOperator(caller) || this.#isOperator(owner)) return;
+    for (const { name, used, limit } of this.#nameUses(caller, owner)) {
+      if (limit === undefined || used + count <= limit) continue;
+      void this.#noteRefusal(caller, name);
+      const whose = name === 'names-per-address' ? 'your address' : 'the owner';
+      const message =
+        `Quota exceeded: ${whose} has ${used} names of databases, deleted ones included, and the ` +
+        `limit is ${limit} (${name}). Use one of them, or ask an operator of the service for more`;
+      throw new Refusal({ code: 'quota.names', message });
+    }
+  }
+
   /** Throws `Refusal` `quota.bytes` when the database, or its owner, may not have the program. */
   requireProgram(owner: bigint, database: bigint | undefined, programBytes: number): void {
     const before = database === undefined ? 0 : (this.#useOf(database)?.programBytes ?? 0);
@@ -127,6 +146,7 @@ export class Quotas {
     const { rowBytes, logBytes, programBytes } = this.#sumOf(identity);
     const used: Record<IdentityQuota, number> = {
       'databases-per-identity': this.#ownedBy(identity).length,
+      'names-per-identity': this.#namesOf(identity),
       'owner-row-bytes': rowBytes,
       'owner-log-bytes': logBytes,
       'owner-program-bytes': programBytes,
@@ -210,6 +230,29 @@ export class Quotas {
     return uses;
   }
 
+  #nameUses(caller: HostCaller, owner: bigint): QuotaUse[] {
+    const { registry, quotas } = this.#options;
+    const uses: QuotaUse[] = [
+      {
+        name: 'names-per-identity',
+        used: this.#namesOf(owner),
+        limit: finite(this.limitOf('names-per-identity', owner)),
+      },
+    ];
+    const ofAddress = quotas?.['names-per-address'];
+    for (const key of ofAddress === undefined ? [] : addressKey(caller)) {
+      const isHere = ({ database }: RegisteredName) =>
+        database !== undefined && registry.originOf(database) === key;
+      const used = [...registry.names].filter(isHere).length;
+      uses.push({ name: 'names-per-address', used, limit: ofAddress });
+    }
+    return uses;
+  }
+
+  #namesOf(owner: bigint): number {
+    return [...this.#options.registry.names].filter((name) => name.owner === owner).length;
+  }
+
   #ownedBy(owner: bigint): readonly DatabaseRecord[] {
     return this.#options.registry.ownedBy(owner);
   }
@@ -275,8 +318,4 @@ function tooLarge(used: string, limit: number, name: QuotaName): Refusal {
     `Quota exceeded: ${used}, and the limit is ${bytesText(limit)} (${name}). ` +
     'Publish a smaller one, or ask an operator of the service for more';
   return new Refusal({ code: 'quota.bytes', message });
-}
-
-function finite(limit: number): number | undefined {
-  return limit === Number.POSITIVE_INFINITY ? undefined : limit;
 }

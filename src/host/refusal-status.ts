@@ -23,6 +23,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'notOperator':
     case 'token.limited':
     case 'quota.databases':
+    case 'quota.names':
     case 'database.locked':
       return 403;
     case 'name.unknown':

@@ -21,7 +21,7 @@ import type { Value } from '../values/value.ts';
  * | `name` | a name that was ever registered; `owner` stays, `database` is 0 when it was released |
  * | `grant` | a role of an identity in a database; the key is both, so that there is one of each |
  * | `issued_token` | a limited token that was handed out, and what it may, as JSON |
- * | `origin` | the network from which a database was created, to count those of one address |
+ * | `origin` | the network that a database or its name came from, to count those of one address |
  * | `quota` | what an operator allows an identity, or a database, instead of what is configured |
  * | `revoked_token` | a token that counts no more, until it has expired for sure (0: for ever) |
  */
@@ -114,6 +114,7 @@ export const registryReducers = {
   put_origin: product(...rows.origin),
   put_quota: product(...rows.quota),
   remove_quota: product(['key', { kind: 'string' }]),
+  remove_origin: product(['database', { kind: 'u256' }]),
 } as const satisfies Record<string, ProductType>;
 
 export type RegistryReducer = keyof typeof registryReducers;
@@ -253,6 +254,9 @@ export class RegistryRunner implements ModuleRunner {
         break;
       case 'remove_quota':
         tables.remove('quota', values[0]);
+        break;
+      case 'remove_origin':
+        tables.remove('origin', values[0]);
         break;
     }
     return { kind: 'returned' };

@@ -119,6 +119,11 @@ export class Registry {
     return this.#byOwner.get(owner) ?? [];
   }
 
+  /** In the order of registration; those that stand for no database, too. */
+  get names(): Iterable<RegisteredName> {
+    return this.#names.values();
+  }
+
   name(name: string): RegisteredName | undefined {
     return this.#names.get(name);
   }
@@ -227,7 +232,10 @@ export class Registry {
     this.#revokedTokens.set(id, token);
   }
 
-  /** The network from which a database was created; absent of those of an earlier version. */
+  /**
+   * The network from which a database was created, or its name registered; absent of those of an
+   * earlier version.
+   */
   originOf(database: bigint): string | undefined {
     return this.#origins.get(database);
   }
@@ -235,6 +243,11 @@ export class Registry {
   async putOrigin(database: bigint, network: string): Promise<void> {
     await this.#call('put_origin', [database, network]);
     this.#origins.set(database, network);
+  }
+
+  async removeOrigin(database: bigint): Promise<void> {
+    await this.#call('remove_origin', [database]);
+    this.#origins.delete(database);
   }
 
   /** What an operator set for an identity, or for a database. */

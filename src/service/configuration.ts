@@ -245,6 +245,8 @@ function defaultQuotas(listen: ListenAddress, policy: Creators | undefined): Quo
   return {
     'databases-per-identity': limits.strangerDatabasesMax,
     'databases-per-address': limits.addressDatabasesMax,
+    'names-per-identity': limits.strangerNamesMax,
+    'names-per-address': limits.addressNamesMax,
   };
 }
 

@@ -18,6 +18,16 @@ export function quotaSettings(): Setting[] {
       otherwise: `${limits.addressDatabasesMax} ${open}`,
       example: limits.addressDatabasesMax,
     }),
+    quota('names-per-identity', '<count>', {
+      help: 'names of one identity that is no operator, also of no database; more get 403',
+      otherwise: `${limits.strangerNamesMax} ${open}`,
+      example: limits.strangerNamesMax,
+    }),
+    quota('names-per-address', '<count>', {
+      help: 'names that were registered by publishing from one address; more get 403',
+      otherwise: `${limits.addressNamesMax} ${open}`,
+      example: limits.addressNamesMax,
+    }),
     bytes('row-bytes', 'rows of one database; calls and statements that add rows get 507'),
     bytes(
       'log-bytes',
