@@ -146,7 +146,7 @@ export class Quotas {
     const { rowBytes, logBytes, programBytes } = this.#sumOf(identity);
     const used: Record<IdentityQuota, number> = {
       'databases-per-identity': this.#ownedBy(identity).length,
-      'names-per-identity': this.#namesOf(identity),
+      'names-per-identity': this.#options.registry.nameCountOf(identity),
       'owner-row-bytes': rowBytes,
       'owner-log-bytes': logBytes,
       'owner-program-bytes': programBytes,
@@ -235,7 +235,7 @@ export class Quotas {
     const uses: QuotaUse[] = [
       {
         name: 'names-per-identity',
-        used: this.#namesOf(owner),
+        used: registry.nameCountOf(owner),
         limit: finite(this.limitOf('names-per-identity', owner)),
       },
     ];
@@ -247,10 +247,6 @@ export class Quotas {
       uses.push({ name: 'names-per-address', used, limit: ofAddress });
     }
     return uses;
-  }
-
-  #namesOf(owner: bigint): number {
-    return [...this.#options.registry.names].filter((name) => name.owner === owner).length;
   }
 
   #ownedBy(owner: bigint): readonly DatabaseRecord[] {

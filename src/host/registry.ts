@@ -89,6 +89,7 @@ export class Registry {
   #revokedTokens = new Map<string, RevokedToken>();
   /** Networks from which databases were created. */
   #origins = new Map<bigint, string>();
+  #nameCounts: ReadonlyMap<bigint, number> = new Map();
   #quotas = new Map<string, QuotaRow>();
   /** The end of the changes that were asked for. */
   #last: Promise<unknown> = Promise.resolve();
@@ -117,6 +118,11 @@ export class Registry {
   /** In the order of creation. Costs a look-up, however many databases there are. */
   ownedBy(owner: bigint): readonly RegisteredDatabase[] {
     return this.#byOwner.get(owner) ?? [];
+  }
+
+  /** Of all that it ever registered. Costs a look-up. */
+  nameCountOf(owner: bigint): number {
+    return this.#nameCounts.get(owner) ?? 0;
   }
 
   /** In the order of registration; those that stand for no database, too. */
@@ -309,6 +315,7 @@ export class Registry {
     this.#databases = new Map(databases.map((row) => [row[0] as bigint, databaseOf(row)]));
     this.#names = new Map(names.map((row) => [row[0] as string, nameOf(row)]));
     this.#byOwner = groupedByOwner(this.#databases.values());
+    this.#nameCounts = countedByOwner(this.#names.values());
   }
 
   async #readGrants(): Promise<void> {
@@ -354,6 +361,12 @@ function groupedByOwner(
     else group.push(one);
   }
   return groups;
+}
+
+function countedByOwner(names: Iterable<RegisteredName>): ReadonlyMap<bigint, number> {
+  const counts = new Map<bigint, number>();
+  for (const { owner } of names) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+  return counts;
 }
 
 const registryCaller: Caller = { identity: registryIdentity, rights: ownerRights, jwtPayload: '' };

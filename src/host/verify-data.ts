@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { DiskError } from '../log/disk.ts';
 import { type LogReport, verifyLog } from '../log/verify.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { identityFromHex } from '../values/identity.ts';
@@ -12,10 +13,15 @@ export interface VerifiedLog {
   readonly report: LogReport;
 }
 
+/** The machine does not let a log be read; the text says why. */
+export class UnreadableError extends Error {
+  override readonly name = 'UnreadableError';
+}
+
 /**
  * Reads every log below a data folder, the registry's first, and checks all that a start would
- * check, without changing anything. The caller holds the folder's lock, so that nobody writes
- * meanwhile.
+ * check, without changing anything. Throws `UnreadableError`. The caller holds the folder's lock,
+ * so that nobody writes meanwhile.
  */
 export function verifyData(root: string): VerifiedLog[] {
   const logs: { folder: string; identity: bigint }[] = [
@@ -33,8 +39,17 @@ export function verifyData(root: string): VerifiedLog[] {
   return logs.map(({ folder, identity }) => {
     const directory = path.join(root, folder);
     if (!existsSync(directory)) return { folder, report: { kind: 'absent' } };
-    return { folder, report: verifyLog(new MachineDisk(directory), identity) };
+    return { folder, report: reportOn(directory, identity) };
   });
+}
+
+function reportOn(directory: string, identity: bigint): LogReport {
+  try {
+    return verifyLog(new MachineDisk(directory), identity);
+  } catch (cause) {
+    if (cause instanceof DiskError) throw new UnreadableError(cause.message, { cause });
+    throw cause;
+  }
 }
 
 function entries(folder: string): string[] {

@@ -1,7 +1,6 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { type VerifiedLog, verifyData } from '../host/verify-data.ts';
-import { DiskError } from '../log/disk.ts';
+import { UnreadableError, type VerifiedLog, verifyData } from '../host/verify-data.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { refuseLink, tightenEntry, tightenFolder } from '../node/private-files.ts';
 import { linesIn } from '../node/synced-lines.ts';
@@ -26,7 +25,7 @@ export function checkDataFolder(folder: string): Finding[] {
   try {
     return verifyData(realFolder(folder)).map(finding);
   } catch (error) {
-    if (!(error instanceof DiskError)) throw error;
+    if (!(error instanceof UnreadableError)) throw error;
     throw new ConfigurationError(error.message, { cause: error });
   } finally {
     lock.release();

@@ -93,6 +93,8 @@ describe.runIf(process.platform !== 'win32')('the data folder', () => {
     expect(refused.status).toBe(500);
     expect(await refused.text()).toContain('is a symbolic link');
     await again.stop();
+    expect(() => checkDataFolder(folder)).toThrow(ConfigurationError);
+    expect(() => checkDataFolder(folder)).toThrow('is a symbolic link');
   });
 
   it('may itself be reached by a link', async () => {
