@@ -83,7 +83,7 @@ export class Board implements Progress {
     return phases[Atomics.load(this.#words, 0)] ?? 'resting';
   }
 
-  /** Compare with `sameTicket`. */
+  /** The lower 32 bits of a ticket, as `ticket | 0` gives them. */
   get running(): number {
     return Atomics.load(this.#words, 1);
   }
@@ -123,8 +123,3 @@ export class Board implements Progress {
 export const boardBytes = 32;
 
 const mebibyte = 1024 * 1024;
-
-/** Whether a word of the board names this ticket. */
-export function sameTicket(word: number, ticket: number): boolean {
-  return word === (ticket | 0);
-}

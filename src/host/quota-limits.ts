@@ -13,14 +13,8 @@ export const databaseQuotas = ['row-bytes', 'log-bytes', 'program-bytes'] as con
 const addressQuotas = ['databases-per-address', 'names-per-address'] as const;
 
 export type IdentityQuota = (typeof identityQuotas)[number];
-export type DatabaseQuota = (typeof databaseQuotas)[number];
+type DatabaseQuota = (typeof databaseQuotas)[number];
 export type QuotaName = IdentityQuota | DatabaseQuota | (typeof addressQuotas)[number];
-
-export const quotaNames: readonly QuotaName[] = [
-  ...identityQuotas,
-  ...addressQuotas,
-  ...databaseQuotas,
-];
 
 export type QuotaLimits = { readonly [Name in QuotaName]?: number | undefined };
 

@@ -232,10 +232,7 @@ function refuseHalves({ tls, keyFiles }: ServiceConfiguration): void {
  * True when people whom nobody has chosen may create databases. On loopback with the policy that
  * holds there it is this machine's user alone.
  */
-export function letsStrangersPublish(
-  { host }: ListenAddress,
-  policy: Creators | undefined,
-): boolean {
+function letsStrangersPublish({ host }: ListenAddress, policy: Creators | undefined): boolean {
   if (policy === undefined || policy === 'anyone') return !isLoopback(host);
   return policy === 'authenticated' || 'issuers' in policy;
 }

@@ -134,7 +134,7 @@ export function exclusion(
   return { kind: 'isDistinct', left: condition, right, ...type };
 }
 
-export function termsOf(condition: TypedExpression | undefined): readonly TypedExpression[] {
+function termsOf(condition: TypedExpression | undefined): readonly TypedExpression[] {
   if (condition === undefined) return [];
   return condition.kind === 'and' ? condition.terms : [condition];
 }
