@@ -212,7 +212,7 @@ describe('linking', { timeout: 600_000 }, () => {
       cpSync(path.join(root, 'dist'), path.join(lamed, 'dist'), { recursive: true });
       cpSync(path.join(root, 'package.json'), path.join(lamed, 'package.json'));
       symlinkSync(path.join(root, 'node_modules'), path.join(lamed, 'node_modules'));
-      writeFileSync(path.join(lamed, 'dist/host/linker-main.js'), 'process.exit(1);\n');
+      writeFileSync(path.join(lamed, 'dist/host/linker-main.bundle.mjs'), 'process.exit(1);\n');
       const port = await freePort();
       const flags = [
         '--listen-addr',
