@@ -329,14 +329,13 @@ describe('a service that is ended', () => {
       }
     };
     const writers = Array.from({ length: 8 }, (_, writer) => write(writer));
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await expect.poll(() => answered.length).toBeGreaterThan(20);
     expect(await service.stop()).toBe(0);
     isOver = true;
     await Promise.all(writers);
     service = await sandbox.start();
     const rows = await remote.rows('ledger', 'SELECT writer, number FROM entry');
     const present = new Set(rows.map(([writer, number]) => `${writer}/${number}`));
-    expect(answered.length).toBeGreaterThan(20);
     expect(answered.filter((key) => !present.has(key))).toEqual([]);
     expect(await service.stop('SIGINT')).toBe(0);
   });
