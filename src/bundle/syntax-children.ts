@@ -1,15 +1,13 @@
 import type { AnyNode } from 'acorn';
 
-const known = new WeakMap<AnyNode, readonly AnyNode[]>();
+/** On the node itself: a map of so many makes the collector work as long as a third of linking. */
+const kept = Symbol('children');
 
 /** The nodes below `node`, in the order of the text. */
 export function childrenOf(node: AnyNode): readonly AnyNode[] {
-  let children = known.get(node);
-  if (children === undefined) {
-    children = findChildren(node);
-    known.set(node, children);
-  }
-  return children;
+  const known: AnyNode & { [kept]?: readonly AnyNode[] } = node;
+  known[kept] ??= findChildren(node);
+  return known[kept];
 }
 
 function findChildren(node: AnyNode): readonly AnyNode[] {
