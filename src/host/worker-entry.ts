@@ -4,11 +4,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /**
- * The file that a worker or a linker runs: beside this one in a built package, for example
- * `thread-main.bundle.mjs`. It holds all that it needs: a process of a database may read nothing
- * else, and a thread or a linker starts several times as fast as from hundreds of files. Run from
- * source, where the platform cannot load TypeScript in a worker, the file is bundled once and kept
- * until a source file changes.
+ * The file that a worker or a linker runs, for example `thread-main.bundle.mjs`. It holds all that
+ * it needs: a process of a database may read nothing else, and a thread or a linker starts several
+ * times as fast as from hundreds of files.
+ *
+ * In a built package it lies in the folder of this room; this function may have become part of a
+ * file of another one. Run from source, where the platform cannot load TypeScript in a worker, the
+ * file is bundled once and kept until a source file changes.
  */
 export function workerEntry(kind: WorkerKind): Promise<string> {
   cached[kind] ??= findEntry(kind);
@@ -22,8 +24,8 @@ const cached: { [kind in WorkerKind]?: Promise<string> } = {};
 async function findEntry(kind: WorkerKind): Promise<string> {
   const here = fileURLToPath(import.meta.url);
   const folderOfThis = path.dirname(here);
-  if (here.endsWith('.js')) return path.join(folderOfThis, `${kind}-main.bundle.mjs`);
-  const sources = path.resolve(path.dirname(here), '..');
+  const sources = path.resolve(folderOfThis, '..');
+  if (here.endsWith('.js')) return path.join(sources, 'host', `${kind}-main.bundle.mjs`);
   const folder = path.resolve(sources, '../node_modules/.cache/reducerdb');
   const file = path.join(folder, `${kind}-${fingerprint(sources)}.mjs`);
   if (!existsSync(file)) await bundle(path.join(folderOfThis, `${kind}-main.ts`), file);
