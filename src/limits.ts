@@ -123,6 +123,8 @@ export const limits = {
   /** Programs that wait for a linker, and their bytes; more are refused for now. */
   linkQueueMax: 256,
   linkQueueBytesMax: 256 * mebibyte,
+  /** Small programs that were linked last, as they are kept in memory. */
+  recentLinksBytesMax: 8 * mebibyte,
   /** Small programs that one linker links before it is replaced, and how long it waits for one. */
   linkerProgramsMax: 256,
   linkerIdleMillisMax: 60_000,

@@ -31,7 +31,9 @@ describe('the linker', { timeout: 120_000 }, () => {
   const linkers: Linker[] = [];
   let reports: string[] = [];
 
-  const open = (bounds: Partial<LinkerBounds> = {}) => {
+  /** Links each time, unless a test says otherwise. */
+  const open = (given: Partial<LinkerBounds> = {}) => {
+    const bounds = { recentBytesMax: 0, ...given };
     const report = ({ message }: { message: string }) => reports.push(message);
     const linker = new Linker({ entry: () => workerEntry('linker'), report, bounds });
     linkers.push(linker);
@@ -84,6 +86,17 @@ describe('the linker', { timeout: 120_000 }, () => {
       `the program is larger than ${limits.programBytesMax} bytes`,
     );
     expect(linker.processIds).toEqual([]);
+  });
+
+  it('links a small program once that comes again, whatever became of its copies', async () => {
+    const linker = open({ recentBytesMax: 1_024 * 1_024 });
+    const first = await link(linker, 'export default 1');
+    const [pid = 0] = linker.processIds;
+    process.kill(pid, 'SIGSTOP');
+    const again = await link(linker, 'export default 1');
+    expect(again).toEqual(first);
+    structuredClone(again, { transfer: [again.buffer as ArrayBuffer] });
+    expect(await link(linker, 'export default 1')).toEqual(first);
   });
 
   it('ends a program that needs too much memory, and only that', async () => {

@@ -8,6 +8,7 @@ import {
   type LinkerEnd,
   LinkerProcess,
 } from './linker-process.ts';
+import { RecentLinks } from './recent-links.ts';
 
 export interface LinkerOptions {
   /** Resolves with the file of `linker-main`. */
@@ -22,6 +23,7 @@ export interface LinkerBounds {
   readonly large: LinkBounds;
   readonly queueMax: number;
   readonly queueBytesMax: number;
+  readonly recentBytesMax: number;
   readonly idleMillisMax: number;
 }
 
@@ -46,6 +48,7 @@ const defaultBounds: LinkerBounds = {
   large: { mebibytesMax: limits.linkMebibytesMax, millisMax: limits.linkMillisMax },
   queueMax: limits.linkQueueMax,
   queueBytesMax: limits.linkQueueBytesMax,
+  recentBytesMax: limits.recentLinksBytesMax,
   idleMillisMax: limits.linkerIdleMillisMax,
 };
 
@@ -56,7 +59,8 @@ const defaultBounds: LinkerBounds = {
  *
  * A process that linked a small program waits for the next: starting one takes longer than linking.
  * One that linked a large program, met a limit or ended is not used again. Where a process ended
- * for no fault of its program, another one tries, once.
+ * for no fault of its program, another one tries, once. Small programs that were linked just before
+ * are not linked again.
  */
 export class Linker {
   readonly #options: LinkerOptions;
@@ -65,6 +69,7 @@ export class Linker {
   #waitingBytes = 0;
   #busy = 0;
   #busyLarge = 0;
+  readonly #recent: RecentLinks;
   readonly #processes = new Set<LinkerProcess>();
   /** Those of them that wait for a small program, and what ends each after a while. */
   readonly #idle = new Map<LinkerProcess, NodeJS.Timeout>();
@@ -73,6 +78,7 @@ export class Linker {
   constructor(options: LinkerOptions) {
     this.#options = options;
     this.#bounds = { ...defaultBounds, ...options.bounds };
+    this.#recent = new RecentLinks(this.#bounds.recentBytesMax);
   }
 
   /** Process ids, for tests. */
@@ -87,6 +93,8 @@ export class Linker {
   link(request: LinkRequest): Promise<Uint8Array> {
     if (this.#isClosed) return Promise.reject(closedError());
     if (request.bytes.length > limits.programBytesMax) return Promise.reject(tooLargeError());
+    const recent = isSmall(request.bytes) ? this.#recent.find(request.bytes) : undefined;
+    if (recent !== undefined) return Promise.resolve(recent);
     const { queueMax, queueBytesMax } = this.#bounds;
     const bytes = this.#waitingBytes + request.bytes.length;
     const isFull = this.#waiting.length >= queueMax || bytes > queueBytesMax;
@@ -146,6 +154,7 @@ export class Linker {
     }
     switch (answer.kind) {
       case 'linked':
+        if (isSmall(request.bytes)) this.#recent.keep(request.bytes, answer.bytes);
         return answer.bytes;
       case 'refused':
         throw new ProgramError(answer.message);

@@ -107,7 +107,9 @@ export class LinkingService {
     expect([400, 500], `${name}: ${text.slice(0, 200)}`).toContain(status);
     expect(text, name).not.toMatch(/esbuild|service was stopped|undefined/);
     this.#round += 1;
-    const good = this.#round % 2 === 0 ? one : two;
+    // One that was never linked before.
+    const ending = Buffer.from(`\n// ${this.#round}\n`);
+    const good = Buffer.concat([this.#round % 2 === 0 ? one : two, ending]);
     expect((await this.publish('again', good)).status, name).toBe(200);
   }
 

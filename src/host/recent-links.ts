@@ -1,0 +1,43 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * Small programs as they were linked last, by their bytes: a program is often checked and then
+ * published, or published as several databases. What is linked depends on the program alone, and
+ * so is the same for all of them.
+ */
+export class RecentLinks {
+  readonly #bytesMax: number;
+  /** By SHA-256 of the program; the one that was used last is the last. */
+  readonly #linked = new Map<string, Uint8Array>();
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** A copy: who gets it may give it away. */
+  find(program: Uint8Array): Uint8Array | undefined {
+    const key = keyOf(program);
+    const linked = this.#linked.get(key);
+    if (linked === undefined) return undefined;
+    this.#linked.delete(key);
+    this.#linked.set(key, linked);
+    return new Uint8Array(linked);
+  }
+
+  keep(program: Uint8Array, linked: Uint8Array): void {
+    const key = keyOf(program);
+    if (linked.length > this.#bytesMax || this.#linked.has(key)) return;
+    this.#linked.set(key, new Uint8Array(linked));
+    this.#bytes += linked.length;
+    for (const [oldest, { length }] of this.#linked) {
+      if (this.#bytes <= this.#bytesMax) break;
+      this.#linked.delete(oldest);
+      this.#bytes -= length;
+    }
+  }
+}
+
+function keyOf(program: Uint8Array): string {
+  return createHash('sha256').update(program).digest('base64');
+}
