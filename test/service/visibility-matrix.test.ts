@@ -163,14 +163,33 @@ async function differences(
   twins: readonly [string, string],
   { probes, as }: Given,
 ): Promise<string[]> {
-  const found: string[] = [];
   const ask = doors[door];
   const [first, second] = as !== undefined && 'length' in as ? as : [as, as];
-  for (const { kind, sql } of probes) {
-    const [full, bare] = [await ask(twins[0], sql, first), await ask(twins[1], sql, second)];
-    if (full !== bare) found.push(`${kind}: ${sql}\n  with:    ${full}\n  without: ${bare}`);
-  }
+  const compare = async ({ kind, sql }: Probe) => {
+    const answers = [ask(twins[0], sql, first), ask(twins[1], sql, second)];
+    const [full, bare] = await Promise.all(answers);
+    if (full === bare) return [];
+    return [`${kind}: ${sql}\n  with:    ${full}\n  without: ${bare}`];
+  };
+  const found: string[] = [];
+  for (const group of groupsOf(probes))
+    found.push(...(await Promise.all(group.map(compare))).flat());
   return found;
+}
+
+/** Probes that only read may be under way together; one that may write has its own turn. */
+function groupsOf(probes: readonly Probe[]): Probe[][] {
+  const groups: Probe[][] = [];
+  let reads: Probe[] = [];
+  for (const probe of probes) {
+    const isRead = probe.sql.startsWith('SELECT ');
+    if (isRead && reads.length > 0 && reads.length < 8) reads.push(probe);
+    else {
+      groups.push([probe]);
+      reads = isRead ? (groups.at(-1) ?? []) : [];
+    }
+  }
+  return groups;
 }
 
 const guarded: readonly Guarded[] = [
@@ -300,8 +319,12 @@ describe('the owner', () => {
   });
 });
 
+/** All probes under each limit are for `test/long/visibility.long.ts`; here each is under one. */
+const limitStride = process.env.VISIBILITY_WHOLE === undefined ? 3 : 1;
+
 describe('[sql §9] a row limit', () => {
-  it.each([0, 1, 2, 4, 100])('of %i says nothing about hidden rows', async (limit) => {
+  const limits = [0, 1, 2, 4, 100];
+  it.each(limits)('of %i says nothing about hidden rows', async (limit) => {
     const twins = ['rows-full', 'rows-bare'] as const;
     for (const name of twins) {
       await running.sql(name, "DELETE FROM st_var WHERE name = 'row_limit'", owner);
@@ -310,7 +333,9 @@ describe('[sql §9] a row limit', () => {
     }
     try {
       for (const relation of guarded) {
-        const probes = probesOf(relation).filter(({ kind }) => !kind.includes('RETURNING'));
+        const probes = probesOf(relation)
+          .filter(({ kind }) => !kind.includes('RETURNING'))
+          .filter((_, at) => (at + limits.indexOf(limit)) % limitStride === 0);
         for (const as of [undefined, alice]) {
           expect(await differences('HTTP', twins, { probes, as })).toEqual([]);
         }
