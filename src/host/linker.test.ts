@@ -5,6 +5,7 @@ import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { decodeLinked } from './linked-file.ts';
 import { Linker, type LinkerBounds } from './linker.ts';
+import { RecentLinks } from './recent-links.ts';
 import { workerEntry } from './worker-entry.ts';
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text));
@@ -32,10 +33,9 @@ describe('the linker', { timeout: 120_000 }, () => {
   let reports: string[] = [];
 
   /** Links each time, unless a test says otherwise. */
-  const open = (given: Partial<LinkerBounds> = {}) => {
-    const bounds = { recentBytesMax: 0, ...given };
+  const open = (bounds: Partial<LinkerBounds> = {}, recent = new RecentLinks(0)) => {
     const report = ({ message }: { message: string }) => reports.push(message);
-    const linker = new Linker({ entry: () => workerEntry('linker'), report, bounds });
+    const linker = new Linker({ entry: () => workerEntry('linker'), report, recent, bounds });
     linkers.push(linker);
     return linker;
   };
@@ -89,7 +89,7 @@ describe('the linker', { timeout: 120_000 }, () => {
   });
 
   it('links a small program once that comes again, whatever became of its copies', async () => {
-    const linker = open({ recentBytesMax: 1_024 * 1_024 });
+    const linker = open({}, new RecentLinks(1_024 * 1_024));
     const first = await link(linker, 'export default 1');
     const [pid = 0] = linker.processIds;
     process.kill(pid, 'SIGSTOP');

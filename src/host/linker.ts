@@ -8,12 +8,14 @@ import {
   type LinkerEnd,
   LinkerProcess,
 } from './linker-process.ts';
-import { RecentLinks } from './recent-links.ts';
+import { type RecentLinks, recentLinks } from './recent-links.ts';
 
 export interface LinkerOptions {
   /** Resolves with the file of `linker-main`. */
   readonly entry: () => Promise<string>;
   readonly report: (line: ReportLine) => void;
+  /** Instead of those that all linkers share, for tests. */
+  readonly recent?: RecentLinks;
   /** Instead of those of `limits.ts`, for tests. */
   readonly bounds?: Partial<LinkerBounds>;
 }
@@ -23,7 +25,6 @@ export interface LinkerBounds {
   readonly large: LinkBounds;
   readonly queueMax: number;
   readonly queueBytesMax: number;
-  readonly recentBytesMax: number;
   readonly idleMillisMax: number;
 }
 
@@ -48,7 +49,6 @@ const defaultBounds: LinkerBounds = {
   large: { mebibytesMax: limits.linkMebibytesMax, millisMax: limits.linkMillisMax },
   queueMax: limits.linkQueueMax,
   queueBytesMax: limits.linkQueueBytesMax,
-  recentBytesMax: limits.recentLinksBytesMax,
   idleMillisMax: limits.linkerIdleMillisMax,
 };
 
@@ -78,7 +78,7 @@ export class Linker {
   constructor(options: LinkerOptions) {
     this.#options = options;
     this.#bounds = { ...defaultBounds, ...options.bounds };
-    this.#recent = new RecentLinks(this.#bounds.recentBytesMax);
+    this.#recent = options.recent ?? recentLinks;
   }
 
   /** Process ids, for tests. */

@@ -1,4 +1,3 @@
-import { linkProgram } from '../bundle/link.ts';
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import { noProgress } from '../database/progress.ts';
@@ -7,6 +6,7 @@ import { MemoryDisk } from '../node/memory-disk.ts';
 import { examineAside } from './assemble.ts';
 import { statementMillis } from './budget.ts';
 import type { Budget } from './host-options.ts';
+import { linkHere } from './local-linker.ts';
 import { LocalSeat } from './local-seat.ts';
 import type { Placement } from './placement.ts';
 import { programHash } from './program-hash.ts';
@@ -31,14 +31,14 @@ export function localPlacement({ clock, entropy, budget }: LocalPlacementOptions
         disk,
         clock,
         entropy,
-        loaderFor: (progress: typeof noProgress) => programLoader(linkProgram, progress),
+        loaderFor: (progress: typeof noProgress) => programLoader(linkHere, progress),
         hash: programHash,
         statementMillisMax: statementMillis(budget),
       };
       return (start, events) => new LocalSeat(options, start, events);
     },
     examine(program, { identity }) {
-      const loader = programLoader(linkProgram, noProgress);
+      const loader = programLoader(linkHere, noProgress);
       const progress = noProgress;
       return examineAside(program, { identity, loader, hash: programHash, progress, clock });
     },

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { limits } from '../limits.ts';
 
 /**
  * Small programs as they were linked last, by their bytes: a program is often checked and then
@@ -37,6 +38,9 @@ export class RecentLinks {
     }
   }
 }
+
+/** Of all linkers of this process. */
+export const recentLinks: RecentLinks = new RecentLinks(limits.recentLinksBytesMax);
 
 function keyOf(program: Uint8Array): string {
   return createHash('sha256').update(program).digest('base64');

@@ -1,4 +1,3 @@
-import { linkProgram } from '../../src/bundle/link.ts';
 import type { DatabaseCore } from '../../src/database/core.ts';
 import { createCore } from '../../src/database/open-database.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
@@ -10,6 +9,7 @@ import { runCall } from '../../src/database/run-call.ts';
 import { runQuery } from '../../src/database/run-query.ts';
 import { applyUpdate } from '../../src/database/update-program.ts';
 import { CallerTables } from '../../src/database/views/caller-tables.ts';
+import { linkHere } from '../../src/host/local-linker.ts';
 import { programHash } from '../../src/host/program-hash.ts';
 import { programLoader } from '../../src/host/program-loader.ts';
 import type { ModuleLogLine } from '../../src/module/runner.ts';
@@ -68,7 +68,7 @@ export class CoreUnderTest {
       warn: (message: string) => {
         throw new Error(message);
       },
-      loader: programLoader(linkProgram, noProgress),
+      loader: programLoader(linkHere, noProgress),
       hash: programHash,
       progress,
       owner: { handOver() {}, durable() {}, stopped() {} },
@@ -133,7 +133,7 @@ export class CoreUnderTest {
   async update(source: ProgramSource): Promise<void> {
     const { store, report, program } = this.core;
     const context = { store, databaseIdentity: identity, log: report, publishedMicros: 1n };
-    const loader = programLoader(linkProgram, noProgress);
+    const loader = programLoader(linkHere, noProgress);
     const around = { loader, hash: programHash, progress: noProgress };
     const loaded = await examineProgram(source, context, around);
     applyUpdate(this.core, {

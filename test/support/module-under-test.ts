@@ -1,4 +1,4 @@
-import { linkProgram } from '../../src/bundle/link.ts';
+import { linkHere } from '../../src/host/local-linker.ts';
 import { loadJavaScriptProgram } from '../../src/module/javascript/runner.ts';
 import type {
   ModuleLogLine,
@@ -35,7 +35,7 @@ export async function loadProgram(
   const store = new Store(catalog);
   const logs: ModuleLogLine[] = [];
   const runner = loadJavaScriptProgram(
-    await linkProgram(bytes),
+    await linkHere(bytes),
     {
       store,
       databaseIdentity: 0xdbn,
