@@ -43,14 +43,17 @@ function makeServer({ configuration, handler, report }: ListenerOptions): Server
   const server = createAdaptorServer({
     ...adaptor,
     createServer: createTlsServer,
-    serverOptions: { ...bounds, ...readTls(tls) },
+    serverOptions: { ...bounds, ...readTls(tls), handshakeTimeout: bounds.headersTimeout },
   }) as unknown as TlsServer;
   followTls(server, tls, report);
   answerPlainHttp(server);
   return server as unknown as Server;
 }
 
-/** Slow requests are looked for often: what is open for nothing takes the place of others. */
+/**
+ * Slow requests are looked for often: what is open for nothing takes the place of others. A TLS
+ * handshake has as much time as the headers after it; Node would give it two minutes.
+ */
 function requestBounds({ bounds }: ServiceConfiguration) {
   const { headerMillisMax, requestMillisMax } = bounds;
   return {
