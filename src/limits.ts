@@ -426,6 +426,12 @@ export const limits = {
    * balancers wait (60 s): one that sends a request at the moment of the end would have it reset.
    */
   idleConnectionMillisMax: 75_000,
+  /**
+   * When no more than this part of all connections is free, those without a request are closed, and
+   * how often at most they are looked for.
+   */
+  connectionsKeptFreePart: 16,
+  idleLookMillis: 100,
   /** Headers of one request, its first line included. */
   headerBytesMax: 16 * kibibyte,
   /** How often it is looked for requests that take too long to arrive. */

@@ -65,6 +65,23 @@ function requestBounds({ bounds }: ServiceConfiguration) {
   };
 }
 
+/**
+ * Where connections become few, those without a request make room: one stranger per address could
+ * otherwise keep others out with connections that cost nothing. Returns what to call with how many
+ * are open; small bounds have no room to keep.
+ */
+function idleEnder(server: Server, connectionsMax: number): (openCount: number) => void {
+  const kept = Math.floor(connectionsMax / limits.connectionsKeptFreePart);
+  let lookedMillis = Number.NEGATIVE_INFINITY;
+  return (openCount) => {
+    if (openCount <= connectionsMax - kept || kept === 0) return;
+    const now = performance.now();
+    if (now - lookedMillis < limits.idleLookMillis) return;
+    lookedMillis = now;
+    server.closeIdleConnections();
+  };
+}
+
 /** Those of a proxy are many clients': it is left to the proxy to bound them. */
 function boundConnections(
   server: Server,
@@ -74,6 +91,7 @@ function boundConnections(
   const countMax = rates.addressConnections;
   const open = new Map<string, number>();
   const known = new WeakSet<Socket>();
+  const endIdle = idleEnder(server, bounds.connectionsMax);
   let openCount = 0;
   server.on('connection', (socket: Socket) => {
     // One that is read again is no other: see `upgrades.ts`.
@@ -85,6 +103,7 @@ function boundConnections(
       return;
     }
     openCount += 1;
+    endIdle(openCount);
     socket.once('close', () => {
       openCount -= 1;
     });

@@ -188,6 +188,14 @@ describe('connections', () => {
     },
   );
 
+  it('[design D11] without a request make room when few are left', async () => {
+    await start({ bounds: { connectionsMax: 64 } });
+    const room = 80;
+    for (let count = 0; count < room; count += 1) {
+      expect([count, await stays()]).toEqual([count, true]);
+    }
+  });
+
   it('[design D11] of a client that would rather speak HTTP/2 are counted once', async () => {
     await start({ rates: { addressConnections: 1 } });
     const offer = 'host: localhost\r\nconnection: Upgrade\r\nupgrade: h2c';
