@@ -10,6 +10,7 @@ import { encodeValue } from '../values/encode.ts';
 import { product } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType } from '../values/type.ts';
 import type { Value } from '../values/value.ts';
+import { databaseQuotas } from './quota-limits.ts';
 
 /**
  * The module of the registry's database, built into the service: its reducers are plain functions
@@ -272,7 +273,11 @@ export class RegistryRunner implements ModuleRunner {
 function removeDatabase(tables: RegistryTables, [database]: readonly Value[]): void {
   tables.remove('database', database);
   tables.remove('origin', database);
-  for (const row of tables.rows('quota')) if (row[1] === database) tables.remove('quota', row[0]);
+  // A database may have the identity of a person: what is set for that one stays.
+  const isOfDatabase = (name: Value | undefined) => databaseQuotas.some((one) => one === name);
+  for (const [key, subject, name] of tables.rows('quota')) {
+    if (subject === database && isOfDatabase(name)) tables.remove('quota', key);
+  }
   for (const row of tables.rows('grant')) if (row[1] === database) tables.remove('grant', row[0]);
   for (const [id, of, by, , at, until] of tables.rows('issued_token')) {
     if (of !== database) continue;

@@ -211,3 +211,17 @@ it('takes its new tables in when an earlier version made it', async () => {
   expect(again.name('kept')).toMatchObject({ owner: 3n });
   await again.close();
 });
+
+it('forgets quotas with their database, but not those of a person with its identity', async () => {
+  const registry = await openRegistry(options(), await files());
+  const made = { owner: 5n, hostType: 'js', initialProgram: 'x', createdMicros: 2n } as const;
+  await registry.putDatabase({ ...made, identity: 5n, isLocked: false, generation: 1 });
+  await registry.putQuota({ subject: 5n, name: 'row-bytes', amount: 10 });
+  await registry.putQuota({ subject: 5n, name: 'owner-row-bytes', amount: 20 });
+  await registry.putQuota({ subject: 5n, name: 'databases-per-identity', amount: 1 });
+  await registry.removeDatabase(5n);
+  const names = ['row-bytes', 'owner-row-bytes', 'databases-per-identity'];
+  const amounts = () => names.map((name) => registry.quota(5n, name)?.amount);
+  expect(amounts()).toEqual([undefined, 20, 1]);
+  await registry.close();
+});
