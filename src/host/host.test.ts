@@ -288,6 +288,13 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     expect((await publish({ target: 'shop' })).identity).not.toBe(identity);
   });
 
+  it('lets nobody take the identity of the registry', async () => {
+    const target = '1'.padStart(64, '0');
+    const words = 'the identity of the registry is reserved';
+    await expect(publish({ target })).rejects.toThrow(words);
+    expect(() => host.requirePublish({ caller: ada, target, clear: false })).toThrow(words);
+  });
+
   it('admits creators as the operator says', async () => {
     await reopen({ creators: 'authenticated' });
     await expect(publish({ caller: bob })).rejects.toMatchObject({

@@ -13,7 +13,7 @@ import type { Listeners } from './listeners.ts';
 import { parseTarget } from './names.ts';
 import { programHashInSlices } from './program-hash.ts';
 import type { Quotas } from './quotas.ts';
-import type { RegisteredDatabase, Registry } from './registry.ts';
+import { type RegisteredDatabase, type Registry, registryIdentity } from './registry.ts';
 import type { RunningDatabases } from './running-databases.ts';
 
 export interface PublisherOptions {
@@ -198,10 +198,13 @@ export class Publisher {
     this.#options.quotas.requireDatabase(caller);
   }
 
-  /** An identity without a database: not zero, and not one that somebody else's name stands for. */
+  /** An identity without a database: not reserved, and not one that somebody else's name means. */
   #requireFree(caller: HostCaller, identity: bigint): void {
     this.#requireCreator(caller);
     if (identity === 0n) throw refusal('publish.request', 'the zero identity is reserved');
+    if (identity === registryIdentity) {
+      throw refusal('publish.request', 'the identity of the registry is reserved');
+    }
     for (const { name, owner } of this.#options.registry.namesOf(identity)) {
       if (owner !== caller.identity) throw refusal('name.notYours', name);
     }
