@@ -6,7 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Isolation } from '../src/host/isolation.ts';
-import { type Service, startService } from '../src/service/start-service.ts';
+import type { Service, startService } from '../src/service/start-service.ts';
 import { identityToHex } from '../src/values/identity.ts';
 import { oneWaitingCaller, openBank, throughHandle } from './load/bank.ts';
 import { median } from './transfer/one-sync.ts';
@@ -23,6 +23,13 @@ interface Measured {
   readonly waitingMillis: number;
   readonly startMillis: number;
   readonly mebibytes: number;
+}
+
+/** The service as it is shipped: from source, a worker is another file. */
+const shipped = new URL('../dist/service/index.js', import.meta.url).href;
+
+interface Shipped {
+  readonly startService: typeof startService;
 }
 
 /** Rounds of threads and processes in turn; of each figure the median counts. */
@@ -105,7 +112,8 @@ async function timeToServe(folder: string, everywhere: Isolation): Promise<numbe
   return millis;
 }
 
-function start(dataDirectory: string, everywhere: Isolation): Promise<Service> {
+async function start(dataDirectory: string, everywhere: Isolation): Promise<Service> {
+  const { startService } = (await import(shipped)) as Shipped;
   return startService({
     listen: { host: '127.0.0.1', port: 0 },
     dataDirectory,

@@ -56,7 +56,6 @@ async function bundle(entry: string, file: string): Promise<void> {
     target: 'node20',
     // It looks for its program beside its own file.
     external: ['esbuild'],
-    sourcemap: 'inline',
     logLevel: 'silent',
   });
   // Several test processes may do this at once; each finds a whole file.
