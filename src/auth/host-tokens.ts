@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { CompactSign, compactVerify } from 'jose';
+import { compactVerify } from 'jose';
 import { limits } from '../limits.ts';
 import { identityToHex } from '../values/identity.ts';
 import {
@@ -21,7 +21,7 @@ import { deriveIdentity } from './identity.ts';
 import { publicIssuers } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
-import { formerIds, isHighSigned, lowSigned, signedId } from './signature.ts';
+import { formerIds, isHighSigned, signedCompact, signedId } from './signature.ts';
 import { type TokenHeader, tokenParts } from './token-parts.ts';
 
 /** A fresh identity with the token that proves it. */
@@ -103,7 +103,7 @@ export class HostTokens {
     const issuedAt = nowSeconds();
     const { identity, claims } = this.#somebodyNew(issuedAt, this.#endOf(issuedAt));
     const payload = JSON.stringify(claims);
-    const token = await this.#sign(payload);
+    const token = this.#sign(payload);
     return { identity, token, payload, tokenId: signedId(token) };
   }
 
@@ -118,7 +118,7 @@ export class HostTokens {
     const tokenId = randomUUID();
     const limits = { jti: tokenId, [capabilityClaim]: capabilityToClaim(capability) };
     const payload = JSON.stringify({ ...claims, ...limits });
-    return { identity, token: await this.#sign(payload), payload, tokenId, expiresAt };
+    return { identity, token: this.#sign(payload), payload, tokenId, expiresAt };
   }
 
   /** An identity that nobody had, and the claims of its token in their order. */
@@ -153,7 +153,7 @@ export class HostTokens {
       iat: issuedAt,
       exp: Math.min(issuedAt + seconds, claims.expiresAt ?? Number.POSITIVE_INFINITY),
     });
-    return { identity, token: await this.#sign(payload), payload, tokenId };
+    return { identity, token: this.#sign(payload), payload, tokenId };
   }
 
   /** Accepts a token or throws `TokenError`. */
@@ -175,11 +175,8 @@ export class HostTokens {
     return Number.isFinite(life) ? issuedAt + life : undefined;
   }
 
-  async #sign(payload: string): Promise<string> {
-    const token = await new CompactSign(utf8.encode(payload))
-      .setProtectedHeader({ typ: 'JWT', alg: 'ES256' })
-      .sign(this.#keys.privateKey);
-    return lowSigned(token, 'ES256');
+  #sign(payload: string): string {
+    return signedCompact(payload, this.#keys.privateKey);
   }
 
   /**
@@ -247,8 +244,6 @@ export class HostTokens {
     this.#verified.set(token, verified);
   }
 }
-
-const utf8 = new TextEncoder();
 
 function nowSeconds(): number {
   return Math.floor(Date.now() / 1000);

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type KeyObject, sign } from 'node:crypto';
 
 /**
  * Signatures of a compact JWS that one who does not have the key can vary, and what does not vary.
@@ -36,9 +36,27 @@ export function isHighSigned(token: string, algorithm: string): boolean {
   return order !== undefined && numbersOf(token).s > order / 2n;
 }
 
+/**
+ * A compact JWS (RFC 7515, 7.1) of a payload by ES256 (RFC 7518, 3.4), with the lower one of its
+ * two signatures. Each request of a stranger gets a token: to sign it takes 30 µs in the thread
+ * itself, and five times that by way of another thread, which the library for tokens goes.
+ */
+export function signedCompact(payload: string, privateKey: KeyObject): string {
+  const body = `${es256Header}.${base64url(payload)}`;
+  const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const;
+  const signature = sign('sha256', Buffer.from(body), key).toString('base64url');
+  return lowSigned(`${body}.${signature}`, 'ES256');
+}
+
 /** The token with the lower one of its two signatures. */
 export function lowSigned(token: string, algorithm: string): string {
   return isHighSigned(token, algorithm) ? (twinOf(token, algorithm) ?? token) : token;
+}
+
+const es256Header = base64url(JSON.stringify({ typ: 'JWT', alg: 'ES256' }));
+
+function base64url(text: string): string {
+  return Buffer.from(text).toString('base64url');
 }
 
 /** The token with the other signature; `undefined` when there is none. */
