@@ -277,8 +277,6 @@ export const limits = {
   bodyIdleMillisMax: 30_000,
   /** Of a body that is read at once; the rest comes in pieces, with those of others in turn. */
   bodyBytesAtOnceMax: 64 * kibibyte,
-  /** Large bodies of which a piece is read in one round of the event loop. */
-  bodiesAtOnceMax: 1,
   /** Of a body that nobody wants: what is read so that the connection can be used again. */
   refusedBodyBytesMax: 256 * kibibyte,
   /** Time in which a client that still sends can read its answer before the connection ends. */

@@ -1,20 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chunksOf } from '../../test/support/chunks-of.ts';
 import { FrameReader, framed } from './frames.ts';
 
 const bytesMax = 200_000;
 const lengthEnd = 2 ** 32;
-
-/** The stream cut into chunks of these lengths, over and over. */
-function chunksOf(stream: Buffer, lengths: readonly number[]): Buffer[] {
-  const chunks: Buffer[] = [];
-  for (let at = 0, turn = 0; at < stream.length; turn += 1) {
-    const length = lengths[turn % lengths.length] ?? 1;
-    chunks.push(stream.subarray(at, at + length));
-    at += length;
-  }
-  return chunks;
-}
 
 describe('frames', () => {
   it('arrive whole and in order, however the stream is cut', () => {

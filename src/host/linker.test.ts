@@ -79,7 +79,7 @@ describe('the linker', { timeout: 120_000 }, () => {
     expect(reports).toEqual([]);
   });
 
-  it('takes no program that is longer than one may be', async () => {
+  it('refuses a program that is over the limit', async () => {
     const linker = open();
     const tooLong = new Uint8Array(limits.programBytesMax + 1);
     expect((await fault(link(linker, tooLong, true))).message).toBe(

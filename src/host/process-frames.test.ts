@@ -1,6 +1,7 @@
 import v8 from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { chunksOf } from '../../test/support/chunks-of.ts';
 import { present } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
@@ -25,17 +26,6 @@ const messages: readonly (ToWorker | FromWorker)[] = [
   { kind: 'link', id: 5, bytes: bytes(800) },
   { kind: 'examined', described: bytes(9) },
 ];
-
-/** The stream of all frames, cut into chunks of these lengths, over and over. */
-function chunksOf(stream: Buffer, lengths: readonly number[]): Buffer[] {
-  const chunks: Buffer[] = [];
-  for (let at = 0, turn = 0; at < stream.length; turn += 1) {
-    const length = lengths[turn % lengths.length] ?? 1;
-    chunks.push(stream.subarray(at, at + length));
-    at += length;
-  }
-  return chunks;
-}
 
 const plain = (message: unknown) =>
   JSON.stringify(message, (_, value) =>

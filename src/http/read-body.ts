@@ -56,7 +56,7 @@ export function readBody(
   });
 }
 
-/** Large bodies whose reading waits for its turn. */
+/** Large bodies that wait for their turn: one piece of one body is read in a round. */
 const waiting: IncomingMessage[] = [];
 
 /**
@@ -70,7 +70,7 @@ function readOnLater(incoming: IncomingMessage): void {
 }
 
 function readOn(): void {
-  for (const incoming of waiting.splice(0, limits.bodiesAtOnceMax)) incoming.resume();
+  waiting.shift()?.resume();
   if (waiting.length > 0) setImmediate(readOn);
 }
 

@@ -1,11 +1,7 @@
 import { expect, it } from 'vitest';
+import { resultOrWords, runSteps } from '../../test/support/steps.ts';
 import { encodeValue } from './encode.ts';
-import {
-  argumentsFromJson,
-  argumentsFromQuotedJson,
-  encodeArgumentsSteps,
-  JsonError,
-} from './json.ts';
+import { argumentsFromJson, argumentsFromQuotedJson, encodeArgumentsSteps } from './json.ts';
 import { isHeavy, parseJsonSteps } from './json-steps.ts';
 import { parseJson } from './json-text.ts';
 import { optionType, product, sum, unitType } from './special-types.ts';
@@ -19,30 +15,14 @@ const list = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', elemen
 const pair = product(['a', u32], ['b', list({ kind: 'string' })]);
 const color = sum(['Red', unitType], ['Many', list(u32)]);
 
-function result<Result>(work: () => Result): Result | string {
-  try {
-    return work();
-  } catch (error) {
-    expect(error).toBeInstanceOf(JsonError);
-    return (error as JsonError).message;
-  }
-}
-
-function runSteps<Result>(steps: Generator<undefined, Result>): { value: Result; count: number } {
-  for (let count = 1; ; count += 1) {
-    const { done, value } = steps.next();
-    if (done) return { value, count };
-  }
-}
-
 function direct(params: ProductType, text: string, isQuoted: boolean) {
   const read = isQuoted ? argumentsFromQuotedJson : argumentsFromJson;
-  return result(() => encodeValue(params, read(params, parseJson(text), 'f', noTypes)));
+  return resultOrWords(() => encodeValue(params, read(params, parseJson(text), 'f', noTypes)));
 }
 
 function stepped(params: ProductType, text: string, isQuoted: boolean) {
   const typespace = noTypes;
-  return result(() => {
+  return resultOrWords(() => {
     const json = runSteps(parseJsonSteps(text)).value;
     expect(isHeavy(json)).toBe(true);
     const encoding = { params, functionName: 'f', typespace, isQuoted };
@@ -100,6 +80,6 @@ it('[values 4] a text is parsed in many steps, strings too', () => {
   }
   for (const bad of [`[${numbers}`, `[${numbers},]`, `["${'\\"'.repeat(40_000)}\\x"]`]) {
     const steps = () => runSteps(parseJsonSteps(bad)).value;
-    expect(result(steps)).toBe(result(() => parseJson(bad)));
+    expect(resultOrWords(steps)).toBe(resultOrWords(() => parseJson(bad)));
   }
 });

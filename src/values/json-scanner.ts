@@ -168,7 +168,7 @@ export class JsonScanner {
     return plain;
   }
 
-  /** Reads `\uXXXX`. */
+  /** Reads `\u` and its four digits. */
   #unit(): number {
     const digits = this.text.slice(this.at + 2, this.at + 6);
     if (!/^[0-9a-fA-F]{4}$/.test(digits)) throw this.error('invalid escape');

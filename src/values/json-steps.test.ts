@@ -1,16 +1,8 @@
 import { expect, it } from 'vitest';
-import { JsonError, parseJson, parseJsonSteps } from './json.ts';
+import { resultOrWords } from '../../test/support/steps.ts';
+import { parseJson, parseJsonSteps } from './json.ts';
 
 /** Parsing in steps and at once must agree on every text, in words and places, too. */
-
-function result<Result>(work: () => Result): Result | string {
-  try {
-    return work();
-  } catch (error) {
-    expect(error).toBeInstanceOf(JsonError);
-    return (error as JsonError).message;
-  }
-}
 
 function inSteps(text: string) {
   const steps = parseJsonSteps(text);
@@ -29,7 +21,7 @@ it.each(insides)('[values 4] strings of %j are the same in steps', (inside) => {
   for (const shift of ['', 'x', 'xx', 'xxx', 'xxxx']) {
     for (const end of ends) {
       const text = `["${shift}${inside.repeat(long / inside.length)}${end}`;
-      expect(result(() => inSteps(text))).toEqual(result(() => parseJson(text)));
+      expect(resultOrWords(() => inSteps(text))).toEqual(resultOrWords(() => parseJson(text)));
     }
   }
 });
@@ -51,9 +43,9 @@ it('[values 4] any texts are the same in steps', () => {
     for (let count = state % 12; count > 0; count -= 1) text += pick(tokens);
     text += pick([']', '}', '', ']}', '1]]']);
     expect(
-      result(() => inSteps(text)),
+      resultOrWords(() => inSteps(text)),
       text,
-    ).toEqual(result(() => parseJson(text)));
+    ).toEqual(resultOrWords(() => parseJson(text)));
   }
 });
 

@@ -13,7 +13,7 @@ export function* parseJsonSteps(text: string): Generator<undefined, JsonValue> {
   return parser.end();
 }
 
-/** True for a list or an object that takes long to walk; only of texts that are long themselves. */
+/** True for a list or an object that takes long to walk; a short text has none. */
 export function isHeavy(json: JsonValue): boolean {
   if (typeof json !== 'object' || json === null || json instanceof JsonNumber) return false;
   return heavy.has(json);
