@@ -51,7 +51,8 @@ class Examination {
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
       askMemory: worker.askMemory,
-      setLong: (isLong) => worker.setLong(isLong),
+      processorTime: () => worker.processorTime(),
+      setStanding: (standing) => worker.setStanding(standing),
       kill: (end) => {
         this.#outcome ??= { ...end, running: undefined };
         worker.terminate();

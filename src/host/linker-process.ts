@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { limits } from '../limits.ts';
-import { yieldToThis } from '../node/child-priority.ts';
+import { yieldSessionToThis } from '../node/child-priority.ts';
 import { systemCommand } from '../node/command-wrappers.ts';
 import { processTreeBytes } from '../node/process-memory.ts';
 import { toHex } from '../values/hex.ts';
@@ -195,6 +195,6 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
     windowsHide: true,
   });
   // Who publishes waits rather than who calls.
-  if (child.pid !== undefined) yieldToThis(child.pid, 10);
+  if (child.pid !== undefined) yieldSessionToThis(child.pid, 10);
   return child;
 }

@@ -6,9 +6,11 @@ import { limits } from '../limits.ts';
 import { canLowerNiceness, setNiceness, yieldToThis } from '../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
+import { type ProcessorTime, processorTime } from '../node/processor-time.ts';
 import { BoardMirror } from './board-file.ts';
 import type { Budget } from './host-options.ts';
 import { encodeMessage, MessageReader, type ToProcess } from './process-frames.ts';
+import { nicenessOf, type Standing } from './standing.ts';
 import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
 import { workerEntry } from './worker-entry.ts';
 import type { ActorStart, FromWorker } from './worker-messages.ts';
@@ -107,7 +109,7 @@ class ProcessWorker implements Worker {
     this.#channel?.on('error', () => undefined);
     this.#channel?.on('data', (chunk: Buffer) => this.#receive(chunk));
     if (child.pid === undefined) return;
-    yieldToThis(child.pid, 5);
+    yieldToThis(child.pid, canLowerNiceness(child.pid) ? nicenessOf.busy : nicenessOf.usual);
     ceiling.watch(child.pid);
     this.#write({ kind: 'start', start });
   }
@@ -135,10 +137,15 @@ class ProcessWorker implements Worker {
     }
   }
 
-  setLong(isLong: boolean): void {
+  processorTime(): ProcessorTime | undefined {
+    const { pid } = this.#parts.child;
+    return pid === undefined ? undefined : processorTime({ process: pid });
+  }
+
+  setStanding(standing: Standing): void {
     const { pid } = this.#parts.child;
     if (pid === undefined || this.#hasEnded || !canLowerNiceness(pid)) return;
-    setNiceness(pid, isLong ? 15 : 5);
+    setNiceness(pid, nicenessOf[standing]);
   }
 
   #write(message: ToProcess): void {

@@ -1,9 +1,11 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { present } from '../assert.ts';
+import { setNiceness } from '../node/child-priority.ts';
 import { systemThreadId } from '../node/thread-faults.ts';
 import { answerInspector } from '../node/thread-memory.ts';
 import { Actor } from './actor.ts';
 import { Board } from './board.ts';
+import { nicenessOf } from './standing.ts';
 import type { ThreadStart, ToWorker } from './worker-messages.ts';
 
 /** What a thread of a database runs, see `actor.ts`. */
@@ -11,6 +13,7 @@ const port = present(parentPort, 'this file runs in a worker thread');
 const { board: words, ...start } = workerData as ThreadStart;
 const board = new Board(words);
 board.runsOn(systemThreadId());
+if (board.systemThreadId !== 0) setNiceness(board.systemThreadId, nicenessOf.usual);
 answerInspector();
 const actor = new Actor(
   start,

@@ -1,8 +1,10 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { canLowerNiceness, setNiceness } from '../node/child-priority.ts';
+import { processorTime } from '../node/processor-time.ts';
 import { askThread, endThread } from '../node/thread-memory.ts';
 import { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
+import { nicenessOf } from './standing.ts';
 import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
 import { workerEntry } from './worker-entry.ts';
 import type { ActorStart, FromWorker, ThreadStart } from './worker-messages.ts';
@@ -36,9 +38,10 @@ export async function startThread(
     send: (message, transfer = []) => thread.postMessage(message, transfer),
     terminate: () => endThread(thread),
     askMemory: (answer) => askThread(thread, answer),
-    setLong: (isLong) => {
+    processorTime: () => processorTime({ thread: board.systemThreadId }),
+    setStanding: (standing) => {
       const id = board.systemThreadId;
-      if (id !== 0 && canLowerNiceness(id)) setNiceness(id, isLong ? 10 : 0);
+      if (id !== 0 && canLowerNiceness(id)) setNiceness(id, nicenessOf[standing]);
     },
   };
 }

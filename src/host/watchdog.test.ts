@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import { Board } from './board.ts';
 import { completeBudget } from './budget.ts';
 import type { Kill } from './seat.ts';
+import type { Standing } from './standing.ts';
 import { Watchdog } from './watchdog.ts';
 
 const callMillisMax = 250;
@@ -58,20 +59,48 @@ describe('the watchdog', () => {
   it('puts a call that runs for long behind others until it is over', async () => {
     const board = new Board();
     const watchdog = new Watchdog(completeBudget({}));
-    const said: boolean[] = [];
+    const said: Standing[] = [];
     let isBusy = true;
     stops.push(() => {
       isBusy = false;
     });
     const watched = { board, isBusy: () => isBusy, messagesSent: () => 0, kill: () => undefined };
-    watchdog.add({ ...watched, setLong: (isLong) => said.push(isLong) });
+    watchdog.add({ ...watched, setStanding: (standing) => said.push(standing) });
     board.calling(3);
-    await vi.waitFor(() => expect(said).toEqual([true]), 10_000);
+    await vi.waitFor(() => expect(said).toEqual(['usual', 'long']), 10_000);
     board.resting();
-    await vi.waitFor(() => expect(said).toEqual([true, false]), 10_000);
+    await vi.waitFor(() => expect(said).toEqual(['usual', 'long', 'usual']), 10_000);
     board.writing(3);
     await new Promise((resolve) => setTimeout(resolve, 2 * limits.longCallMillis));
-    expect(said).toEqual([true, false]);
+    expect(said).toEqual(['usual', 'long', 'usual']);
+  });
+
+  it('puts what starts, and what computes much, behind others, also once it is idle', () => {
+    vi.useFakeTimers();
+    stops.push(() => vi.useRealTimers());
+    const board = new Board();
+    const watchdog = new Watchdog(completeBudget({}));
+    const said: Standing[] = [];
+    let [isBusy, runMillis] = [true, 0];
+    watchdog.add({
+      ...{ board, isBusy: () => isBusy, messagesSent: () => 0, kill: () => undefined },
+      processorTime: () => ({ runMillis, waitMillis: 0 }),
+      setStanding: (standing) => said.push(standing),
+    });
+    vi.advanceTimersByTime(1_000);
+    expect(said).toEqual([]);
+    board.resting();
+    vi.advanceTimersByTime(100);
+    expect(said).toEqual(['usual']);
+    runMillis = 900;
+    vi.advanceTimersByTime(1_000);
+    expect(said).toEqual(['usual', 'busy', 'usual']);
+    runMillis += 900;
+    vi.advanceTimersByTime(400);
+    isBusy = false;
+    vi.advanceTimersByTime(1_000);
+    expect(said).toEqual(['usual', 'busy', 'usual', 'busy', 'usual']);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('gives a read that pauses the time of a call for each slice', async () => {

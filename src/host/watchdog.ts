@@ -1,8 +1,10 @@
 import { limits } from '../limits.ts';
+import type { ProcessorTime } from '../node/processor-time.ts';
 import type { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
 import { MemoryWatch, runsUserCode } from './memory-watch.ts';
 import type { Kill } from './seat.ts';
+import { ProcessorUse, type Standing } from './standing.ts';
 
 /** A worker as the watchdog sees it. */
 export interface Watched {
@@ -16,7 +18,8 @@ export interface Watched {
   /** Asks what it holds in the process that it shares; see `Worker`. */
   readonly askMemory?: ((answer: (bytes: number) => void) => void) | undefined;
   /** See `Worker`. */
-  setLong?(isLong: boolean): void;
+  processorTime?(): ProcessorTime | undefined;
+  setStanding?(standing: Standing): void;
   /** Ends it. Called at most once. */
   kill(end: Kill): void;
 }
@@ -25,7 +28,8 @@ export interface Watched {
 interface Sighting {
   changes: number;
   sinceMillis: number;
-  isLong: boolean;
+  readonly processors: ProcessorUse;
+  standing: Standing;
   isKilled: boolean;
 }
 
@@ -52,7 +56,9 @@ export class Watchdog {
   /** Starts to look at a worker; `wake` says when it became busy. */
   add(watched: Watched): void {
     const changes = watched.board.changes;
-    this.#watched.set(watched, { changes, sinceMillis: now(), isLong: false, isKilled: false });
+    const processors = new ProcessorUse();
+    const fresh = { processors, standing: 'busy' as const, isKilled: false };
+    this.#watched.set(watched, { changes, sinceMillis: now(), ...fresh });
     this.#memory.add(watched);
     this.wake();
   }
@@ -79,8 +85,12 @@ export class Watchdog {
   }
 
   #look(): void {
-    const busy = [...this.#watched].filter(([watched]) => watched.isBusy());
-    if (busy.length === 0) {
+    const isHeld = ([watched, { standing }]: [Watched, Sighting]) =>
+      standing !== 'usual' || watched.isBusy();
+    const held = [...this.#watched].filter(isHeld);
+    for (const [watched, sighting] of held) stand(watched, sighting);
+    const busy = held.filter(([watched]) => watched.isBusy());
+    if (held.length === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
       return;
@@ -95,11 +105,9 @@ export class Watchdog {
     if (changes !== sighting.changes) {
       sighting.changes = changes;
       sighting.sinceMillis = now();
-      setLong(watched, sighting, false);
       return;
     }
     const millis = now() - sighting.sinceMillis;
-    if (millis > limits.longCallMillis) setLong(watched, sighting, runsUserCode(watched));
     const message = this.#overTime(watched, millis);
     if (message !== undefined) this.#kill(watched, sighting, message);
   }
@@ -145,10 +153,18 @@ export class Watchdog {
   }
 }
 
-function setLong(watched: Watched, sighting: Sighting, isLong: boolean): void {
-  if (sighting.isLong === isLong) return;
-  sighting.isLong = isLong;
-  watched.setLong?.(isLong);
+function stand(watched: Watched, sighting: Sighting): void {
+  const { processors, changes, sinceMillis } = sighting;
+  processors.look(now(), () => watched.processorTime?.());
+  const isLong =
+    watched.board.changes === changes &&
+    now() - sinceMillis > limits.longCallMillis &&
+    runsUserCode(watched);
+  const isStarting = watched.board.changes === 0 || watched.board.phase === 'loading';
+  const standing = isLong ? 'long' : processors.isBusy || isStarting ? 'busy' : 'usual';
+  if (standing === sighting.standing) return;
+  sighting.standing = standing;
+  watched.setStanding?.(standing);
 }
 
 function now(): number {

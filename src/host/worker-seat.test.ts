@@ -32,7 +32,8 @@ it('ends a worker that asks for more programs than it was given', async () => {
     return {
       board: new Board(),
       send: () => undefined,
-      setLong: () => undefined,
+      processorTime: () => undefined,
+      setStanding: () => undefined,
       terminate: () => {
         isOver = true;
         ended(undefined);

@@ -143,7 +143,8 @@ export class WorkerSeat implements Seat {
       messagesSent: () => this.#messagesSent,
       memoryBytes: () => worker.memoryBytes?.(),
       askMemory: worker.askMemory,
-      setLong: (isLong) => worker.setLong(isLong),
+      processorTime: () => worker.processorTime(),
+      setStanding: (standing) => worker.setStanding(standing),
       kill: (end) => this.kill(end),
     };
     this.#options.watchdog.add(this.#watched);

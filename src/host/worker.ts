@@ -1,5 +1,7 @@
+import type { ProcessorTime } from '../node/processor-time.ts';
 import type { Board } from './board.ts';
 import type { Budget } from './host-options.ts';
+import type { Standing } from './standing.ts';
 import type { PlainEnd } from './start-end.ts';
 import type { ActorStart, FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -25,8 +27,10 @@ export interface Worker {
    * also from a busy loop; late, or never, from inside of a built-in.
    */
   readonly askMemory?: (answer: (bytes: number) => void) => void;
-  /** While a call runs for long, others come first for the processors, if the system agrees. */
-  setLong(isLong: boolean): void;
+  /** What its own thread took of the processors, where the system counts it. */
+  processorTime(): ProcessorTime | undefined;
+  /** Who comes first for the processors, if the system agrees. At first it is as usual. */
+  setStanding(standing: Standing): void;
 }
 
 export interface WorkerEvents {

@@ -27,6 +27,34 @@ export function yieldToThis(child: number, niceness: Niceness): void {
   }
 }
 
+/**
+ * The same for a child that leads a session of its own. Where the system shares the processors out
+ * among sessions first (Linux with autogroups), niceness counts within one, and each has its own.
+ */
+export function yieldSessionToThis(child: number, niceness: Niceness): void {
+  yieldToThis(child, niceness);
+  try {
+    const own = /nice (-?\d+)/.exec(fs.readFileSync('/proc/self/autogroup', 'latin1'))?.[1];
+    const nice = Math.min(Number(own ?? 0) + niceness, nicenessMax);
+    fs.writeFileSync(`/proc/${child}/autogroup`, String(nice));
+  } catch {
+    // The system has no such groups, or the process is gone.
+  }
+}
+
+/**
+ * All threads of this process but the first. Before a service starts these are the engine's own,
+ * which also collect the garbage of threads that start later.
+ */
+export function yieldHelpersToThis(niceness: Niceness): void {
+  try {
+    const ids = fs.readdirSync('/proc/self/task').map(Number);
+    for (const id of ids) if (id !== process.pid) setNiceness(id, niceness);
+  } catch {
+    // Not Linux.
+  }
+}
+
 /** Of the first thread of a process or, on Linux, of the thread that the system knows by `id`. */
 export function setNiceness(id: number, niceness: Niceness): void {
   try {

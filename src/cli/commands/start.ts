@@ -35,7 +35,9 @@ async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Prom
       : `database running in data directory ${where}`,
   );
   // Loaded when needed: other commands answer sooner without a whole service in memory.
+  const { dedicateProcess } = await import('../../service/own-process.ts');
   const { startService } = await import('../../service/start-service.ts');
+  dedicateProcess();
   const service = await startService(configuration);
   io.out(`listening on ${service.url}`);
   reloadOnHangup(service, io);

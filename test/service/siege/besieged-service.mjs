@@ -1,6 +1,7 @@
 // The service under siege, in a process of its own, which can be observed and killed. Needs `dist`.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { startService } from '../../../dist/service/index.js';
+import { dedicateProcess } from '../../../dist/service/own-process.js';
 
 const [dataDirectory, port, isolation] = process.argv.slice(2);
 const mebibyte = 1024 * 1024;
@@ -9,6 +10,8 @@ const mebibyte = 1024 * 1024;
 const resolution = 10;
 const delays = monitorEventLoopDelay({ resolution });
 
+// As `reducerdb start` does.
+dedicateProcess();
 const service = await startService({
   listen: { host: '127.0.0.1', port: Number(port) },
   logLevel: 'silent',

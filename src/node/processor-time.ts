@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+
+/** Of one thread since it began, in milliseconds. */
+export interface ProcessorTime {
+  /** On a processor. */
+  readonly runMillis: number;
+  /** Ready to run, while others had the processors. */
+  readonly waitMillis: number;
+}
+
+/**
+ * Of the first thread of a process; of another of this process, by the number that the system has
+ * for it. `undefined` where the system does not count it (only Linux does), and once it is gone.
+ */
+export function processorTime(
+  of: { readonly process: number } | { readonly thread: number },
+): ProcessorTime | undefined {
+  const folder = 'process' in of ? `/proc/${of.process}` : `/proc/self/task/${of.thread}`;
+  try {
+    const [run, wait] = readFileSync(`${folder}/schedstat`, 'latin1').split(' ').map(Number);
+    return { runMillis: Number(run) / 1e6, waitMillis: Number(wait) / 1e6 };
+  } catch {
+    return undefined;
+  }
+}
