@@ -298,7 +298,9 @@ export const limits = {
   /** Limited tokens of one database that are neither expired nor revoked. */
   databaseTokensMax: 1_024,
   /** Revoked tokens that are remembered before bearers can give up no more of theirs. */
-  revokedTokensMax: 10_000,
+  revokedTokensMax: 100_000,
+  /** Tokens that one address gives up where rates are limited: in an hour, and at once. */
+  givenUpTokensPerHour: 60,
   /** Tables, or reducers, that one token may name. */
   capabilityNamesMax: 256,
   /** Earlier keys of a host that still verify: each is tried with every token that fails. */

@@ -34,7 +34,7 @@ describe('an allowance', () => {
 describe('a limiter of rates', () => {
   it('[design D11] limits each key by itself, and says when to come again', () => {
     let now = 0;
-    const limiter = new RateLimiter(2, () => now);
+    const limiter = new RateLimiter(2, { nowMillis: () => now });
     expect(['a', 'a', 'a', 'b'].map((key) => limiter.take(key))).toEqual([0, 0, 1, 0]);
     now = 500;
     expect(limiter.take('a')).toBe(0);
@@ -47,7 +47,7 @@ describe('a limiter of rates', () => {
   });
 
   it('forgets the key that was quiet longest', () => {
-    const limiter = new RateLimiter(1, () => 0);
+    const limiter = new RateLimiter(1, { nowMillis: () => 0 });
     limiter.take('first');
     limiter.take('second');
     for (let key = 0; key < limits.rateBucketsMax - 2; key += 1) limiter.take(`${key}`);

@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { Allowance } from './allowance.ts';
+import { Allowance, type AllowanceBounds } from './allowance.ts';
 
 /** What one identity or one address may ask for; `Infinity`: as much as it likes. */
 export interface RateLimits {
@@ -15,38 +15,45 @@ export const noRateLimits: RateLimits = {
   addressConnections: Number.POSITIVE_INFINITY,
 };
 
+interface Pace {
+  /** After a time of quiet; as many as in a second unless given. */
+  readonly atOnce?: number;
+  readonly nowMillis?: () => number;
+}
+
+const monotonic = () => performance.now();
+
 /**
- * An allowance for each key: a key may do `perSecond` things a second, and as many at once after it
- * was quiet. When there are many keys, the one that was quiet longest is forgotten.
+ * An allowance for each key: a key may do `perSecond` things a second, and `atOnce` after it was
+ * quiet. When there are many keys, the one that was quiet longest is forgotten.
  */
 export class RateLimiter {
-  readonly #perSecond: number;
+  readonly #bounds: AllowanceBounds;
   readonly #nowMillis: () => number;
   readonly #allowances = new Map<string, Allowance>();
 
-  constructor(perSecond: number, nowMillis: () => number = () => performance.now()) {
-    this.#perSecond = perSecond;
+  constructor(perSecond: number, { atOnce = perSecond, nowMillis = monotonic }: Pace = {}) {
+    this.#bounds = { perSecond, atOnce };
     this.#nowMillis = nowMillis;
   }
 
   /** Takes one; 0 when there was one, else the seconds, rounded up, after which there will be. */
   take(key: string): number {
-    if (this.#perSecond === Number.POSITIVE_INFINITY) return 0;
+    if (this.#bounds.perSecond === Number.POSITIVE_INFINITY) return 0;
     const now = this.#nowMillis();
     return Math.ceil(this.#allowance(key, now).take(now));
   }
 
   /** Takes so many, even if there are fewer; the seconds to wait before the next. */
   spend(key: string, count: number): number {
-    if (this.#perSecond === Number.POSITIVE_INFINITY) return 0;
+    if (this.#bounds.perSecond === Number.POSITIVE_INFINITY) return 0;
     const now = this.#nowMillis();
     return this.#allowance(key, now).spend(count, now);
   }
 
   /** Moved to the end of the line. */
   #allowance(key: string, now: number): Allowance {
-    const bounds = { perSecond: this.#perSecond, atOnce: this.#perSecond };
-    const allowance = this.#allowances.get(key) ?? new Allowance(bounds, now);
+    const allowance = this.#allowances.get(key) ?? new Allowance(this.#bounds, now);
     this.#allowances.delete(key);
     this.#allowances.set(key, allowance);
     if (this.#allowances.size > limits.rateBucketsMax) {
@@ -61,4 +68,6 @@ export class RateLimiter {
 export interface RequestRates {
   readonly byIdentity: RateLimiter;
   readonly byAddress: RateLimiter;
+  /** Of tokens that are given up, by where that is done. */
+  readonly ofGivenUpTokens: RateLimiter;
 }

@@ -65,6 +65,31 @@ describe('watching memory', () => {
     expect(one.asked).toBe(1);
   });
 
+  it('goes on where the platform cannot say what the process holds', () => {
+    const one = actor();
+    one.board.calling(1);
+    let fault: Error | undefined;
+    let bytes = 1_000 * mebibyte;
+    const memory = new MemoryWatch(
+      bytesMax,
+      () => undefined,
+      () => {
+        if (fault !== undefined) throw fault;
+        return bytes;
+      },
+    );
+    memory.add(one);
+    memory.wake();
+    fault = new Error('EMFILE: too many open files');
+    memory.look([one]);
+    fault = undefined;
+    memory.look([one]);
+    expect(one.asked).toBe(0);
+    bytes += bytesMax;
+    memory.look([one]);
+    expect(one.asked).toBe(1);
+  });
+
   it('ends the one that grew, whoever else runs for longer', () => {
     const computes = actor();
     const eats = actor();

@@ -164,7 +164,12 @@ export class MemoryWatch {
   #measureShared(): number {
     const shared: Board[] = [];
     for (const watched of this.#sightings.keys()) if (isShared(watched)) shared.push(watched.board);
-    return this.#measure(shared);
+    try {
+      return this.#measure(shared);
+    } catch {
+      // Where no descriptor is left, the platform cannot say it. It may at the next look.
+      return this.#level;
+    }
   }
 }
 

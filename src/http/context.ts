@@ -1,6 +1,7 @@
 import { present } from '../assert.ts';
 import type { RequestCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
+import type { RequestRates } from '../auth/rate-limiter.ts';
 import type { Caller } from '../database/outcome.ts';
 import type { Host } from '../host/host.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
@@ -10,6 +11,7 @@ import type { Exchange } from './exchange.ts';
 export interface HttpContext {
   readonly host: Host;
   readonly tokens: HostTokens;
+  readonly rates: RequestRates;
   /** Name and version that `/v1/health` shows. */
   readonly packageName: string;
   readonly version: string;

@@ -1,4 +1,5 @@
 import type { Capability } from '../auth/capability.ts';
+import { networkOf } from '../auth/client-address.ts';
 import { limits } from '../limits.ts';
 import { agentFeatures, isAgentFeature } from '../protocol/agent-features.ts';
 import type { ModuleDefinition } from '../schema/definition.ts';
@@ -65,6 +66,11 @@ export async function giveUpToken(exchange: Exchange, context: HttpContext): Pro
   const { tokenId, isStandIn, expiresAt } = await context.tokens.verify(caller.token);
   // It may have been seen in an address, and is not to end the one that it was made from.
   if (isStandIn) throw new HttpError(text(400, 'This token stands for another; give up that one'));
+  const seconds = context.rates.ofGivenUpTokens.take(networkOf(caller.address ?? ''));
+  if (seconds > 0) {
+    const words = 'Too many tokens were given up from this address';
+    throw new HttpError(text(429, words, { 'retry-after': String(seconds) }));
+  }
   await context.host.grants.giveUpToken(caller, tokenId, expiresAt);
   return empty(200);
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -44,6 +45,11 @@ const written = ({ example }: Setting) =>
   Array.isArray(example) ? example.join(',') : String(example);
 
 describe('the settings of a service', () => {
+  it('are not read from what is no file, such as a pipe that nobody writes', () => {
+    execFileSync('mkfifo', [path.join(data, 'config.toml')]);
+    expect(fault({})).toBe('DATA/config.toml cannot be read: it is no file');
+  });
+
   it('[cli §8.2] a flag wins over a variable, that over the file, that over the default', () => {
     const file = '[logs]\nlevel = "error"\n';
     const environment = { REDUCERDB_LOG_LEVEL: 'warn' };

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { nearestNames } from '../schema/nearest-names.ts';
 import { ConfigurationError, type GivenConfiguration } from './configuration.ts';
@@ -91,6 +91,8 @@ function readFile(file: string): FileContent {
   if (!existsSync(file)) return noValues;
   let table: Record<string, unknown>;
   try {
+    // A pipe would be waited for.
+    if (!statSync(file).isFile()) throw new Error('it is no file');
     table = parseToml(readFileSync(file, 'utf8'));
   } catch (cause) {
     const text = `${file} cannot be read: ${(cause as Error).message}`;

@@ -7,7 +7,7 @@ import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
 import { KeyError, loadKeys } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
-import { RateLimiter, type RequestRates } from '../auth/rate-limiter.ts';
+import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
 import { RegistryError } from '../host/database-files.ts';
 import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
@@ -229,7 +229,15 @@ function ratesOf({ rates }: ServiceConfiguration): RequestRates {
   return {
     byIdentity: new RateLimiter(rates.identityRequestsPerSecond),
     byAddress: new RateLimiter(rates.addressRequestsPerSecond),
+    ofGivenUpTokens: givenUpTokensLimiter(rates),
   };
+}
+
+/** Every one is remembered: somebody with many tokens must not use up what is there for all. */
+function givenUpTokensLimiter({ addressRequestsPerSecond }: RateLimits): RateLimiter {
+  const isUnlimited = addressRequestsPerSecond === Number.POSITIVE_INFINITY;
+  const atOnce = limits.givenUpTokensPerHour;
+  return new RateLimiter(isUnlimited ? addressRequestsPerSecond : atOnce / 3_600, { atOnce });
 }
 
 interface Parts {
@@ -250,11 +258,12 @@ function makeSocketDoor(
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
   const { host, gate, log, sockets, stopping } = parts;
-  const { tokens } = gate;
+  const { tokens, rates } = gate;
   const clock = new MachineClock();
   const routes = makeRoutes({
     host,
     tokens,
+    rates,
     stopping,
     packageName: productName,
     version: productVersion,

@@ -93,7 +93,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
     routes,
     tokens,
     addresses: new ClientAddresses([]),
-    rates: { byIdentity: unlimited, byAddress: unlimited },
+    rates: { byIdentity: unlimited, byAddress: unlimited, ofGivenUpTokens: unlimited },
     pages: { hosts: [], origins: [] },
     bounds: configuration.bounds,
     onError,

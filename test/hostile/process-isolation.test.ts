@@ -171,7 +171,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       await publish(service.url, 'victim');
       const gateway = getPriority(service.child.pid);
       const [id = 0] = databasesOf(service.child.pid ?? 0);
-      expect(getPriority(id)).toBe(gateway + 5);
+      await expect.poll(() => getPriority(id)).toBe(gateway + 5);
       const looping = call(service.url, 'victim', 'attack');
       await expect.poll(() => getPriority(id)).toBe(gateway + 15);
       service.child.kill('SIGTERM');

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LoadBounds } from '../../src/http/load.ts';
+import { limits } from '../../src/limits.ts';
 import type { GivenConfiguration } from '../../src/service/configuration.ts';
 import { modernRequest } from '../support/modern-request.ts';
 import { converse } from './raw-http.ts';
@@ -75,6 +76,22 @@ describe('rates of requests', () => {
     const ask = (_: unknown, number: number) =>
       running.ask('GET', '/v1/ping', forwarded(`203.0.113.${number}`));
     expect(await statuses(10, ask)).toEqual({ 200: 4, 429: 6 });
+  });
+
+  it('[auth, ours] of tokens that one address gives up: those of others can still be', async () => {
+    await start({ rates: { addressRequestsPerSecond: 500 }, trustedProxies: ['127.0.0.1'] });
+    const giveUp = async (address: string) => {
+      const as = await running.person();
+      return running.ask('POST', '/v1/identity/revoke', { as, ...forwarded(address) });
+    };
+    const perHour = limits.givenUpTokensPerHour;
+    const given = await statuses(perHour + 5, () => giveUp('203.0.113.5'));
+    expect(given[200]).toBeGreaterThanOrEqual(perHour);
+    expect(given[429]).toBeGreaterThan(0);
+    const refused = await giveUp('203.0.113.5');
+    expect(refused.text).toBe('Too many tokens were given up from this address');
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(1);
+    expect((await giveUp('203.0.113.6')).status).toBe(200);
   });
 
   it.each([
