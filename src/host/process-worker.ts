@@ -109,7 +109,7 @@ class ProcessWorker implements Worker {
     this.#channel?.on('error', () => undefined);
     this.#channel?.on('data', (chunk: Buffer) => this.#receive(chunk));
     if (child.pid === undefined) return;
-    yieldToThis(child.pid, canLowerNiceness(child.pid) ? nicenessOf.busy : nicenessOf.usual);
+    yieldToThis(child.pid, canLowerNiceness(child.pid) ? nicenessOf.later : nicenessOf.usual);
     ceiling.watch(child.pid);
     this.#write({ kind: 'start', start });
   }

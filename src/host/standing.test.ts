@@ -12,19 +12,19 @@ function shares(...given: readonly (readonly [run: number, wait: number])[]): bo
     time.runMillis += 500 * run;
     time.waitMillis += 500 * wait;
     use.look(now, () => ({ ...time }));
-    return use.isBusy;
+    return use.isHigh;
   });
 }
 
-it('is busy from a quarter of a processor on, whatever it was kept waiting before', () => {
+it('is high from a quarter of a processor on, whatever it was kept waiting before', () => {
   expect(shares([0.2, 0], [0.1, 0.9], [0.3, 0])).toEqual([false, false, true]);
 });
 
-it('stays busy while it wants more than it gets', () => {
+it('stays high while more is wanted than there is', () => {
   expect(shares([0.5, 0], [0.02, 0.9], [0.05, 0.05])).toEqual([true, true, false]);
 });
 
-it('is measured now and then, and never busy where nobody counts', () => {
+it('is measured now and then, and never high where nobody counts', () => {
   const use = new ProcessorUse();
   let asked = 0;
   for (let now = 1_000; now <= 2_000; now += 50) {
@@ -34,5 +34,5 @@ it('is measured now and then, and never busy where nobody counts', () => {
     });
   }
   expect(asked).toBe(3);
-  expect(use.isBusy).toBe(false);
+  expect(use.isHigh).toBe(false);
 });

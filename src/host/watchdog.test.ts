@@ -67,12 +67,12 @@ describe('the watchdog', () => {
     const watched = { board, isBusy: () => isBusy, messagesSent: () => 0, kill: () => undefined };
     watchdog.add({ ...watched, setStanding: (standing) => said.push(standing) });
     board.calling(3);
-    await vi.waitFor(() => expect(said).toEqual(['usual', 'long']), 10_000);
+    await vi.waitFor(() => expect(said).toEqual(['usual', 'last']), 10_000);
     board.resting();
-    await vi.waitFor(() => expect(said).toEqual(['usual', 'long', 'usual']), 10_000);
+    await vi.waitFor(() => expect(said).toEqual(['usual', 'last', 'usual']), 10_000);
     board.writing(3);
     await new Promise((resolve) => setTimeout(resolve, 2 * limits.longCallMillis));
-    expect(said).toEqual(['usual', 'long', 'usual']);
+    expect(said).toEqual(['usual', 'last', 'usual']);
   });
 
   it('puts what starts, and what computes much, behind others, also once it is idle', () => {
@@ -94,12 +94,12 @@ describe('the watchdog', () => {
     expect(said).toEqual(['usual']);
     runMillis = 900;
     vi.advanceTimersByTime(1_000);
-    expect(said).toEqual(['usual', 'busy', 'usual']);
+    expect(said).toEqual(['usual', 'later', 'usual']);
     runMillis += 900;
     vi.advanceTimersByTime(400);
     isBusy = false;
     vi.advanceTimersByTime(1_000);
-    expect(said).toEqual(['usual', 'busy', 'usual', 'busy', 'usual']);
+    expect(said).toEqual(['usual', 'later', 'usual', 'later', 'usual']);
     expect(vi.getTimerCount()).toBe(0);
   });
 

@@ -57,7 +57,7 @@ export class Watchdog {
   add(watched: Watched): void {
     const changes = watched.board.changes;
     const processors = new ProcessorUse();
-    const fresh = { processors, standing: 'busy' as const, isKilled: false };
+    const fresh = { processors, standing: 'later' as const, isKilled: false };
     this.#watched.set(watched, { changes, sinceMillis: now(), ...fresh });
     this.#memory.add(watched);
     this.wake();
@@ -161,7 +161,7 @@ function stand(watched: Watched, sighting: Sighting): void {
     now() - sinceMillis > limits.longCallMillis &&
     runsUserCode(watched);
   const isStarting = watched.board.changes === 0 || watched.board.phase === 'loading';
-  const standing = isLong ? 'long' : processors.isBusy || isStarting ? 'busy' : 'usual';
+  const standing = isLong ? 'last' : processors.isHigh || isStarting ? 'later' : 'usual';
   if (standing === sighting.standing) return;
   sighting.standing = standing;
   watched.setStanding?.(standing);

@@ -29,7 +29,7 @@ export interface Worker {
   readonly askMemory?: (answer: (bytes: number) => void) => void;
   /** What its own thread took of the processors, where the system counts it. */
   processorTime(): ProcessorTime | undefined;
-  /** Who comes first for the processors, if the system agrees. At first it is as usual. */
+  /** Who comes first for the processors, if the system agrees. To be set once it has started. */
   setStanding(standing: Standing): void;
 }
 

@@ -1,3 +1,4 @@
+import { nicenessOf } from '../host/standing.ts';
 import { yieldHelpersToThis } from '../node/child-priority.ts';
 
 /**
@@ -5,5 +6,5 @@ import { yieldHelpersToThis } from '../node/child-priority.ts';
  * which collect the garbage of every database that runs on a thread, come after the gateway.
  */
 export function dedicateProcess(): void {
-  yieldHelpersToThis(5);
+  yieldHelpersToThis(nicenessOf.usual);
 }

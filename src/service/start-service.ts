@@ -235,9 +235,10 @@ function ratesOf({ rates }: ServiceConfiguration): RequestRates {
 
 /** Every one is remembered: somebody with many tokens must not use up what is there for all. */
 function givenUpTokensLimiter({ addressRequestsPerSecond }: RateLimits): RateLimiter {
-  const isUnlimited = addressRequestsPerSecond === Number.POSITIVE_INFINITY;
+  const unlimited = Number.POSITIVE_INFINITY;
+  if (addressRequestsPerSecond === unlimited) return new RateLimiter(unlimited);
   const atOnce = limits.givenUpTokensPerHour;
-  return new RateLimiter(isUnlimited ? addressRequestsPerSecond : atOnce / 3_600, { atOnce });
+  return new RateLimiter(atOnce / 3_600, { atOnce });
 }
 
 interface Parts {

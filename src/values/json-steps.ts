@@ -13,7 +13,7 @@ export function* parseJsonSteps(text: string): Generator<undefined, JsonValue> {
   return parser.end();
 }
 
-/** True for a list or an object that takes long to walk; a short text has none. */
+/** True for a list or an object that is slow to walk. Only long texts have any. */
 export function isHeavy(json: JsonValue): boolean {
   if (typeof json !== 'object' || json === null || json instanceof JsonNumber) return false;
   return heavy.has(json);
