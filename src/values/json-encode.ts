@@ -142,12 +142,13 @@ class HeavyWalk {
   /** Each element gets bytes of its own: they may come in any order. */
   *#named(
     elements: readonly NamedType[],
-    { entries }: JsonObject,
+    json: JsonObject,
     words: ProductWords,
     { writer, depth }: Place,
   ): Steps {
     const parts: (Uint8Array | undefined)[] = elements.map(() => undefined);
-    for (const [position, [key, item]] of entries.entries()) {
+    for (let position = 0; position < json.size; position += 1) {
+      const [key, item] = json.entryAt(position);
       if (position > 0 && position >= elements.length) throw new Misfit('trailing comma');
       const index = elements.findIndex(({ name }) => name === key);
       const element = elements[index];

@@ -214,7 +214,8 @@ function readNamed(
   depth: number,
 ): Value[] {
   const values: (Value | undefined)[] = readers.map(() => undefined);
-  for (const [position, [key, item]] of json.entries.entries()) {
+  for (let position = 0; position < json.size; position += 1) {
+    const [key, item] = json.entryAt(position);
     if (position > 0 && position >= readers.length) throw new Misfit('trailing comma');
     const index = elements.findIndex((element) => element.name === key);
     const read = readers[index];
@@ -264,10 +265,10 @@ export function readVariant(
     return { tag: readTag(variants, head), payload, position: 1 };
   }
   if (json instanceof JsonObject) {
-    const [entry] = json.entries;
-    if (entry === undefined) throw new Misfit('invalid length 0, expected sum type <unknown>');
-    if (json.entries.length > 1) throw new Misfit('trailing comma');
-    return { tag: readTagName(variants, entry[0]), payload: entry[1], position: 0 };
+    if (json.size === 0) throw new Misfit('invalid length 0, expected sum type <unknown>');
+    if (json.size > 1) throw new Misfit('trailing comma');
+    const [name, payload] = json.entryAt(0);
+    return { tag: readTagName(variants, name), payload, position: 0 };
   }
   throw new Misfit(`invalid type: ${describe(json)}, expected sum type <unknown>`);
 }

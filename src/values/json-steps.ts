@@ -39,12 +39,10 @@ interface Open {
   key: string;
 }
 
-type Stacked = JsonValue | [string, JsonValue];
-
-/** Values with a container around them go on a stack; its end takes them off again. */
+/** Values with a container around them go on a stack, with their keys; its end takes them off. */
 class StepParser {
   readonly #scanner: JsonScanner;
-  readonly #stack: Stacked[] = [];
+  readonly #stack: JsonValue[] = [];
   /** Values on the stack: what is above is of containers that have ended. */
   #top = 0;
   /** By depth: those of less than `#depth` are open, and `#open` is the innermost of them. */
@@ -99,7 +97,7 @@ class StepParser {
       case 0x22:
         return knownText(scanner) ?? this.#string();
       default:
-        return knownDigit(scanner) ?? readScalar(scanner);
+        return knownDigit(scanner) ?? knownNumber(scanner) ?? readScalar(scanner);
     }
   }
 
@@ -112,7 +110,7 @@ class StepParser {
   #enter(isObject: boolean): JsonValue | typeof unfinished {
     const scanner = this.#scanner;
     enter(scanner, this.#depth);
-    if (scanner.skips(isObject ? 0x7d : 0x5d)) return isObject ? new JsonObject(none) : [];
+    if (scanner.skips(isObject ? 0x7d : 0x5d)) return emptyOf(isObject, this.#depth);
     const start = this.#top;
     const tokensBefore = this.#tokens;
     const known = this.#opens[this.#depth];
@@ -139,14 +137,19 @@ class StepParser {
         this.#root = placed;
         return true;
       }
-      this.#stack[this.#top] = open.isObject ? [open.key, placed] : placed;
-      this.#top += 1;
+      if (open.isObject) this.#push(open.key);
+      this.#push(placed);
       if (!this.#scanner.closes(open.isObject)) {
         this.#isKeyNext = open.isObject;
         return false;
       }
       placed = this.#close(open);
     }
+  }
+
+  #push(value: JsonValue): void {
+    this.#stack[this.#top] = value;
+    this.#top += 1;
   }
 
   #close({ start, isObject, tokensBefore }: Open): JsonValue {
@@ -156,9 +159,7 @@ class StepParser {
     this.#top = start;
     this.#depth -= 1;
     this.#open = this.#depth === 0 ? undefined : this.#opens[this.#depth - 1];
-    const container = isObject
-      ? new JsonObject(values as [string, JsonValue][])
-      : (values as JsonValue[]);
+    const container = isObject ? JsonObject.of(values) : values;
     const isLong = this.#scanner.text.length > heavyTextMin;
     if (isLong && this.#tokens - tokensBefore >= heavyTokensMin) heavy.add(container);
     return container;
@@ -167,7 +168,14 @@ class StepParser {
 
 /** What `#begin` gives when there is no value yet. */
 const unfinished = Symbol('unfinished');
-const none: readonly [string, JsonValue][] = [];
+/** The same one for all, as nobody changes what a parser gave; but each text has its own root. */
+function emptyOf(isObject: boolean, depth: number): JsonValue {
+  if (depth === 0) return isObject ? JsonObject.of([]) : [];
+  return isObject ? emptyObject : emptyList;
+}
+
+const emptyObject = JsonObject.of([]);
+const emptyList: JsonValue[] = [];
 
 /** A number of one digit, of which a text may have a million. */
 function knownDigit(scanner: JsonScanner): JsonNumber | undefined {
@@ -181,6 +189,30 @@ function knownDigit(scanner: JsonScanner): JsonNumber | undefined {
 }
 
 const digits = Array.from({ length: 10 }, (_, digit) => new JsonNumber(String(digit)));
+
+/** A short number, read only once where it is the same again. */
+function knownNumber(scanner: JsonScanner): JsonNumber | undefined {
+  const { text, at: start } = scanner;
+  const first = text.charCodeAt(start);
+  // A digit, or the sign before one.
+  if (first !== 0x2d && !(first >= 0x30 && first <= 0x39)) return undefined;
+  let hash = 0;
+  let end = start;
+  for (const last = start + knownUnitsMax; ; end += 1) {
+    const unit = text.charCodeAt(end);
+    if (unit === 0x2c || unit === 0x5d || unit === 0x7d) break;
+    if (end === last || !(unit > 0x20)) return undefined;
+    hash = (hash * 31 + unit) & 0xff;
+  }
+  const known = knownNumbers[hash];
+  if (known?.text.length === end - start && text.startsWith(known.text, start)) {
+    scanner.at = end;
+    return known;
+  }
+  const value = new JsonNumber(scanner.number());
+  knownNumbers[hash] = value;
+  return value;
+}
 
 /** A short string that was there before, without a copy. */
 function knownText(scanner: JsonScanner): string | undefined {
@@ -204,4 +236,5 @@ function knownText(scanner: JsonScanner): string | undefined {
 
 /** Shorter ones are copies, and do not keep the text that they are from. */
 const knownUnitsMax = 12;
+const knownNumbers: (JsonNumber | undefined)[] = Array.from({ length: 256 });
 const knownTexts: string[] = Array.from({ length: 256 }, () => '');

@@ -47,17 +47,45 @@ export class JsonNumber {
  * ```
  */
 export class JsonObject {
-  readonly entries: readonly (readonly [key: string, value: JsonValue])[];
+  /** Keys and values in turn: pairs would take four times the memory. */
+  readonly members: readonly JsonValue[];
 
-  constructor(entries: readonly (readonly [string, JsonValue])[]) {
-    this.entries = entries;
+  constructor(
+    entries: readonly (readonly [string, JsonValue])[],
+    members: readonly JsonValue[] = entries.flat(),
+  ) {
+    this.members = members;
+  }
+
+  /** The object of these keys and values in turn. */
+  static of(members: readonly JsonValue[]): JsonObject {
+    return new JsonObject(noEntries, members);
+  }
+
+  get entries(): readonly (readonly [key: string, value: JsonValue])[] {
+    return Array.from({ length: this.size }, (_, position) => this.entryAt(position));
+  }
+
+  /** How many entries it has. */
+  get size(): number {
+    return this.members.length / 2;
+  }
+
+  /** The entry at `position`, from 0, which must be below `size`. */
+  entryAt(position: number): readonly [key: string, value: JsonValue] {
+    return [this.members[2 * position] as string, this.members[2 * position + 1] as JsonValue];
   }
 
   /** The value of `key`, the last one if it stands there more than once. */
   get(key: string): JsonValue | undefined {
-    return this.entries.findLast((entry) => entry[0] === key)?.[1];
+    for (let position = this.size - 1; position >= 0; position -= 1) {
+      if (this.members[2 * position] === key) return this.members[2 * position + 1];
+    }
+    return undefined;
   }
 }
+
+const noEntries: readonly (readonly [string, JsonValue])[] = [];
 
 /** A member of what may be an object. */
 export function member(value: JsonValue | undefined, name: string): JsonValue | undefined {
@@ -134,15 +162,15 @@ export function readScalar(scanner: JsonScanner): JsonValue {
 
 function readObject(scanner: JsonScanner, depth: number): JsonObject {
   enter(scanner, depth);
-  const entries: [string, JsonValue][] = [];
-  if (scanner.skips(0x7d)) return new JsonObject(entries);
+  const members: JsonValue[] = [];
+  if (scanner.skips(0x7d)) return JsonObject.of(members);
   do {
     scanner.expectKey();
     const key = scanner.string();
     scanner.expectColon();
-    entries.push([key, readValue(scanner, depth + 1)]);
+    members.push(key, readValue(scanner, depth + 1));
   } while (!scanner.closes(true));
-  return new JsonObject(entries);
+  return JsonObject.of(members);
 }
 
 function readList(scanner: JsonScanner, depth: number): JsonValue[] {
