@@ -267,7 +267,7 @@ export const limits = {
   /** HTTP requests whose answer has not begun. */
   requestsMax: 5_000,
   /** Bytes of their bodies, all together. One client takes at most as much as it leaves. */
-  bodiesBytesMax: 512 * mebibyte,
+  bodiesBytesMax: 256 * mebibyte,
   /** Answers of all requests that wait for slow clients, and from which size on they count. */
   answersBytesMax: 1024 * mebibyte,
   largeAnswerBytesMin: 64 * kibibyte,

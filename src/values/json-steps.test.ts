@@ -54,3 +54,11 @@ it('[values 4] keys and texts that were there before are themselves', () => {
   const json = JSON.stringify([...texts, ...texts].map((text) => ({ [text]: [text, 'ß€'] })));
   expect(inSteps(json)).toEqual(parseJson(json));
 });
+
+it('[values 4] what a long text repeats is kept once', () => {
+  const list = inSteps('[123456,"text",[],{},123456,"text",[],{},-1.5e3,-1.5e3,[1]]') as object[];
+  for (const at of [0, 1, 2, 3]) expect(list[at]).toBe(list[at + 4]);
+  expect(list[8]).toBe(list[9]);
+  // Its place in the text is known by the root itself, so that no two texts have the same.
+  for (const root of ['[]', '{}', '123456']) expect(inSteps(root)).not.toBe(inSteps(root));
+});
