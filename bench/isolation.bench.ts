@@ -122,20 +122,21 @@ async function start(dataDirectory: string, everywhere: Isolation): Promise<Serv
   });
 }
 
-/** What this process and its children take; pages that several have are divided among them. */
+/** What this process and those that come from it take; pages that several have are divided among them. */
 function memoryMebibytes(): number {
-  const kibibytes = [process.pid, ...children(process.pid)].map((id) => {
+  const kibibytes = [process.pid, ...descendants(process.pid)].map((id) => {
     const text = readFileSync(`/proc/${id}/smaps_rollup`, 'latin1');
     return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? 0);
   });
   return kibibytes.reduce((sum, one) => sum + one, 0) / 1024;
 }
 
-function children(parent: number): number[] {
-  return readdirSync(`/proc/${parent}/task`).flatMap((thread) =>
+function descendants(parent: number): number[] {
+  const children = readdirSync(`/proc/${parent}/task`).flatMap((thread) =>
     readFileSync(`/proc/${parent}/task/${thread}/children`, 'latin1')
       .split(' ')
       .filter(Boolean)
       .map(Number),
   );
+  return [...children, ...children.flatMap(descendants)];
 }

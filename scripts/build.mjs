@@ -38,7 +38,7 @@ try {
  * bundler looks for its program beside its own file.
  */
 async function bundleWorkers(folder) {
-  const names = ['thread-main', 'process-main', 'linker-main'];
+  const names = ['thread-main', 'process-main', 'linker-main', 'spawner-main'];
   await build({
     entryPoints: names.map((name) => path.join(folder, `${name}.js`)),
     outdir: folder,

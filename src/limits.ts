@@ -67,6 +67,10 @@ export const limits = {
   startLinksMax: 2,
   /** By how much the memory ceiling of a process rises when the rows of its database grow. */
   ceilingStepBytes: 1024 * mebibyte,
+  /** Time in which the spawner answers a request; one that does not is replaced. */
+  spawnerMillisMax: 20_000,
+  /** Spawners that may end while they start one process, before that counts as failed. */
+  spawnAttemptsMax: 3,
   /** Wall-clock time of loading a program, describing it and running `init`. */
   publishMillisMax: 60_000,
   /**

@@ -18,8 +18,8 @@ const frames = new MessageReader();
 let actor: Actor | undefined;
 let hasLeft = false;
 
-/** Descriptors that this process inherited by no wish of ours, and that of the gateway to watch. */
-const [, , strayDescriptors = '', gatewayProcess] = process.argv;
+/** Descriptors that this process inherited by no wish of ours; its parent, if it is to watch. */
+const [, , strayDescriptors = '', parentProcess] = process.argv;
 
 const port: ActorPort = {
   post(message) {
@@ -66,13 +66,13 @@ function closeStrays(): void {
 
 /**
  * A call that never returns would outlive a gateway that was killed: the end of the stream is not
- * seen while it runs. Where the system does not end this process with its parent, a thread looks
- * whether the gateway still is that.
+ * seen while it runs. Where the system does not end this process with its parent, which ends with
+ * the gateway, a thread looks whether it still has that parent.
  */
-function endWith(parentProcess: number): void {
+function endWith(parent: number): void {
   const source = `
     setInterval(() => {
-      if (process.ppid !== ${parentProcess}) process.kill(process.pid, 'SIGKILL');
+      if (process.ppid !== ${parent}) process.kill(process.pid, 'SIGKILL');
     }, 500);`;
   const resourceLimits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
   new Thread(source, { eval: true, resourceLimits, stdin: false }).unref();
@@ -84,4 +84,4 @@ channel.on('data', (chunk: Buffer) => {
 });
 channel.on('error', () => process.exit());
 channel.on('close', () => process.exit());
-if (gatewayProcess !== undefined) endWith(Number(gatewayProcess));
+if (parentProcess !== undefined) endWith(Number(parentProcess));

@@ -1,17 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Duplex } from 'node:stream';
 import { limits } from '../limits.ts';
-import { canLowerNiceness, setNiceness, yieldToThis } from '../node/child-priority.ts';
+import { canLowerNiceness, setNiceness } from '../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
 import { type ProcessorTime, processorTime } from '../node/processor-time.ts';
 import { BoardMirror } from './board-file.ts';
+import type { Child, ChildExit, ChildStarter } from './child-starter.ts';
 import type { Budget } from './host-options.ts';
 import { encodeMessage, MessageReader, type ToProcess } from './process-frames.ts';
 import { nicenessOf, type Standing } from './standing.ts';
-import type { Worker, WorkerDeath, WorkerEvents, WorkerOptions } from './worker.ts';
+import type { StartWorker, Worker, WorkerDeath, WorkerEvents } from './worker.ts';
 import { workerEntry } from './worker-entry.ts';
 import type { ActorStart, FromWorker } from './worker-messages.ts';
 
@@ -21,63 +20,64 @@ const engineMebibytes = 512;
 const mebibyte = 1024 * 1024;
 
 /**
- * Starts an actor in a process of its own. It has an empty environment, may write nothing but its
+ * Starts actors in processes of their own. Each has an empty environment, may write nothing but its
  * database's directory, and inherits two descriptors: a stream of frames, and its board.
  */
-export async function startProcess(
-  given: ActorStart,
-  { budget, lastTicket }: WorkerOptions,
-  events: WorkerEvents,
-): Promise<Worker> {
-  const entry = await workerEntry('process');
-  // Its working directory is another than that of this process.
-  const directory = given.directory === undefined ? undefined : path.resolve(given.directory);
-  const start = { ...given, directory };
-  const ceiling = new MemoryCeiling(ceilingBytes(budget, start));
-  const engine = [
-    process.execPath,
-    ...heapFlags(budget),
-    ...processFlags(entry, start),
-    entry,
-    strays(),
-  ];
-  const watched = endsWithParent() ? [] : [`${process.pid}`];
-  const [command = '', ...words] = [
-    ...endingWithParent(),
-    ...ceiling.command,
-    ...engine,
-    ...watched,
-  ];
-  const mirror = new BoardMirror(lastTicket);
-  try {
-    const child = spawn(command, words, {
-      cwd: start.directory ?? '/',
-      env: {},
-      stdio: ['ignore', 'ignore', 'ignore', 'pipe', mirror.descriptor],
-    });
+export function processWorkers(starter: ChildStarter): StartWorker {
+  return async (given, { budget, lastTicket }, events) => {
+    const entry = await workerEntry('process');
+    // Its working directory is another than that of this process.
+    const directory = given.directory === undefined ? undefined : path.resolve(given.directory);
+    const start = { ...given, directory };
+    const ceiling = new MemoryCeiling(ceilingBytes(budget, start), starter.run);
+    const [command = '', ...words] = [
+      ...endingWithParent(),
+      ...ceiling.command,
+      process.execPath,
+      ...heapFlags(budget),
+      ...processFlags(entry, start),
+      entry,
+      strays(),
+    ];
+    const order = { command, words, directory: directory ?? '/' };
+    const mirror = new BoardMirror(lastTicket);
+    let child: Child;
+    try {
+      child = await starter.start(order, mirror.descriptor);
+    } catch (error) {
+      return neverStarted(mirror, startFault(error), events);
+    }
     return new ProcessWorker({ child, mirror, ceiling, budget }, start, events);
-  } catch (error) {
-    mirror.close();
-    throw error;
-  }
+  };
 }
 
-/** Whatever its type says, a child that got no descriptors has no streams. */
-function channelOf(child: ChildProcess): Duplex | undefined {
-  const streams = child.stdio as ChildProcess['stdio'] | undefined;
-  return streams?.[3] as Duplex | undefined;
+/** Its end comes as that of any other worker, once the caller has the worker. */
+function neverStarted(mirror: BoardMirror, message: string, events: WorkerEvents): Worker {
+  mirror.close();
+  setImmediate(() => events.ended({ cause: 'died', message }));
+  return {
+    board: mirror.board,
+    send: () => undefined,
+    terminate: () => undefined,
+    processorTime: () => undefined,
+    setStanding: () => undefined,
+  };
 }
 
-function startFault(error: Error): string {
-  const text = `The process of the database cannot be started: ${error.message}.`;
-  const isFull = 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
+function startFault(error: unknown): string {
+  const reason = error instanceof Error ? error.message : String(error);
+  const text = `The process of the database cannot be started: ${reason}.`;
+  const isFull =
+    error instanceof Error &&
+    'code' in error &&
+    (error.code === 'EMFILE' || error.code === 'ENFILE');
   if (!isFull) return text;
   const advice = 'raise the limit on open files of the service (`ulimit -n`, `LimitNOFILE=`)';
   return `${text} Too many files are open; ${advice}.`;
 }
 
 interface Parts {
-  readonly child: ChildProcess;
+  readonly child: Child;
   readonly mirror: BoardMirror;
   readonly ceiling: MemoryCeiling;
   readonly budget: Budget;
@@ -86,8 +86,6 @@ interface Parts {
 class ProcessWorker implements Worker {
   readonly #parts: Parts;
   readonly #events: WorkerEvents;
-  /** None where the service has no descriptor left; then there is no process either. */
-  readonly #channel: Duplex | undefined;
   readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
   readonly #statusFile: string;
   #hasEnded = false;
@@ -98,18 +96,9 @@ class ProcessWorker implements Worker {
     const { child, ceiling } = parts;
     this.#parts = parts;
     this.#events = events;
-    this.#channel = channelOf(child);
     this.#statusFile = `/proc/${child.pid}/status`;
-    child.on('error', (error) => {
-      this.#death = { cause: 'died', message: startFault(error) };
-      // Without a process there is no other event.
-      if (child.pid === undefined) this.#end(null, null);
-    });
-    child.on('close', (code, signal) => this.#end(code, signal));
-    this.#channel?.on('error', () => undefined);
-    this.#channel?.on('data', (chunk: Buffer) => this.#receive(chunk));
-    if (child.pid === undefined) return;
-    yieldToThis(child.pid, canLowerNiceness(child.pid) ? nicenessOf.later : nicenessOf.usual);
+    child.channel?.on('data', (chunk: Buffer) => this.#receive(chunk));
+    void child.ended.then((exit) => this.#end(exit));
     ceiling.watch(child.pid);
     this.#write({ kind: 'start', start });
   }
@@ -123,7 +112,7 @@ class ProcessWorker implements Worker {
   }
 
   terminate(): void {
-    this.#parts.child.kill('SIGKILL');
+    this.#parts.child.kill();
   }
 
   /** `undefined` where the platform has no `/proc`, and once the process is gone. */
@@ -138,18 +127,17 @@ class ProcessWorker implements Worker {
   }
 
   processorTime(): ProcessorTime | undefined {
-    const { pid } = this.#parts.child;
-    return pid === undefined ? undefined : processorTime({ process: pid });
+    return processorTime({ process: this.#parts.child.pid });
   }
 
   setStanding(standing: Standing): void {
     const { pid } = this.#parts.child;
-    if (pid === undefined || this.#hasEnded || !canLowerNiceness(pid)) return;
+    if (this.#hasEnded || !canLowerNiceness(pid)) return;
     setNiceness(pid, nicenessOf[standing]);
   }
 
   #write(message: ToProcess): void {
-    const channel = this.#channel;
+    const { channel } = this.#parts.child;
     channel?.cork();
     for (const piece of encodeMessage(message)) channel?.write(piece);
     channel?.uncork();
@@ -161,7 +149,7 @@ class ProcessWorker implements Worker {
     } catch (error) {
       const message = `its process sent what is no message: ${String(error)}`;
       this.#death ??= { cause: 'bug', message };
-      this.#channel?.destroy();
+      this.#parts.child.channel?.destroy();
       this.terminate();
     }
   }
@@ -174,8 +162,7 @@ class ProcessWorker implements Worker {
     this.#events.message(message);
   }
 
-  #end(code: number | null, signal: NodeJS.Signals | null): void {
-    if (this.#hasEnded) return;
+  #end({ code, signal }: ChildExit): void {
     this.#hasEnded = true;
     const { mirror, ceiling } = this.#parts;
     const hasRun = mirror.board.changes > 0;

@@ -17,7 +17,7 @@ export function workerEntry(kind: WorkerKind): Promise<string> {
   return cached[kind];
 }
 
-export type WorkerKind = 'thread' | 'process' | 'linker';
+export type WorkerKind = 'thread' | 'process' | 'linker' | 'spawner';
 
 const cached: { [kind in WorkerKind]?: Promise<string> } = {};
 

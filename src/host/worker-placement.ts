@@ -7,8 +7,9 @@ import type { Budget, ReportLine } from './host-options.ts';
 import type { Isolation } from './isolation.ts';
 import { Linker } from './linker.ts';
 import type { Placement, ProgramPlace } from './placement.ts';
-import { startProcess } from './process-worker.ts';
+import { processWorkers } from './process-worker.ts';
 import type { Seat, SeatEvents, SeatStart } from './seat.ts';
+import { childStarter } from './spawner-starter.ts';
 import { StartGate } from './start-gate.ts';
 import { startThread } from './thread-worker.ts';
 import { Watchdog } from './watchdog.ts';
@@ -27,6 +28,8 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   const { budget, isolationOf, report } = options;
   const watchdog = new Watchdog(budget);
   const gate = new StartGate(Math.max(2, availableParallelism()));
+  const starter = childStarter();
+  const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({
     budget,
@@ -49,7 +52,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     close() {
       linker.close();
       watchdog.close();
-      return Promise.resolve();
+      return starter.close();
     },
   };
 }

@@ -15,6 +15,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { systemCommand } from './command-wrappers.ts';
 import { MemoryCeiling } from './memory-ceiling.ts';
+import { runCommand } from './run-command.ts';
 
 const mebibyte = 1024 * 1024;
 let folder: string | undefined;
@@ -35,7 +36,7 @@ function groupsOf(own: string) {
 
 describe.skipIf(systemCommand('prlimit') === undefined)('the memory ceiling', () => {
   it('[living 6.2] is a limit on data that the system keeps, and rises with the rows', async () => {
-    const ceiling = new MemoryCeiling(300 * mebibyte);
+    const ceiling = new MemoryCeiling(300 * mebibyte, runCommand);
     const [command = '', ...words] = [...ceiling.command, 'sleep', '60'];
     const child = spawn(command, words, { stdio: 'ignore' });
     await once(child, 'spawn');
@@ -63,7 +64,7 @@ describe.skipIf(systemCommand('prlimit') === undefined)('the memory ceiling', ()
   });
 
   it('[living 6.2] ends what asks for more', () => {
-    const ceiling = new MemoryCeiling(300 * mebibyte);
+    const ceiling = new MemoryCeiling(300 * mebibyte, runCommand);
     const hog = 'const kept = []; for (;;) kept.push(new Uint8Array(64 * 2 ** 20).fill(1));';
     const [command = '', ...words] = [...ceiling.command, process.execPath, '-e', hog];
     expect(() => execFileSync(command, words, { stdio: 'ignore' })).toThrow();
@@ -73,7 +74,7 @@ describe.skipIf(systemCommand('prlimit') === undefined)('the memory ceiling', ()
 describe('a control group', () => {
   it('is tried beside the own one and in it, and left alone where it may not be made', () => {
     const { parent, ...places } = groupsOf('/service/gateway');
-    const ceiling = new MemoryCeiling(300 * mebibyte, places);
+    const ceiling = new MemoryCeiling(300 * mebibyte, runCommand, places);
     ceiling.watch(1_234);
     ceiling.hold(9_000 * mebibyte);
     ceiling.end();

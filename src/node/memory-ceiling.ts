@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { limits } from '../limits.ts';
 import { systemCommand } from './command-wrappers.ts';
+import type { RunCommand } from './run-command.ts';
 
 /** Where the system keeps control groups, and which one this process is in; tests have others. */
 export interface GroupPlaces {
@@ -31,6 +31,7 @@ const systemPlaces: GroupPlaces = {
  */
 export class MemoryCeiling {
   readonly #baseBytes: number;
+  readonly #run: RunCommand;
   readonly #places: GroupPlaces;
   readonly #prlimit: string | undefined;
   #group: string | undefined;
@@ -39,8 +40,9 @@ export class MemoryCeiling {
   #isRaising = false;
 
   /** `baseBytes`: what the process may take beside what `hold` says. */
-  constructor(baseBytes: number, places = systemPlaces) {
+  constructor(baseBytes: number, run: RunCommand, places = systemPlaces) {
     this.#baseBytes = baseBytes;
+    this.#run = run;
     this.#places = places;
     this.#prlimit = systemCommand('prlimit');
     this.#allowedBytes = baseBytes + limits.ceilingStepBytes;
@@ -85,15 +87,15 @@ export class MemoryCeiling {
     const bytes = this.#allowedBytes;
     const words = [`--pid=${this.#processId}`, `--data=${bytes}:`];
     this.#isRaising = true;
-    const command = spawn(this.#prlimit, words, { stdio: 'ignore', env: {} });
-    // A process that is gone meanwhile needs no limit.
-    command.on('error', () => {
-      this.#isRaising = false;
-    });
-    command.on('exit', () => {
+    const ended = () => {
       this.#isRaising = false;
       if (this.#allowedBytes > bytes) this.#raiseLimit();
-    });
+    };
+    // A process that is gone meanwhile needs no limit.
+    const failed = () => {
+      this.#isRaising = false;
+    };
+    void this.#run(this.#prlimit, words).then(ended, failed);
   }
 
   /** Once the process has ended. */

@@ -3,11 +3,13 @@ import { pathToFileURL } from 'node:url';
 
 /**
  * Starts the process of a database while there are as many descriptors left as the second argument
- * says, and prints why it ended, or that it was started. The first is the built package. To be run
- * with a low limit on open files.
+ * says, and prints why it ended, or that it was started. The first is the built package; the third
+ * says whether the process that starts others is there already. To be run with a low limit on open
+ * files.
  */
-const [dist, left = '0'] = process.argv.slice(2);
-const { startProcess } = await import(pathToFileURL(`${dist}/host/process-worker.js`).href);
+const [dist, left = '0', spawner] = process.argv.slice(2);
+const { processWorkers } = await import(pathToFileURL(`${dist}/host/process-worker.js`).href);
+const { childStarter } = await import(pathToFileURL(`${dist}/host/spawner-starter.js`).href);
 const { actorStart } = await import(pathToFileURL(`${dist}/host/worker-seat.js`).href);
 const { completeBudget } = await import(pathToFileURL(`${dist}/host/budget.js`).href);
 
@@ -24,6 +26,10 @@ const start = actorStart(
   budget,
 );
 
+const starter = childStarter();
+const startProcess = processWorkers(starter);
+if (spawner === 'present') await starter.run('/bin/true', []);
+
 const opened = [];
 try {
   for (;;) opened.push(openSync('/dev/null', 'r'));
@@ -34,6 +40,7 @@ try {
 function tell(how) {
   for (const descriptor of opened.splice(0)) closeSync(descriptor);
   console.log(how);
+  void starter.close();
 }
 
 try {

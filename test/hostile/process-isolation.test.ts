@@ -20,6 +20,7 @@ import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import { root, Sandbox } from '../service/harness.ts';
+import { childrenOf, isSpawner, spawnersOf, titleOf } from '../support/process-tree.ts';
 import { hostileSource } from './programs.ts';
 
 let folder: string | undefined;
@@ -61,20 +62,11 @@ async function texts(url: string, name: string): Promise<unknown[]> {
   return rows.flat();
 }
 
-/** Processes whose parent is this one, and that are databases. */
-function databasesOf(parent: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .filter((id) => {
-      try {
-        const status = readFileSync(`/proc/${id}/status`, 'latin1');
-        const isChild = new RegExp(`^PPid:\\s+${parent}$`, 'm').test(status);
-        return isChild && readFileSync(`/proc/${id}/cmdline`, 'latin1').startsWith('reducerdb ');
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
+/** The databases of a service: children of its spawner, and never of itself. */
+function databasesOf(gateway: number): number[] {
+  const isOwn = (pid: number) => titleOf(pid).startsWith('reducerdb ') && !isSpawner(pid);
+  expect(childrenOf(gateway).filter(isOwn)).toEqual([]);
+  return spawnersOf(gateway).flatMap(childrenOf).filter(isOwn);
 }
 
 const hasProc = existsSync('/proc/self/status');
@@ -159,8 +151,10 @@ describe.skipIf(!hasProc)('the process of a database', () => {
       Number(readFileSync(`/proc/${id}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[11]);
     const before = ticks();
     await expect.poll(ticks).toBeGreaterThan(before + 20);
+    const [spawner] = spawnersOf(service.child.pid ?? 0);
     service.child.kill('SIGKILL');
     await expect.poll(() => existsSync(`/proc/${id}`)).toBe(false);
+    await expect.poll(() => existsSync(`/proc/${spawner}`)).toBe(false);
     await attack;
   });
 
@@ -205,11 +199,53 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     expect(await service.ended).toBe(0);
   });
 
-  it('[living 6.3] that finds no descriptor says so, and the gateway goes on', () => {
+  it('[living 6.3] is started again when the spawner is killed, with every row', async () => {
+    const { service } = await startIsolated();
+    const gateway = service.child.pid ?? 0;
+    const names = ['one', 'other'];
+    for (const name of names) await publish(service.url, name);
+    for (let round = 0; round < 2; round += 1) {
+      for (const name of names) {
+        expect((await call(service.url, name, 'write', [`kept ${round}`])).status).toBe(200);
+      }
+      const [spawner = 0] = spawnersOf(gateway);
+      const before = databasesOf(gateway);
+      process.kill(spawner, 'SIGKILL');
+      for (const name of names) {
+        await expect
+          .poll(() => call(service.url, name, 'write', ['after']))
+          .toMatchObject({ status: 200 });
+      }
+      expect(before).toHaveLength(2);
+      expect(databasesOf(gateway).filter((id) => before.includes(id))).toEqual([]);
+      const spawners = spawnersOf(gateway);
+      expect(spawners).toHaveLength(1);
+      expect(spawners).not.toContain(spawner);
+    }
+    for (const name of names) {
+      const kept = (await texts(service.url, name)).filter((text) => text !== 'after');
+      expect(kept).toEqual(['kept 0', 'kept 1']);
+    }
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+  });
+
+  it('[living 6.3] leaves an idle spawner, which keeps nobody from ending', async () => {
+    const words = [path.join(root, 'test/hostile/idle-spawner.mjs'), path.join(root, 'dist')];
+    const spawner = Number(execFileSync(process.execPath, words, { encoding: 'utf8' }));
+    expect(spawner).toBeGreaterThan(0);
+    await expect.poll(() => existsSync(`/proc/${spawner}`)).toBe(false);
+  });
+
+  it.each([
+    { spawner: 'absent', leftMax: 4 },
+    { spawner: 'present', leftMax: 1 },
+  ])('[living 6.3] that finds no descriptor says so, its spawner $spawner', (given) => {
     const script = path.join(root, 'test/hostile/no-descriptors.mjs');
-    for (let left = 0; left <= 4; left += 1) {
+    for (let left = 0; left <= given.leftMax; left += 1) {
       const command = `ulimit -n 60; exec "$0" "$@"`;
-      const words = [process.execPath, script, path.join(root, 'dist'), String(left)];
+      const dist = path.join(root, 'dist');
+      const words = [process.execPath, script, dist, String(left), given.spawner];
       const output = execFileSync('sh', ['-c', command, ...words], { encoding: 'utf8' });
       expect(output.trim()).toMatch(
         left === 0

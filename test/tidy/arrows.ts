@@ -105,6 +105,7 @@ export const startedFiles = [
   'src/cli/main.ts',
   'src/host/linker-main.ts',
   'src/host/process-main.ts',
+  'src/host/spawner-main.ts',
   'src/host/thread-main.ts',
   'src/engine-globals.d.ts',
 ];

@@ -1,0 +1,47 @@
+import type { ChildOrder } from './spawn-child.ts';
+
+/**
+ * What the gateway asks of its spawner. Each request has a number, and one answer: `handed` for a
+ * process that was started, `done` for the others, or `fault`.
+ */
+export type ToSpawner =
+  /** `board`: a path to the gateway's descriptor. */
+  | {
+      readonly kind: 'start';
+      readonly id: number;
+      readonly order: ChildOrder;
+      readonly board: string;
+    }
+  /** Ends the process that request `child` has started, if it is there. */
+  | { readonly kind: 'kill'; readonly id: number; readonly child: number }
+  | {
+      readonly kind: 'run';
+      readonly id: number;
+      readonly command: string;
+      readonly words: readonly string[];
+    };
+
+/** Of one process, in this order: `started`, `handed`, `ended`. */
+export type FromSpawner =
+  /** With the process's channel, which the spawner still has as well. */
+  | { readonly kind: 'started'; readonly id: number; readonly pid: number }
+  /**
+   * The spawner has closed its end of the channel: what the process sends now reaches nobody else.
+   * Without a `started` before it, the gateway had no descriptor left for the channel.
+   */
+  | { readonly kind: 'handed'; readonly id: number }
+  | {
+      readonly kind: 'ended';
+      readonly id: number;
+      readonly code: number | null;
+      readonly signal: NodeJS.Signals | null;
+    }
+  | { readonly kind: 'done'; readonly id: number }
+  | {
+      readonly kind: 'fault';
+      readonly id: number;
+      /** True: the spawner may not open what the gateway has open, and never will. */
+      readonly isBoardRefused: boolean;
+      readonly code: string | undefined;
+      readonly message: string;
+    };

@@ -1,0 +1,75 @@
+import { existsSync } from 'node:fs';
+import { limits } from '../limits.ts';
+import type { Child, ChildStarter } from './child-starter.ts';
+import { DirectStarter } from './direct-starter.ts';
+import type { ChildOrder } from './spawn-child.ts';
+import { BoardRefused, Spawner, SpawnerEnded } from './spawner.ts';
+import { workerEntry } from './worker-entry.ts';
+
+/** A spawner opens the boards of this process where the system shows them as files. */
+export function childStarter(): ChildStarter {
+  return existsSync('/proc/self/fd') ? new SpawnerStarter() : new DirectStarter();
+}
+
+export interface SpawnerOptions {
+  readonly answerMillisMax: number;
+  /** A path by which the spawner can open a descriptor of this process. */
+  readonly pathOf: (descriptor: number) => string;
+}
+
+/**
+ * Starts processes from a spawner, so that the gateway does not stand still meanwhile, however much
+ * memory it has. The spawner starts with the first process, when the gateway is small; one that has
+ * ended is replaced when it is needed.
+ */
+export class SpawnerStarter implements ChildStarter {
+  readonly #options: SpawnerOptions;
+  readonly #direct = new DirectStarter();
+  #spawner: Spawner | undefined;
+  /** The system keeps processes from opening what another one has open: the spawner is no use. */
+  #isRefused = false;
+  #isClosed = false;
+
+  /** Tests have other options. */
+  constructor(options: Partial<SpawnerOptions> = {}) {
+    this.#options = {
+      answerMillisMax: limits.spawnerMillisMax,
+      pathOf: (descriptor) => `/proc/${process.pid}/fd/${descriptor}`,
+      ...options,
+    };
+  }
+
+  async start(order: ChildOrder, board: number): Promise<Child> {
+    for (let attempt = 1; !this.#isRefused; attempt += 1) {
+      try {
+        const spawner = await this.#living();
+        return await spawner.start(order, this.#options.pathOf(board));
+      } catch (error) {
+        if (error instanceof BoardRefused) this.#isRefused = true;
+        else if (!(error instanceof SpawnerEnded) || attempt >= limits.spawnAttemptsMax)
+          throw error;
+      }
+    }
+    return this.#direct.start(order, board);
+  }
+
+  readonly run = async (command: string, words: readonly string[]): Promise<void> => {
+    if (this.#isRefused) return this.#direct.run(command, words);
+    const spawner = await this.#living();
+    return spawner.run(command, words);
+  };
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#spawner?.close();
+  }
+
+  async #living(): Promise<Spawner> {
+    const entry = await workerEntry('spawner');
+    if (this.#isClosed) throw new Error('the service is stopping');
+    if (this.#spawner === undefined || this.#spawner.hasEnded) {
+      this.#spawner = new Spawner(entry, this.#options.answerMillisMax);
+    }
+    return this.#spawner;
+  }
+}
