@@ -309,6 +309,8 @@ export const limits = {
   capabilityNamesMax: 256,
   /** Earlier keys of a host that still verify: each is tried with every token that fails. */
   oldKeysMax: 16,
+  /** Keys that were retired whose fingerprints are kept: data may still remember one as its own. */
+  retiredKeysMax: 64,
   /** Foreign issuers whose keys are kept. */
   issuersMax: 256,
   /** Issuers that are asked for their keys at once: whoever sends a token chooses whom to ask. */

@@ -49,7 +49,7 @@ export function securePermissions(
 ): void {
   const complain = (problem: string) => report('warn', problem);
   let count = 0;
-  for (const part of [...dataParts, 'audit', 'low-signed-since']) {
+  for (const part of [...dataParts, 'audit', 'low-signed-since', 'signing-key']) {
     const place = path.join(folder, part);
     try {
       refuseLink(place);

@@ -9,7 +9,8 @@ import {
   loadKeys,
   rotateKeys,
 } from '../auth/keys.ts';
-import { removeFileDurably, writeFileAtomically } from '../node/atomic-file.ts';
+import { limits } from '../limits.ts';
+import { readFileIfPresent, removeFileDurably, writeFileAtomically } from '../node/atomic-file.ts';
 import { ConfigurationError, type ServiceConfiguration } from './configuration.ts';
 import { takeLock } from './data-folder.ts';
 
@@ -54,9 +55,32 @@ export async function retireKeys(
 ): Promise<KeyEntry[]> {
   await underLock(files, async () => {
     const { oldKeys } = await loadExisting(files);
-    for (const { number, file } of oldKeys) if (isRetired(number)) await removeFileDurably(file);
+    const retired = oldKeys.filter(({ number }) => isRetired(number));
+    await rememberRetired(
+      files,
+      retired.map(({ key }) => fingerprintOf(key)),
+    );
+    for (const { file } of retired) await removeFileDurably(file);
   });
   return listKeys(files);
+}
+
+/** Of the keys that were retired on purpose, the last one last. */
+export async function retiredFingerprints(files: KeyFiles): Promise<readonly string[]> {
+  const text = await readFileIfPresent(retiredFile(files));
+  return text === undefined ? [] : text.toString('utf8').split('\n').filter(Boolean);
+}
+
+async function rememberRetired(files: KeyFiles, fingerprints: readonly string[]): Promise<void> {
+  if (fingerprints.length === 0) return;
+  const all = [...(await retiredFingerprints(files)), ...fingerprints];
+  const kept = all.slice(-limits.retiredKeysMax);
+  await writeFileAtomically(retiredFile(files), `${kept.join('\n')}\n`, 0o644);
+}
+
+/** `id_ecdsa.retired` beside `id_ecdsa.pub`. */
+function retiredFile({ publicKeyFile }: KeyFiles): string {
+  return `${publicKeyFile.replace(/\.pub$/, '')}.retired`;
 }
 
 async function loadExisting(files: KeyFiles): Promise<HostKeys> {

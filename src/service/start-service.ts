@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
-import { KeyError, loadKeys } from '../auth/keys.ts';
+import { KeyError } from '../auth/keys.ts';
 import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
 import { RegistryError } from '../host/database-files.ts';
@@ -13,7 +13,6 @@ import { Host } from '../host/host.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
-import { writeFileAtomically } from '../node/atomic-file.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -34,6 +33,7 @@ import { type Handler, listen } from './listener.ts';
 import { ListenerCopies } from './listener-copies.ts';
 import { lowSignedSince } from './low-signed.ts';
 import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
+import { loadKeysOf } from './remembered-key.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
@@ -106,7 +106,7 @@ async function assemble(
   }
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
-  const readKeys = () => loadKeys(keyFiles, writeFileAtomically);
+  const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
   const tokens = new HostTokens(await readKeys(), {
     lowSignedSince: await lowSignedSince(dataDirectory, isNewPair),
     issuer: configuration.issuer,

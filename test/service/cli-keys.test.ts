@@ -67,7 +67,12 @@ it('[auth 3, ours] rotates with an overlap: old keys verify until they are retir
 
   await start();
   expect([await isAccepted(url, first), await isAccepted(url, second)]).toEqual([false, true]);
-  expect(readdirSync(keyFolder).sort()).toEqual(['cli.toml', 'id_ecdsa', 'id_ecdsa.pub']);
+  expect(readdirSync(keyFolder).sort()).toEqual([
+    'cli.toml',
+    'id_ecdsa',
+    'id_ecdsa.pub',
+    'id_ecdsa.retired',
+  ]);
 });
 
 it('[auth 3, ours] is taken up by a running service on SIGHUP', async () => {

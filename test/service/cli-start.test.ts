@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { Agent, request as httpRequest } from 'node:http';
 import { createServer } from 'node:net';
 import path from 'node:path';
@@ -73,6 +73,20 @@ describe('start', () => {
     );
     expect(await service.stop('SIGKILL')).toBeNull();
     expect(await (await start()).stop()).toBe(0);
+  });
+
+  it('[auth, ours] fails, and makes no keys, when those of its data are gone', async () => {
+    const flags = ['--data-dir', 'my-data'];
+    expect(await (await start(flags)).stop()).toBe(0);
+    const keys = path.join(sandbox.folder, 'my-data/keys');
+    renameSync(keys, `${keys}-elsewhere`);
+    const { code, stderr } = await sandbox.run(['start', ...flags]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^Error: The tokens of the data in .*my-data were signed with the key /);
+    expect(stderr).toContain('there are no keys. Put that key pair back, or name its folder');
+    expect(existsSync(keys)).toBe(false);
+    renameSync(`${keys}-elsewhere`, keys);
+    expect(await (await start(flags)).stop()).toBe(0);
   });
 
   it('[cli §8] keeps keys beside the data when it is told where the data is', async () => {

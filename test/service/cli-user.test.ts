@@ -206,7 +206,13 @@ describe('server', () => {
     expect(await sandbox.ok(['verify'], named)).toContain('intact');
     expect(await sandbox.ok(['server', 'clear', '-y'], named)).toBe(`Deleted database: ${data}\n`);
     // Tokens and the audit log outlive the data.
-    expect(readdirSync(data).sort()).toEqual(['audit', 'keys', 'letter.txt', 'low-signed-since']);
+    expect(readdirSync(data).sort()).toEqual([
+      'audit',
+      'keys',
+      'letter.txt',
+      'low-signed-since',
+      'signing-key',
+    ]);
   });
 });
 
