@@ -1,3 +1,4 @@
+import type { Registry } from 'prom-client';
 import { present } from '../assert.ts';
 import type { RequestCaller } from '../auth/caller.ts';
 import type { HostTokens } from '../auth/host-tokens.ts';
@@ -27,6 +28,8 @@ export interface HttpContext {
   readonly metricsFor: 'anyone' | 'operators' | 'off';
   /** Figures of the service as a whole, for metrics. */
   readonly figures: () => readonly ServiceFigure[];
+  /** What is measured all the time, for metrics. */
+  readonly registry: Registry;
   /** Aborted when the service stops: answers without an end, such as a followed log, end then. */
   readonly stopping: AbortSignal;
 }

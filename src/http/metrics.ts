@@ -1,4 +1,4 @@
-import { Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
@@ -140,15 +140,13 @@ function scrapeTargets(exchange: Exchange): Reply {
 }
 
 /** `GET /v1/metrics`: the Prometheus text format. */
-async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply> {
+async function metrics({ host, figures: ofService, registry: kept }: HttpContext): Promise<Reply> {
   const registry = new Registry();
-  const gauges = figures.map(
-    ({ name, help }) => new Gauge({ name, help, labelNames: ['database'], registers: [registry] }),
-  );
+  const instruments = figures.map((figure) => instrument(registry, figure, ['database']));
   for (const statistics of host.statistics().databases) {
     const database = identityToHex(statistics.identity);
     figures.forEach(({ read }, at) => {
-      gauges[at]?.set({ database }, read(statistics));
+      instruments[at]?.({ database }, read(statistics));
     });
   }
   addLimits(registry, host);
@@ -158,9 +156,25 @@ async function metrics({ host, figures: ofService }: HttpContext): Promise<Reply
     registers: [registry],
   }).set(process.memoryUsage.rss());
   for (const { name, help, value } of ofService()) {
-    new Gauge({ name, help, registers: [registry] }).set(value);
+    instrument(registry, { name, help }, [])({}, value);
   }
-  return text(200, await registry.metrics(), { 'content-type': registry.contentType });
+  const all = Registry.merge([registry, kept]);
+  return text(200, await all.metrics(), { 'content-type': registry.contentType });
+}
+
+/** Sets a figure. By convention what ends in `_total` only grows, and is a counter. */
+function instrument(
+  registry: Registry,
+  { name, help }: Pick<Figure, 'name' | 'help'>,
+  labelNames: readonly 'database'[],
+): (labels: Partial<Record<'database', string>>, value: number) => void {
+  const given = { name, help, labelNames, registers: [registry] };
+  if (name.endsWith('_total')) {
+    const counter = new Counter(given);
+    return (labels, value) => counter.inc(labels, value);
+  }
+  const gauge = new Gauge(given);
+  return (labels, value) => gauge.set(labels, value);
 }
 
 /** Quotas, and what owners have of theirs; what is not limited is left out. */

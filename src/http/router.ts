@@ -28,6 +28,8 @@ export interface RouterOptions {
   /** Which pages may use the service, and by which names it is known. */
   readonly pages: PageRules;
   readonly bounds: LoadBounds;
+  /** Told of each answer of an endpoint: the path of its route, its status, and its time. */
+  readonly onAnswer: (path: string, status: number, millis: number) => void;
   /** Told of an error that no endpoint expected; the client gets a 500 without its text. */
   readonly onError: (error: unknown, method: string, path: string) => void;
 }
@@ -47,8 +49,11 @@ export function makeRouter(options: RouterOptions): Hono<Env> {
       const share = load.begin();
       if (share === undefined) return respondTo(context, tooMuch);
       const exchange = new HonoExchange(context, share, options);
+      const beginMillis = performance.now();
       try {
-        return respondTo(context, await answer(context, exchange, { options, route }));
+        const reply = await answer(context, exchange, { options, route });
+        options.onAnswer(route.path, reply.status, performance.now() - beginMillis);
+        return respondTo(context, reply);
       } finally {
         exchange.endLoad();
       }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { existsSync, mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
 import { ClientAddresses } from '../auth/client-address.ts';
 import { HostTokens } from '../auth/host-tokens.ts';
 import { Issuers } from '../auth/issuers.ts';
@@ -10,6 +11,7 @@ import type { PageRules } from '../auth/page-rules.ts';
 import { RateLimiter, type RateLimits, type RequestRates } from '../auth/rate-limiter.ts';
 import { RegistryError } from '../host/database-files.ts';
 import { Host } from '../host/host.ts';
+import { RequestTimes } from '../http/request-times.ts';
 import { makeRouter } from '../http/router.ts';
 import { makeRoutes } from '../http/routes.ts';
 import { limits } from '../limits.ts';
@@ -33,6 +35,7 @@ import { type Handler, listen } from './listener.ts';
 import { ListenerCopies } from './listener-copies.ts';
 import { lowSignedSince } from './low-signed.ts';
 import { makeMcpDoor, mcpRulesOf, pageRulesOf } from './mcp-door.ts';
+import { measureProcess } from './process-figures.ts';
 import { loadKeysOf } from './remembered-key.ts';
 import { makeServiceLog, type ServiceLog } from './service-log.ts';
 import { socketFigures } from './socket-figures.ts';
@@ -96,14 +99,7 @@ async function assemble(
   log: ServiceLog,
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
-  const named = configuration.dataDirectory;
-  if (named !== undefined) mkdirSync(named, { recursive: true, mode: 0o700 });
-  const dataDirectory = named === undefined ? undefined : realFolder(named);
-  if (dataDirectory !== undefined) {
-    const lock = lockDirectory(dataDirectory);
-    releases.push(() => lock.release());
-    securePermissions(dataDirectory, (level, message) => log.report({ level, message }));
-  }
+  const dataDirectory = takeDataFolder(configuration.dataDirectory, log, releases);
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
   const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
@@ -145,11 +141,12 @@ async function assemble(
   const stopping = new AbortController();
   // Each request that follows a log listens until it ends; there may be many.
   setMaxListeners(0, stopping.signal);
-  const rates = ratesOf(configuration);
-  const gate = { tokens, addresses, rates, pages: pageRulesOf(configuration) };
+  const pages = pageRulesOf(configuration);
+  const gate = { tokens, addresses, rates: ratesOf(configuration), pages };
   const sockets = makeSocketDoor(configuration, { host, gate, log });
   releases.push(() => sockets.close(0));
-  const parts = { host, gate, log, sockets, stopping: stopping.signal };
+  const registry = measureProcess(dataDirectory, releases);
+  const parts = { host, gate, log, sockets, stopping: stopping.signal, registry };
   waitingRoom.open(makeHandler(configuration, parts));
   upgrades.open(sockets);
   const address = addressOf(server);
@@ -172,6 +169,21 @@ async function assemble(
     reloadKeys: async () => tokens.useKeys(await readKeys()),
     stop: once(stop),
   };
+}
+
+/** The real path of the data folder, which is this service's alone from now on. */
+function takeDataFolder(
+  named: string | undefined,
+  log: ServiceLog,
+  releases: (() => Promise<void> | void)[],
+): string | undefined {
+  if (named === undefined) return undefined;
+  mkdirSync(named, { recursive: true, mode: 0o700 });
+  const folder = realFolder(named);
+  const lock = lockDirectory(folder);
+  releases.push(() => lock.release());
+  securePermissions(folder, (level, message) => log.report({ level, message }));
+  return folder;
 }
 
 function millisUntil(moment: number): number {
@@ -247,6 +259,7 @@ interface Parts {
   readonly log: ServiceLog;
   readonly sockets: WebSocketDoor;
   readonly stopping: AbortSignal;
+  readonly registry: Registry;
 }
 
 function makeSocketDoor(
@@ -258,7 +271,7 @@ function makeSocketDoor(
 }
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {
-  const { host, gate, log, sockets, stopping } = parts;
+  const { host, gate, log, sockets, stopping, registry } = parts;
   const { tokens, rates } = gate;
   const clock = new MachineClock();
   const routes = makeRoutes({
@@ -274,13 +287,16 @@ function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler
     metricsFor: configuration.metricsFor,
     subscribeFault: parameterFault,
     figures: () => socketFigures(sockets.statistics()),
+    registry,
     mcp: makeMcpDoor({ host, log, stopping }),
     mcpRules: mcpRulesOf(configuration),
   });
   const onError = (error: unknown, method: string, path: string) =>
     log.failure(error, `answering ${method} ${path}`);
+  const times = new RequestTimes(registry);
+  const onAnswer = times.observe.bind(times);
   const { bounds } = configuration;
-  return makeRouter({ routes, ...gate, bounds, onError }).fetch as Handler;
+  return makeRouter({ routes, ...gate, bounds, onAnswer, onError }).fetch as Handler;
 }
 
 function addressOf(server: Server): ListenAddress {

@@ -96,6 +96,7 @@ function makeHandler({ configuration, tokens, stopping, onError }: HandlerOption
     rates: { byIdentity: unlimited, byAddress: unlimited, ofGivenUpTokens: unlimited },
     pages: { hosts: [], origins: [] },
     bounds: configuration.bounds,
+    onAnswer: () => undefined,
     onError,
   });
   return router.fetch as Handler;

@@ -34,6 +34,29 @@ describe('the service', () => {
     expect(text).toContain(`reducerdb_database_up{database="${identity}"} 1`);
   });
 
+  it('[http 7] counts what only grows, and says how long answers and pauses take', async () => {
+    await running.ask('GET', '/v1/no-such-path');
+    await running.ask('GET', '/v1/database/nobody');
+    const { text } = await running.ask('GET', '/v1/metrics');
+    const types = [...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type]) => ({
+      name,
+      isCounter: type === 'counter',
+    }));
+    expect(types.length).toBeGreaterThan(30);
+    for (const { name, isCounter } of types) {
+      expect({ name, isCounter }).toEqual({ name, isCounter: name.endsWith('_total') });
+    }
+    expect(text).toMatch(
+      /^reducerdb_request_duration_seconds_count\{endpoint="\/v1\/database\/:db",status="404"\} 1$/m,
+    );
+    expect(text).not.toContain('no-such-path');
+    expect(text).toMatch(/^reducerdb_event_loop_delay_seconds\{quantile="0\.99"\} \d/m);
+    expect(text).toMatch(
+      /^reducerdb_garbage_collection_seconds_bucket\{le="0\.001",kind="minor"\}/m,
+    );
+    expect(text).toMatch(/^reducerdb_disk_bytes\{part="free"\} \d+$/m);
+  });
+
   it('[http 7] tells who scrapes metrics where they are', async () => {
     const { status, text } = await running.ask('GET', '/v1/prometheus/sd_config');
     expect(status).toBe(200);
@@ -43,14 +66,15 @@ describe('the service', () => {
 
   it('[http 7] keeps its metrics for operators, or to itself', async () => {
     const operator = await running.person();
-    const guarded = await Running.start({ metricsFor: 'off' });
+    const keyDirectory = path.join(running.folder, 'keys');
+    const guarded = await Running.start({ metricsFor: 'off', keyDirectory });
     expect((await guarded.ask('GET', '/v1/metrics')).status).toBe(404);
     await guarded.pause();
     const again = await Running.start({
       metricsFor: 'operators',
       operators: [BigInt(`0x${operator.identity}`)],
       dataDirectory: guarded.folder,
-      keyDirectory: path.join(running.folder, 'keys'),
+      keyDirectory,
     });
     const ask = async (as?: Person) => (await again.ask('GET', '/v1/metrics', { as })).status;
     expect([await ask(), await ask(stranger), await ask(operator)]).toEqual([401, 403, 200]);

@@ -1,0 +1,98 @@
+import { existsSync, readdirSync, statfs } from 'node:fs';
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import { promisify } from 'node:util';
+import { Gauge, Histogram, Registry } from 'prom-client';
+
+/** The histogram counts the time between two ticks, of which this much is meant to pass. */
+const delayResolutionMillis = 10;
+const quantiles = [50, 99, 99.9, 100];
+
+/**
+ * Measures the service's own process: how late its event loop is, what collecting garbage takes,
+ * its descriptors, and the room on the disk of its data. What ends it is pushed to `releases`.
+ */
+export function measureProcess(
+  dataDirectory: string | undefined,
+  releases: (() => void)[],
+): Registry {
+  const registry = new Registry();
+  releases.push(measureDelays(registry), measureCollections(registry));
+  measureDescriptors(registry);
+  if (dataDirectory !== undefined) measureDisk(registry, dataDirectory);
+  return registry;
+}
+
+function measureDelays(registry: Registry): () => void {
+  const delays = monitorEventLoopDelay({ resolution: delayResolutionMillis });
+  delays.enable();
+  new Gauge({
+    name: 'reducerdb_event_loop_delay_seconds',
+    help: 'How late the event loop was since the last scrape, by quantile; 1 is the worst',
+    labelNames: ['quantile'],
+    registers: [registry],
+    collect() {
+      for (const percent of quantiles) {
+        const millis = delays.percentile(percent) / 1e6 - delayResolutionMillis;
+        this.set({ quantile: percent / 100 }, Math.max(0, millis) / 1_000);
+      }
+      delays.reset();
+    },
+  });
+  return () => delays.disable();
+}
+
+/** By the numbers that Node gives them. */
+const collectionKinds: Readonly<Record<number, string>> = {
+  1: 'minor',
+  2: 'minor',
+  4: 'major',
+  8: 'incremental',
+  16: 'weak',
+};
+
+function measureCollections(registry: Registry): () => void {
+  const times = new Histogram({
+    name: 'reducerdb_garbage_collection_seconds',
+    help: 'Time for which the process stood still to collect garbage',
+    labelNames: ['kind'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1],
+    registers: [registry],
+  });
+  const observer = new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) {
+      const { kind } = (entry as { detail?: { kind?: number } }).detail ?? {};
+      times.observe({ kind: collectionKinds[kind ?? 0] ?? 'other' }, entry.duration / 1_000);
+    }
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  return () => observer.disconnect();
+}
+
+const descriptorFolder = '/proc/self/fd';
+
+function measureDescriptors(registry: Registry): void {
+  if (!existsSync(descriptorFolder)) return;
+  new Gauge({
+    name: 'reducerdb_open_descriptors',
+    help: 'Files and sockets that the process has open',
+    registers: [registry],
+    collect() {
+      this.set(readdirSync(descriptorFolder).length);
+    },
+  });
+}
+
+function measureDisk(registry: Registry, folder: string): void {
+  const stat = promisify(statfs);
+  new Gauge({
+    name: 'reducerdb_disk_bytes',
+    help: 'The disk of the data folder: its size, and what the service may still write',
+    labelNames: ['part'],
+    registers: [registry],
+    async collect() {
+      const { bavail, blocks, bsize } = await stat(folder);
+      this.set({ part: 'size' }, blocks * bsize);
+      this.set({ part: 'free' }, bavail * bsize);
+    },
+  });
+}
