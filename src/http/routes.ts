@@ -20,6 +20,7 @@ import { metricsRoutes } from './metrics.ts';
 import { protectedResourceRoutes } from './protected-resource.ts';
 import { lock, prePublish, publish, remove, reset, unlock } from './publish.ts';
 import { databaseQuota, identityQuota, putDatabaseQuota, putIdentityQuota } from './quota.ts';
+import { readiness, readyPath } from './ready.ts';
 import type { Method, Route } from './route.ts';
 import { schema } from './schema.ts';
 import { sql } from './sql.ts';
@@ -47,6 +48,10 @@ function serviceRoutes(context: HttpContext): Route[] {
   return [
     { path: '/v1/ping', methods: { GET: { token: 'optional', run: () => empty(200) } } },
     { path: '/v1/health', methods: { GET: { token: 'none', run: () => health(context) } } },
+    {
+      path: readyPath,
+      methods: { GET: { token: 'none', run: () => readiness(context.stopping) } },
+    },
     {
       path: '/v1/audit',
       methods: {

@@ -42,6 +42,7 @@ import { socketFigures } from './socket-figures.ts';
 import { ServerEnd } from './stop-service.ts';
 import { Upgrades } from './upgrades.ts';
 import { productName, productVersion } from './version.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** A running service. */
 export interface Service {
@@ -197,28 +198,6 @@ function once(work: () => Promise<void>): () => Promise<void> {
     running ??= work();
     return running;
   };
-}
-
-/**
- * The port is taken before the databases start, so that a second service fails at once; requests
- * that come early wait here until there is somebody to answer them.
- */
-class WaitingRoom {
-  #serve: Handler | undefined;
-  #open: (serve: Handler) => void = () => undefined;
-  readonly #opened = new Promise<Handler>((resolve) => {
-    this.#open = resolve;
-  });
-
-  readonly handler: Handler = (request, bindings) =>
-    this.#serve === undefined
-      ? this.#opened.then((serve) => serve(request, bindings))
-      : this.#serve(request, bindings);
-
-  open(serve: Handler): void {
-    this.#serve = serve;
-    this.#open(serve);
-  }
 }
 
 /** Who comes in: what both doors ask of a request before anything else. */

@@ -40,6 +40,7 @@ describe('a path', () => {
   it.each<[path: string, allow: string]>([
     ['/v1/ping', 'GET,HEAD'],
     ['/v1/health', 'GET,HEAD'],
+    ['/v1/ready', 'GET,HEAD'],
     ['/v1/metrics', 'GET,HEAD'],
     ['/v1/prometheus/sd_config', 'GET,HEAD'],
     ['/v1/identity', 'POST'],
@@ -104,6 +105,7 @@ describe('a path', () => {
     ['/v1/database/inn', ''],
     ['/v1/ping', ''],
     ['/v1/health', ''],
+    ['/v1/ready', ''],
     ['/v1/identity/public-key', ''],
     ['/v1/database/inn/schema', '?version=9'],
   ])('[http 2.1] %s%s answers HEAD like GET, without a body', async (path, query) => {
@@ -188,6 +190,7 @@ describe('an answer', () => {
   it.each([
     ['GET', '/v1/ping'],
     ['GET', '/v1/health'],
+    ['GET', '/v1/ready'],
     ['GET', '/v1/metrics'],
     ['GET', '/v1/prometheus/sd_config'],
     ['POST', '/v1/identity'],
@@ -215,6 +218,7 @@ describe('an answer', () => {
   it.each([
     ['/v1/database/inn', 'application/json'],
     ['/v1/health', 'application/json'],
+    ['/v1/ready', 'application/json'],
     ['/v1/database/nobody', 'text/plain; charset=utf-8'],
     ['/v1/database/inn/identity', 'text/plain; charset=utf-8'],
     ['/v1/database/inn/logs?num_lines=1', 'application/x-ndjson'],
