@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { Worker as Thread } from 'node:worker_threads';
 import { assert, present } from '../assert.ts';
+import { leaveSignalsToParent } from '../node/parents-signals.ts';
 import { identityToHex } from '../values/identity.ts';
 import { Actor, type ActorPort } from './actor.ts';
 import { BoardFile } from './board-file.ts';
@@ -79,6 +80,7 @@ function endWith(parent: number): void {
 }
 
 closeStrays();
+leaveSignalsToParent();
 channel.on('data', (chunk: Buffer) => {
   frames.push(chunk, (message) => receive(message as ToProcess));
 });

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import type { Socket } from 'node:net';
+import { leaveSignalsToParent } from '../node/parents-signals.ts';
 import { runCommand } from '../node/run-command.ts';
 import { channelOf, spawnChild } from './spawn-child.ts';
 import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
@@ -13,6 +14,7 @@ import type { FromSpawner, ToSpawner } from './spawner-messages.ts';
 const children = new Map<number, ChildProcess>();
 
 process.title = 'reducerdb spawner';
+leaveSignalsToParent();
 process.on('disconnect', () => process.exit());
 process.on('message', (message) => receive(message as ToSpawner));
 

@@ -94,6 +94,24 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     expect(databasesOf(service.child.pid ?? 0)).toEqual([]);
   });
 
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+    '[living 6.2] leaves a signal that is sent to all processes to the gateway: %s',
+    async (signal) => {
+      const { service } = await startIsolated();
+      const gateway = service.child.pid ?? 0;
+      await publish(service.url, 'victim');
+      const before = databasesOf(gateway);
+      expect(before).toHaveLength(1);
+      for (const pid of [...before, ...spawnersOf(gateway)]) process.kill(pid, signal);
+      expect((await call(service.url, 'victim', 'write', ['one'])).status).toBe(200);
+      expect(await texts(service.url, 'victim')).toEqual(['one']);
+      expect(databasesOf(gateway)).toEqual(before);
+      for (const pid of [...before, ...spawnersOf(gateway)]) process.kill(pid, signal);
+      service.child.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
+    },
+  );
+
   it('[living 6.2] may write its own directory, and read little else', () => {
     folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-isolation-'));
     const own = path.join(folder, 'log-1');
