@@ -78,6 +78,12 @@ export const limits = {
    * mebibytes.
    */
   workerHeapMebibytesMax: 256,
+  /**
+   * The platform's own heap limit of a thread, above what its module may keep. It is no defence:
+   * when one allocation passes it (an array or a map that doubles), the platform ends the whole
+   * process. So it stands where the watchdog and the bounds of statements always come first.
+   */
+  workerHeadroomMebibytes: 4_096,
   /** Memory, heap or buffers, that one call may hold beyond what its database held before it. */
   callBufferBytesMax: 512 * mebibyte,
   /**
@@ -175,6 +181,14 @@ export const limits = {
   sqlResultBytesMax: 256 * mebibyte,
   /** Memory that one SQL statement may take beside its result: to sort, to group, to join. */
   sqlMemoryBytesMax: 256 * mebibyte,
+  /**
+   * Memory of reads under way, paused ones and results included: of one caller (all anonymous ones
+   * are one), and of one database.
+   */
+  sqlCallerMemoryBytesMax: 512 * mebibyte,
+  sqlDatabaseMemoryBytesMax: 768 * mebibyte,
+  /** What each of them may take without being counted there, and the steps of what is counted. */
+  sqlUncountedBytes: mebibyte,
   /**
    * Results of views, one for each caller that asked, kept in one database: fewer than there may be
    * connections, since each takes memory without any rows. Subscribers beyond are refused.
@@ -495,6 +509,17 @@ export const limits = {
   closeMillisMin: 5_000,
 } as const;
 
+/**
+ * Memory that all statements of one database may hold at the same moment: reads under way, what
+ * each of these may take uncounted, and one that runs in one go, with its result: a write, the
+ * query of a view, or a live query that reads again.
+ */
+export const statementBytesMax =
+  limits.sqlDatabaseMemoryBytesMax +
+  (limits.longReadsMax + 1) * limits.sqlUncountedBytes +
+  limits.sqlMemoryBytesMax +
+  limits.sqlResultBytesMax;
+
 assert(
   limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
   'open streams leave room for requests',
@@ -560,6 +585,18 @@ assert(
   'results of views must leave room for their rows: an empty one takes about 16 KiB',
 );
 assert(limits.cursorsBytesMax >= 4 * limits.cursorBytesMax, 'agents must not drive out each other');
+assert(
+  limits.sqlCallerMemoryBytesMax >= limits.sqlMemoryBytesMax + limits.sqlResultBytesMax,
+  'one statement with the largest result must fit what its caller may hold',
+);
+assert(
+  limits.sqlDatabaseMemoryBytesMax >= limits.sqlCallerMemoryBytesMax + limits.sqlMemoryBytesMax,
+  'one caller must leave memory for the statements of others',
+);
+assert(
+  limits.workerHeadroomMebibytes * mebibyte >= limits.callBufferBytesMax + 2 * statementBytesMax,
+  'a call and all statements must fit the heap of a thread, with what is not collected yet',
+);
 assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
 assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
 assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');

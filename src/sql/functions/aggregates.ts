@@ -318,6 +318,11 @@ class Extreme implements Accumulator {
     if (best === null || this.#compare(value, best) * this.#wanted > 0) this.#best = value;
   }
 
+  get heldLength(): number {
+    const best = this.#best;
+    return typeof best === 'string' || best instanceof Uint8Array ? best.length : 0;
+  }
+
   finish(): QueryValue {
     return this.#best === null ? null : this.#canonical(this.#best);
   }

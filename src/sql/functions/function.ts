@@ -74,6 +74,8 @@ export interface Accumulator {
   add(value: QueryValue): void;
   /** Throws `SqlFailure` when the result does not fit its type. */
   finish(): QueryValue;
+  /** Of the value that it holds: characters or bytes. Only MIN and MAX hold one. */
+  readonly heldLength?: number;
 }
 
 /** One that also takes values away that were added before. */

@@ -2,12 +2,22 @@ import { present } from '../../assert.ts';
 import type { TypedExpression, TypedGrouping } from '../check/typed.ts';
 import { canonicalOf, hasFloats } from '../functions/canonical.ts';
 import type { Accumulator, QueryValue } from '../functions/function.ts';
+import { scalarOfKind, valueKindOf } from '../functions/value-kind.ts';
 import { type CompiledAggregate, compileAggregate } from './compile-aggregate.ts';
 import type { CompileContext, Evaluator } from './compile-context.ts';
 import { compileExpression } from './compile-expression.ts';
 import type { ExecutionState } from './execution-state.ts';
 import type { Frame } from './frame.ts';
 import { compileMapKey, type KeyPart, keyPartOf } from './hash-key.ts';
+import {
+  bytesOfValue,
+  emptyMapBytes,
+  listBytes,
+  mapEntryBytes,
+  objectBytes,
+  setEntryBytes,
+  slotBytes,
+} from './held-bytes.ts';
 import { ended, rowReady, type Step, type Tuples } from './operator.ts';
 
 /** A grouping ready to run, for any number of executions. */
@@ -16,6 +26,8 @@ export interface CompiledGrouping {
   readonly keys: readonly Evaluator[];
   readonly aggregates: readonly GroupedAggregate[];
   readonly firstValue: number;
+  /** What a group takes, whatever values it keeps. */
+  readonly groupBytes: number;
 }
 
 interface GroupedAggregate {
@@ -25,24 +37,44 @@ interface GroupedAggregate {
   readonly distinct: Evaluator | undefined;
   /** `COUNT(*)`: the group counts its rows anyway. */
   readonly isCount: boolean;
+  /** Of its values a group keeps none: neither one that may be long, nor all that differ. */
+  readonly isPlain: boolean;
 }
 
 export function compileGrouping(
   { keys, aggregates, firstValue }: TypedGrouping,
   context: CompileContext,
 ): CompiledGrouping {
+  const grouped = aggregates.map((aggregate): GroupedAggregate => {
+    const { argument, isDistinct } = aggregate;
+    const { makeAccumulator: make, add } = compileAggregate(aggregate, context);
+    const isSifted = isDistinct && argument !== undefined;
+    const distinct = isSifted ? compileExpression(argument, context) : undefined;
+    const isPlain = !isSifted && !holdsLongValue(aggregate, context);
+    return { make, add, distinct, isPlain, isCount: argument === undefined };
+  });
+  const siftedCount = grouped.filter(({ distinct }) => distinct !== undefined).length;
   return {
     keyOf: keys.length === 0 ? undefined : compileMapKey(keys, context),
     keys: keys.map((key) => compileShownKey(key, context)),
-    aggregates: aggregates.map((aggregate) => {
-      const { argument, isDistinct } = aggregate;
-      const { makeAccumulator: make, add } = compileAggregate(aggregate, context);
-      const isSifted = isDistinct && argument !== undefined;
-      const distinct = isSifted ? compileExpression(argument, context) : undefined;
-      return { make, add, distinct, isCount: argument === undefined };
-    }),
+    aggregates: grouped,
     firstValue,
+    groupBytes:
+      emptyGroupBytes +
+      keys.length * slotBytes +
+      aggregates.length * aggregateBytes +
+      siftedCount * emptyMapBytes,
   };
+}
+
+/** MIN and MAX keep one of the values. */
+function holdsLongValue(
+  { function: { name }, argument }: TypedGrouping['aggregates'][number],
+  { types }: CompileContext,
+): boolean {
+  if ((name !== 'min' && name !== 'max') || argument === undefined) return false;
+  const scalar = scalarOfKind(valueKindOf(argument.type, types));
+  return scalar === undefined || scalar === 'string';
 }
 
 /** Of equal keys that differ, which only floats do, the same one is shown whichever came first. */
@@ -123,6 +155,7 @@ export class Aggregation implements Tuples {
       let group = this.#byKey.get(key);
       if (group === undefined) {
         group = this.#makeGroup();
+        this.#take(mapEntryBytes + slotBytes + bytesOfValue(key));
         this.#byKey.set(key, group);
         this.#groups.push(group);
       }
@@ -133,11 +166,12 @@ export class Aggregation implements Tuples {
   #makeGroup(): Group {
     const state = this.#state;
     const { keys, keyOf, aggregates } = this.#grouping;
-    const bytes = groupBytes + aggregates.length * aggregateBytes;
-    state.budget.take(bytes);
-    this.#taken += bytes;
+    const shown = keyOf === undefined ? [] : keys.map((key) => key(state));
+    let bytes = this.#grouping.groupBytes;
+    for (const value of shown) bytes += bytesOfValue(value);
+    this.#take(bytes);
     return {
-      keys: keyOf === undefined ? [] : keys.map((key) => key(state)),
+      keys: shown,
       count: 0,
       parts: aggregates.map(({ isCount, make }) => (isCount ? undefined : make())),
       seen: aggregates.map(({ distinct }) => (distinct === undefined ? undefined : new Set())),
@@ -149,24 +183,37 @@ export class Aggregation implements Tuples {
     const { aggregates } = this.#grouping;
     const state = this.#state;
     for (let at = 0; at < aggregates.length; at++) {
-      const { add, distinct, isCount } = aggregates[at] as GroupedAggregate;
-      if (isCount) continue;
-      const part = group.parts[at] as Accumulator;
-      if (distinct === undefined) {
-        add(state, part);
-        continue;
-      }
+      const aggregate = aggregates[at] as GroupedAggregate;
+      if (aggregate.isCount) continue;
+      if (aggregate.isPlain) aggregate.add(state, group.parts[at] as Accumulator);
+      else this.#addCounted(group, at, aggregate);
+    }
+  }
+
+  /** The same where the group keeps values, whose memory is counted. */
+  #addCounted(group: Group, at: number, { add, distinct }: GroupedAggregate): void {
+    const state = this.#state;
+    const part = group.parts[at] as Accumulator;
+    const before = part.heldLength ?? 0;
+    if (distinct === undefined) add(state, part);
+    else {
       const value = distinct(state);
       if (value !== null && this.#isNew(group.seen[at] as Set<KeyPart>, value)) part.add(value);
     }
+    const grown = (part.heldLength ?? 0) - before;
+    if (grown > 0) this.#take(2 * grown);
+  }
+
+  #take(bytes: number): void {
+    this.#taken += bytes;
+    this.#state.budget.take(bytes);
   }
 
   #isNew(seen: Set<KeyPart>, value: QueryValue): boolean {
     const part = keyPartOf(value);
     if (seen.has(part)) return false;
     seen.add(part);
-    this.#state.budget.take(seenBytes);
-    this.#taken += seenBytes;
+    this.#take(setEntryBytes + bytesOfValue(part));
     return true;
   }
 
@@ -180,7 +227,6 @@ export class Aggregation implements Tuples {
   }
 }
 
-/** What a group, an aggregate of it and a remembered value cost, roughly. */
-const groupBytes = 160;
-const aggregateBytes = 48;
-const seenBytes = 48;
+/** Without keys and aggregates; and one aggregate. */
+const emptyGroupBytes = objectBytes + 3 * listBytes;
+const aggregateBytes = 2 * slotBytes + 192;

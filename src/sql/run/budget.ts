@@ -1,7 +1,14 @@
+import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
 
 /** Rows between two questions: few enough to stop within a millisecond or so. */
 export const rowsPerCheck = 1_024;
+
+/** Memory that statements have together. `take` throws `SqlFailure` when there is no more. */
+export interface MemoryShare {
+  take(bytes: number): void;
+  giveBack(bytes: number): void;
+}
 
 export interface BudgetOptions {
   /** Milliseconds that only go up; the clock is the caller's. */
@@ -12,6 +19,8 @@ export interface BudgetOptions {
   readonly sliceMillis: number;
   /** What a statement may hold beside its result. */
   readonly memoryBytesMax: number;
+  /** What it holds beyond a little is also taken from here. */
+  readonly memory: MemoryShare;
   /** A stretch that cannot pause, such as a subquery asked for one row. */
   readonly stallMillisMax: number;
   /** Rows looked at between two looks at the clock. */
@@ -24,13 +33,19 @@ export class QueryBudget {
   readonly #options: BudgetOptions;
   #ranBefore = 0;
   #sliceStart: number;
-  #bytes = 0;
+  /** Beside the result. */
+  #workBytes = 0;
+  #resultBytes = 0;
+  #memory: MemoryShare;
+  /** What it may hold before it takes more. */
+  #grantedBytes = stepBytes;
   /** When the stretch that cannot pause should have paused. */
   #stallStart: number | undefined;
 
   constructor(options: Partial<BudgetOptions> = {}) {
     this.#options = { ...unlimited, ...options };
     this.rowsPerCheck = this.#options.rowsPerCheck;
+    this.#memory = this.#options.memory;
     this.#sliceStart = this.#options.now();
   }
 
@@ -78,22 +93,68 @@ export class QueryBudget {
     );
   }
 
+  /** What the statement holds, its result included. */
+  get bytes(): number {
+    return this.#workBytes + this.#resultBytes;
+  }
+
   /** Counts memory that the statement takes. Throws when it holds more than it may. */
   take(bytes: number): void {
-    this.#bytes += bytes;
+    this.#workBytes += bytes;
     const { memoryBytesMax } = this.#options;
-    if (this.#bytes <= memoryBytesMax) return;
-    throw overBudget(
-      `The statement needs more than ${Math.round(memoryBytesMax / mebibyte)} MiB of memory; ` +
-        'narrow its WHERE clause, join fewer rows, or add an index for what it sorts or joins by',
-    );
+    if (this.#workBytes > memoryBytesMax) {
+      throw overBudget(
+        `The statement needs more than ${Math.round(memoryBytesMax / mebibyte)} MiB of memory; ` +
+          'narrow its WHERE clause, join fewer rows, or add an index for what it sorts or joins by',
+      );
+    }
+    if (this.bytes > this.#grantedBytes) this.#claim();
   }
 
   giveBack(bytes: number): void {
-    this.#bytes -= bytes;
+    this.#workBytes -= bytes;
+    this.#yield();
+  }
+
+  /** The same for its result, which has a bound of its own. */
+  takeResult(bytes: number): void {
+    this.#resultBytes += bytes;
+    if (this.bytes > this.#grantedBytes) this.#claim();
+  }
+
+  giveBackResult(bytes: number): void {
+    this.#resultBytes -= bytes;
+    this.#yield();
+  }
+
+  /**
+   * Nothing of what the statement holds is counted any more, now or later. A second time does
+   * nothing.
+   */
+  release(): void {
+    this.#memory.giveBack(this.#grantedBytes - stepBytes);
+    this.#grantedBytes = stepBytes;
+    this.#memory = unlimited.memory;
+  }
+
+  #claim(): void {
+    const steps = Math.ceil((this.bytes - this.#grantedBytes) / stepBytes);
+    this.#memory.take(steps * stepBytes);
+    this.#grantedBytes += steps * stepBytes;
+  }
+
+  /** One step is kept, so that a subquery that is asked again and again takes nothing each time. */
+  #yield(): void {
+    const needed = Math.max(this.bytes, 0) + stepBytes;
+    const steps = Math.floor((this.#grantedBytes - needed) / stepBytes);
+    if (steps <= 0) return;
+    this.#grantedBytes -= steps * stepBytes;
+    this.#memory.giveBack(steps * stepBytes);
   }
 }
 
+/** The first step is everybody's own: it is not taken from what statements share. */
+const stepBytes = limits.sqlUncountedBytes;
 const mebibyte = 1024 * 1024;
 
 const unlimited: BudgetOptions = {
@@ -101,6 +162,7 @@ const unlimited: BudgetOptions = {
   millisMax: Number.POSITIVE_INFINITY,
   sliceMillis: Number.POSITIVE_INFINITY,
   memoryBytesMax: Number.POSITIVE_INFINITY,
+  memory: { take: () => undefined, giveBack: () => undefined },
   stallMillisMax: Number.POSITIVE_INFINITY,
   rowsPerCheck,
 };

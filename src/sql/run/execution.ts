@@ -110,7 +110,7 @@ export class ReadExecution {
   constructor(
     compiled: CompiledRead,
     request: ExecutionRequest,
-    result: ResultCollector = new ResultRows(request.rowsMax),
+    result: ResultCollector = new ResultRows(request.rowsMax, request.budget),
   ) {
     this.#result = result;
     this.#compiled = compiled;

@@ -2,6 +2,7 @@ import { RefList } from '../../store/ref-list.ts';
 import type { ExecutionState } from './execution-state.ts';
 import type { Frame } from './frame.ts';
 import type { HashKey } from './hash-key.ts';
+import { bytesOfValue, mapEntryBytes, refBytes } from './held-bytes.ts';
 import type { KeptTuples } from './kept-tuples.ts';
 import { ended, paused, rowReady, type Step, type Tuples } from './operator.ts';
 
@@ -204,11 +205,11 @@ export class HashJoin implements Tuples {
     const key = this.#options.innerKey(this.#state);
     if (key === undefined) return false;
     const number = this.#before.length;
-    if ((number & 0xff) === 0xff) {
-      this.#state.budget.take(256 * bytesPerEntry);
-      this.#taken += 256 * bytesPerEntry;
-    }
-    this.#before.push(this.#last.get(key) ?? -1);
+    const before = this.#last.get(key);
+    const bytes = before === undefined ? mapEntryBytes + bytesOfValue(key) : 0;
+    this.#taken += refBytes + bytes;
+    this.#state.budget.take(refBytes + bytes);
+    this.#before.push(before ?? -1);
     this.#last.set(key, number);
     return true;
   };
@@ -227,6 +228,3 @@ export class HashJoin implements Tuples {
     return ended;
   }
 }
-
-/** What an entry of the hash table costs, roughly. */
-const bytesPerEntry = 48;

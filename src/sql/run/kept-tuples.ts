@@ -3,6 +3,7 @@ import { RefList } from '../../store/ref-list.ts';
 import { offsetOf } from '../../store/row-heap.ts';
 import type { Table } from '../../store/table.ts';
 import type { ExecutionState } from './execution-state.ts';
+import { refBytes } from './held-bytes.ts';
 import { rowReady, type Step, type Tuples } from './operator.ts';
 import { RowStore } from './row-store.ts';
 
@@ -52,8 +53,8 @@ export class KeptRefs implements KeptTuples {
       if (step !== rowReady) return step;
       if (accept !== undefined && !accept()) continue;
       if ((this.#refs.length & 0xfff) === 0xfff) {
-        budget.take(4 * 0x1000);
-        this.#taken += 4 * 0x1000;
+        this.#taken += refBytes * 0x1000;
+        budget.take(refBytes * 0x1000);
       }
       this.#refs.push(refs[slot] as number);
     }

@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts';
 import { overBudget } from '../failure.ts';
+import { QueryBudget } from './budget.ts';
 import { requireRowBytes } from './byte-sink.ts';
 import type { RowSink } from './compile-output.ts';
 
@@ -32,11 +33,14 @@ export class ResultRows implements ResultCollector {
   #rowCount = 0;
   #finished: Uint8Array | undefined;
   readonly #rowsMax: number;
+  readonly #budget: QueryBudget;
 
-  constructor(rowsMax = Number.POSITIVE_INFINITY) {
+  constructor(rowsMax = Number.POSITIVE_INFINITY, budget = new QueryBudget()) {
+    this.#budget = budget;
     this.#rowsMax = Math.min(rowsMax, limits.sqlResultRowsMax);
     this.#bytes = spare ?? new Uint8Array(firstBytes);
     spare = undefined;
+    budget.takeResult(this.#bytes.length);
   }
 
   get rowCount(): number {
@@ -70,7 +74,9 @@ export class ResultRows implements ResultCollector {
   /** The buffer may be handed to another thread. */
   finish(): Uint8Array {
     if (this.#finished === undefined) {
+      this.#budget.takeResult(this.#length);
       this.#finished = this.#bytes.slice(0, this.#length);
+      this.#budget.giveBackResult(this.#bytes.length);
       if (this.#bytes.length <= spareBytesMax) spare = this.#bytes;
       this.#bytes = this.#finished;
     }
@@ -86,8 +92,11 @@ export class ResultRows implements ResultCollector {
       );
     }
     const wanted = Math.min(this.#bytes.length * 2, limits.sqlResultBytesMax);
-    const grown = new Uint8Array(Math.max(needed, wanted));
+    const size = Math.max(needed, wanted);
+    this.#budget.takeResult(size);
+    const grown = new Uint8Array(size);
     grown.set(this.#bytes.subarray(0, this.#length));
+    this.#budget.giveBackResult(this.#bytes.length);
     this.#bytes = grown;
   }
 }

@@ -2,6 +2,7 @@ import { RefList } from '../../store/ref-list.ts';
 import { hashBytes } from '../../values/hash.ts';
 import type { QueryBudget } from './budget.ts';
 import type { RowSink } from './compile-output.ts';
+import { bufferBytes, refBytes } from './held-bytes.ts';
 
 const chunkBytes = 65_536;
 
@@ -34,6 +35,7 @@ export class RowStore {
     } else chunk.set(bytes.subarray(start, end), at);
     this.#used = at + length;
     const number = this.count;
+    this.#take(placeBytes);
     this.#places.push(this.#chunks.length - 1);
     this.#places.pushPair(at, at + length);
     return number;
@@ -67,13 +69,19 @@ export class RowStore {
   #grow(length: number): Uint8Array {
     const wanted = this.#chunks.length === 0 ? 1_024 : chunkBytes;
     const chunk = new Uint8Array(Math.max(wanted, length));
-    this.#budget.take(chunk.length);
-    this.#taken += chunk.length;
+    this.#take(bufferBytes + chunk.length);
     this.#chunks.push(chunk);
     this.#used = 0;
     return chunk;
   }
+
+  #take(bytes: number): void {
+    this.#taken += bytes;
+    this.#budget.take(bytes);
+  }
 }
+
+const placeBytes = 3 * refBytes;
 
 /** Different encoded rows, numbered from 0, each once. */
 export class DistinctRows {
@@ -100,6 +108,8 @@ export class DistinctRows {
     const known = this.#look(bytes, start, end, hash);
     if (known >= 0) return known;
     const number = this.rows.add(bytes, start, end);
+    this.#taken += refBytes;
+    this.#budget.take(refBytes);
     this.#hashes.push(hash);
     if ((number + 1) * 2 > this.#slots.length) this.#grow();
     else this.#enter(number);
@@ -143,9 +153,11 @@ export class DistinctRows {
   }
 
   #grow(): void {
-    this.#slots = new Int32Array(this.#slots.length * 4);
-    this.#budget.take(this.#slots.length * 3);
-    this.#taken += this.#slots.length * 3;
+    const length = this.#slots.length * 4;
+    const bytes = 4 * (length - this.#slots.length);
+    this.#taken += bytes;
+    this.#budget.take(bytes);
+    this.#slots = new Int32Array(length);
     for (let number = 0; number < this.rows.count; number++) this.#enter(number);
   }
 }

@@ -1,6 +1,7 @@
 import { ByteSink } from './byte-sink.ts';
 import type { RowSink } from './compile-output.ts';
 import type { ExecutionState } from './execution-state.ts';
+import { slotBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
 import type { RowKey } from './row-key.ts';
 import { DistinctRows } from './row-store.ts';
@@ -44,6 +45,7 @@ export interface SetOptions {
 
 /** INTERSECT and EXCEPT: counts the rows on the right, then sifts those on the left. */
 export class SetDifference implements Rows {
+  readonly #state: ExecutionState;
   readonly #left: Rows;
   readonly #right: Rows;
   readonly #options: SetOptions;
@@ -52,8 +54,10 @@ export class SetDifference implements Rows {
   /** By number of the row: how often it was on the right and has not been used up. */
   #counts: number[] = [];
   #isCounted = false;
+  #taken = 0;
 
   constructor(state: ExecutionState, left: Rows, right: Rows, options: SetOptions) {
+    this.#state = state;
     this.#left = left;
     this.#right = right;
     this.#options = options;
@@ -63,6 +67,8 @@ export class SetDifference implements Rows {
   open(): void {
     this.#seen.clear();
     this.#counts = [];
+    this.#state.budget.giveBack(this.#taken);
+    this.#taken = 0;
     this.#isCounted = false;
     this.#right.open();
     this.#left.open();
@@ -95,6 +101,10 @@ export class SetDifference implements Rows {
       this.#right.write(sink);
       const { bytes, length } = this.#options.keyOf(sink);
       const number = this.#seen.add(bytes, 0, length);
+      if (number === this.#counts.length) {
+        this.#taken += slotBytes;
+        this.#state.budget.take(slotBytes);
+      }
       this.#counts[number] = (this.#counts[number] ?? 0) + 1;
     }
   }

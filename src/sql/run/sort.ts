@@ -6,6 +6,7 @@ import type { Evaluator } from './compile-context.ts';
 import type { RowSink } from './compile-output.ts';
 import type { ExecutionState } from './execution-state.ts';
 import type { Frame } from './frame.ts';
+import { bufferBytes, bytesOfValue, listBytes, objectBytes, slotBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
 import { RowStore } from './row-store.ts';
 import { comparatorOf } from './value-codec.ts';
@@ -102,17 +103,17 @@ export class Sort implements Rows {
     for (;;) {
       const step = this.#input.next();
       if (step !== rowReady) return step;
+      let bytes = orderBytes;
       for (let at = 0; at < keys.length; at++) {
         const key = keys[at] as CompiledSortKey;
-        (this.#values[at] as QueryValue[]).push(key.evaluate(state));
+        const value = key.evaluate(state);
+        bytes += slotBytes + bytesOfValue(value);
+        (this.#values[at] as QueryValue[]).push(value);
       }
+      this.#taken += bytes;
+      state.budget.take(bytes);
       this.#sink.reset();
       write(state, this.#sink);
-      if ((this.#rows.count & 0xff) === 0) {
-        const bytes = 256 * (8 + keys.length * keyBytes);
-        state.budget.take(bytes);
-        this.#taken += bytes;
-      }
       this.#rows.add(this.#sink.bytes, 0, this.#sink.length);
     }
   }
@@ -130,8 +131,8 @@ export class Sort implements Rows {
   };
 }
 
-/** What one key of one row costs, roughly. */
-const keyBytes = 24;
+/** The number of a row, in the two lists that are merged. */
+const orderBytes = 8;
 
 /** Sorts the numbers from 0 to `count` in steps. */
 class Merge {
@@ -298,8 +299,11 @@ export class TopRows implements Rows {
       write(state, this.#sink);
       const bytes = this.#sink.bytes.slice(0, this.#sink.length);
       const row = { values, bytes, number };
-      if (isFull) this.#replaceLast(row);
-      else this.#push(row);
+      this.#hold(row);
+      if (last !== undefined && isFull) {
+        this.#drop(last);
+        this.#replaceLast(row);
+      } else this.#push(row);
     }
   }
 
@@ -317,11 +321,20 @@ export class TopRows implements Rows {
     return this.#compareValues(a.values, b.values) || a.number - b.number;
   }
 
+  #hold({ values, bytes }: TopRow): void {
+    const held = topRowBytes(values) + bytes.length;
+    this.#taken += held;
+    this.#state.budget.take(held);
+  }
+
+  #drop({ values, bytes }: TopRow): void {
+    const held = topRowBytes(values) + bytes.length;
+    this.#taken -= held;
+    this.#state.budget.giveBack(held);
+  }
+
   #push(row: TopRow): void {
     const heap = this.#heap;
-    const bytes = row.bytes.length + topRowBytes;
-    this.#state.budget.take(bytes);
-    this.#taken += bytes;
     let at = heap.length;
     heap.push(row);
     while (at > 0) {
@@ -351,4 +364,8 @@ export class TopRows implements Rows {
   }
 }
 
-const topRowBytes = 96;
+function topRowBytes(values: readonly QueryValue[]): number {
+  let bytes = slotBytes + objectBytes + listBytes + bufferBytes;
+  for (const value of values) bytes += slotBytes + bytesOfValue(value);
+  return bytes;
+}

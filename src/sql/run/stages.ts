@@ -4,6 +4,7 @@ import { ByteSink } from './byte-sink.ts';
 import type { Evaluator } from './compile-context.ts';
 import type { ExecutionState } from './execution-state.ts';
 import { type HashKey, type KeyPart, keyPartOf } from './hash-key.ts';
+import { bufferBytes, bytesOfValue, mapEntryBytes, setEntryBytes } from './held-bytes.ts';
 import { ended, paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
 
 /** What is answered before the first row of the statement is asked for, so that it can pause. */
@@ -153,7 +154,7 @@ export class AnswerSet implements RowAnswer {
     }
     const key = keyPartOf(value);
     if (this.encoded.has(key)) return true;
-    state.budget.take(row.length + entryBytes);
+    state.budget.take(mapEntryBytes + bytesOfValue(key) + bufferBytes + row.length);
     this.encoded.set(key, row.bytes.slice(this.#valueStart, row.length));
     return true;
   }
@@ -165,9 +166,6 @@ export class AnswerSet implements RowAnswer {
     return this.#hasNull ? null : false;
   }
 }
-
-/** What one remembered value costs, roughly. */
-const entryBytes = 80;
 
 interface KeyedTuples {
   readonly tuples: Tuples;
@@ -195,7 +193,7 @@ export class KeyCollector implements Collector<ReadonlySet<KeyPart>> {
     if (step !== rowReady) return step;
     const key = keyOf(this.#state);
     if (key === undefined || this.answer.has(key)) return rowReady;
-    this.#state.budget.take(entryBytes);
+    this.#state.budget.take(setEntryBytes + bytesOfValue(key));
     this.answer.add(key);
     return rowReady;
   }
@@ -222,8 +220,9 @@ export class GroupCollector implements Collector<ReadonlyMap<KeyPart, QueryValue
     if (step !== rowReady) return step;
     const key = keyOf(this.#state);
     if (key === undefined) return rowReady;
-    this.#state.budget.take(entryBytes);
-    this.answer.set(key, evaluate(this.#state));
+    const value = evaluate(this.#state);
+    this.#state.budget.take(mapEntryBytes + bytesOfValue(key) + bytesOfValue(value));
+    this.answer.set(key, value);
     return rowReady;
   }
 }

@@ -182,7 +182,8 @@ export class CompiledSubqueries {
     const innerKey = compileHashKey(rows.items, context);
     const evaluate = compileExpression(plan.value, context);
     const stage = new CompiledStage(this.#compiler.keepNumber(), (state) => {
-      return new GroupCollector(state, { tuples: input(state), keyOf: innerKey, evaluate });
+      const tuples = input(state);
+      return new GroupCollector(state, { tuples, keyOf: innerKey, evaluate });
     });
     this.#announce(stage, rows);
     const absent = this.#each(subquery, { rows: plan.absent, column: plan.column });

@@ -288,7 +288,7 @@ function compileReturning(
     count: number,
     show: (at: number) => void,
   ): ReadResult => {
-    const result = new ResultRows(state.rowsMax);
+    const result = new ResultRows(state.rowsMax, state.budget);
     for (let at = 0; at < count; at++) {
       tick(state);
       show(at);
