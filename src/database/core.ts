@@ -9,6 +9,7 @@ import type { LiveFeed } from './live/live-feed.ts';
 import type { ModuleLines } from './module-lines.ts';
 import type { Program } from './program.ts';
 import type { Slices, StartRead } from './read-execution.ts';
+import type { StatementMemory } from './statement-memory.ts';
 import type { StorageQuota } from './storage-quota.ts';
 import type { ViewInstances } from './views/view-instances.ts';
 
@@ -31,6 +32,8 @@ export interface DatabaseCore {
   readonly live: LiveFeed;
   readonly startRead: StartRead;
   readonly slices: Slices;
+  /** What reads hold. */
+  readonly statementMemory: StatementMemory;
   /** What transactions are held to. */
   readonly quota: StorageQuota;
   /** Replaced by an update. */

@@ -111,6 +111,12 @@ export class Database {
     return { rowBytes: rowBytes + viewBytes, indexBytes: totalBytes - rowBytes };
   }
 
+  /** Bytes that reads hold beside the tables: none of them is the module's. */
+  get statementBytes(): number {
+    const uncounted = this.#longReads.count * limits.sqlUncountedBytes;
+    return this.#core.statementMemory.bytes + uncounted;
+  }
+
   /** Live queries that are watched, their memory, what reads hold, and counters since the start. */
   get liveFigures(): LiveFigures {
     const { live, store } = this.#core;

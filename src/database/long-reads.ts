@@ -169,7 +169,7 @@ function replyOf(outcome: SqlOutcome): DatabaseReply {
 }
 
 const tooMany: SqlError = {
-  code: 'sql.overBudget',
+  code: 'sql.busy',
   message:
     `The statement takes long, and ${limits.longReadsMax} such statements run already; try again ` +
     'when one of them has ended, or narrow its WHERE clause or add an index for it',

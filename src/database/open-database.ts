@@ -34,6 +34,7 @@ import { type Slices, type StartRead, slicesOfLimits, startRead } from './read-e
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';
 import { sqlSchemaOf } from './sql-schema.ts';
+import { StatementMemory } from './statement-memory.ts';
 import { type StorageLimits, StorageQuota } from './storage-quota.ts';
 import { schemaChangeOf } from './update-program.ts';
 import { viewProgramOf } from './views/served-views.ts';
@@ -208,6 +209,7 @@ function coreOf(
     live: new LiveFeed(program.sql, clock),
     startRead: options.startRead ?? startRead,
     slices: options.slices ?? slicesOfLimits,
+    statementMemory: new StatementMemory(),
     quota: quotaOf(options),
   };
 }

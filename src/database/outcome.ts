@@ -14,6 +14,8 @@ export interface Caller {
   readonly rights: Rights;
   /** Payload of the caller's token as JSON text, for the module's auth context; empty = none. */
   readonly jwtPayload: string;
+  /** True: it came without a token, and its identity was made for it. */
+  readonly isAnonymous?: boolean;
 }
 
 /** One reducer call as a door hands it over. */
@@ -143,6 +145,8 @@ export type SqlError =
         | 'sql.parameter'
         | 'sql.noHistory'
         | 'sql.overBudget'
+        /** Too many statements run, or hold too much; the same one may succeed later. */
+        | 'sql.busy'
         /** As `quota.exceeded` of a call. */
         | 'sql.overQuota'
         /** A bug of ours; nothing was changed. */

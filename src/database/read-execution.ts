@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import { QueryBudget, rowsPerCheck } from '../sql/run/budget.ts';
+import { type MemoryShare, QueryBudget, rowsPerCheck } from '../sql/run/budget.ts';
 import type { ReadResult } from '../sql/run/execution.ts';
 import {
   type PreparedExplain,
@@ -32,7 +32,10 @@ export interface ReadTimes {
 }
 
 /** What a read is given beside its times. */
-export type ReadRequest = Omit<StatementRequest, 'budget'>;
+export interface ReadRequest extends Omit<StatementRequest, 'budget'> {
+  /** What it holds is taken from here until it is disposed of. */
+  readonly memory: MemoryShare;
+}
 
 export type StartRead = (
   read: PreparedRead | PreparedExplain,
@@ -42,7 +45,17 @@ export type StartRead = (
 ) => ReadExecution;
 
 export const startRead: StartRead = (read, _store, times, request) => {
-  return startStatement(read, { ...request, budget: budgetOf(times) });
+  const { memory, ...given } = request;
+  const budget = budgetOf({ ...times, memory });
+  const execution = startStatement(read, { ...given, budget });
+  return {
+    run: () => execution.run(),
+    result: () => execution.result(),
+    dispose: () => {
+      execution.dispose();
+      budget.release();
+    },
+  };
 };
 
 /** How long a read of first rows runs until it pauses. */
@@ -54,7 +67,8 @@ export interface Slices {
 
 export const slicesOfLimits: Slices = { millis: limits.readSliceMillisMax, rowsPerCheck };
 
-type Times = Pick<ReadTimes, 'now' | 'millisMax'> & Partial<ReadTimes & Slices>;
+type Times = Pick<ReadTimes, 'now' | 'millisMax'> &
+  Partial<ReadTimes & Slices & Pick<ReadRequest, 'memory'>>;
 
 /** `sliceMillis` is for reads; a write runs in one go. */
 export function budgetOf(times: Times): QueryBudget {

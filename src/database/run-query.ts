@@ -83,7 +83,7 @@ export interface AskedStatement {
 
 /** Checks and plans what was asked for; the views that it reads are evaluated. May throw. */
 export function askedStatement(
-  { store, clock, views, program, statementMillisMax }: DatabaseCore,
+  { store, clock, views, program, statementMillisMax, statementMemory }: DatabaseCore,
   query: SqlRequest,
   timestampMicros: bigint,
 ): AskedStatement {
@@ -94,7 +94,10 @@ export function askedStatement(
   const tables = new CallerTables({ store, systemTables, views }, caller, timestampMicros);
   return {
     statement: program.statements.get(query, tables),
-    request: { tables, caller, parameters, nowMicros: timestampMicros },
+    request: {
+      ...{ tables, caller, parameters, nowMicros: timestampMicros },
+      memory: statementMemory.shareOf(caller),
+    },
     times: { now, millisMax, sliceMillis: limits.readSliceMillisMax },
   };
 }

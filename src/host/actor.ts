@@ -31,6 +31,8 @@ export interface ActorPort {
   post(message: FromWorker, transfer?: ArrayBuffer[]): void;
   /** Nothing more is received; the thread or process ends when nothing else is left to do. */
   close(): void;
+  /** Bytes of messages that are still to be written, where they are copied. */
+  waitingBytes?(): number;
   /** Ends the thread or process. What was posted still arrives. */
   exit(): void;
 }
@@ -75,7 +77,10 @@ export class Actor {
       nowMillis: () => this.#clock.monotonicMillis(),
       send: (lines) => port.post({ kind: 'lines', lines }),
     });
-    this.#heap = new HeapCare(start, () => this.#heldBytes());
+    this.#heap = new HeapCare(start, {
+      heldBytes: () => this.#heldBytes(),
+      statementBytes: () => this.#serving?.statementBytes ?? 0,
+    });
     this.#linker = new RemoteLinker({
       kept: start.kept,
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
@@ -209,7 +214,8 @@ export class Actor {
   #heldBytes(): number {
     if (this.#serving === undefined) return Number.POSITIVE_INFINITY;
     const { rowBytes, indexBytes } = this.#serving.memory();
-    return rowBytes + indexBytes + this.#memoryDisk.allocatedBytes;
+    const waitingBytes = this.#port.waitingBytes?.() ?? 0;
+    return rowBytes + indexBytes + this.#memoryDisk.allocatedBytes + waitingBytes;
   }
 
   /** At once or a little later, so that the last change is sent, too, when nothing follows it. */

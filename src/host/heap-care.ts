@@ -14,24 +14,32 @@ export interface HeapLimits {
   readonly bufferBytesMax: number;
 }
 
+/** What of the memory of this thread is not its module's, in bytes. */
+export interface OtherMemory {
+  /** In buffers of the database itself. */
+  heldBytes(): number;
+  /** Of statements under way, in the heap or in buffers. */
+  statementBytes(): number;
+}
+
 /**
  * Watches the heap and the buffers of this thread between turns. What a module keeps over its calls
  * grows slowly and belongs to no call: when it passes a limit, the thread ends and the database is
- * opened again, with nothing lost. What one call takes is the watchdog's matter.
+ * opened again, with nothing lost. What one call takes is the watchdog's matter; what statements
+ * hold has bounds of its own.
  */
 export class HeapCare {
   readonly #limits: HeapLimits;
-  /** Bytes in buffers of the database itself. */
-  readonly #heldBytes: () => number;
+  readonly #others: OtherMemory;
   readonly #collect = collector();
   #lookedAt = 0;
   #collectedAt = Number.NEGATIVE_INFINITY;
   /** What the last collection left. */
   #collected: Use = { heapBytes: 0, bufferBytes: 0 };
 
-  constructor(limits: HeapLimits, heldBytes: () => number) {
+  constructor(limits: HeapLimits, others: OtherMemory) {
     this.#limits = limits;
-    this.#heldBytes = heldBytes;
+    this.#others = others;
   }
 
   /** Says what of all that is reachable is over its limit. Cheap when asked often. */
@@ -55,7 +63,11 @@ export class HeapCare {
 
   #use(): Use {
     const { used_heap_size, external_memory } = v8.getHeapStatistics();
-    return { heapBytes: used_heap_size, bufferBytes: external_memory - this.#heldBytes() };
+    const statementBytes = this.#others.statementBytes();
+    return {
+      heapBytes: used_heap_size - statementBytes,
+      bufferBytes: external_memory - this.#others.heldBytes() - statementBytes,
+    };
   }
 
   #beyond({ heapBytes, bufferBytes }: Use): 'heap' | 'buffers' | undefined {

@@ -151,12 +151,9 @@ export class Host {
 
   /** The caller as that database sees it. Throws `Refusal` `token.limited`. */
   callerFor(caller: HostCaller, database: DatabaseRecord): Caller {
-    const { identity, payload: jwtPayload } = caller;
-    return {
-      identity,
-      rights: this.access.rightsIn(database, caller),
-      jwtPayload,
-    };
+    const { identity, payload: jwtPayload, isAnonymous } = caller;
+    const rights = this.access.rightsIn(database, caller);
+    return { identity, rights, jwtPayload, ...(isAnonymous && { isAnonymous }) };
   }
 
   /** In the order of registration. */

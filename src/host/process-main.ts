@@ -26,6 +26,7 @@ const port: ActorPort = {
   post(message) {
     if (!hasLeft) write(message);
   },
+  waitingBytes: () => channel.writableLength,
   close() {
     channel.end();
   },

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { limits } from '../limits.ts';
+import { limits, statementBytesMax } from '../limits.ts';
 import { canLowerNiceness, setNiceness } from '../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
@@ -175,14 +175,18 @@ class ProcessWorker implements Worker {
 }
 
 /**
- * What the process may take beside the rows and indexes that it says it holds: for the engine and
- * the module, and for the rows that it is about to read from a log of this size.
+ * What the process may take beside the rows and indexes that it says it holds: for the engine,
+ * the module and statements, and for the rows that it is about to read from a log of this size.
  */
 function ceilingBytes(budget: Budget, { task, directory }: ActorStart): number {
   const { workerHeapMebibytesMax, callBufferBytesMax } = budget;
   const forModule = (workerHeapMebibytesMax + engineMebibytes) * mebibyte + 2 * callBufferBytesMax;
+  // In buffers, while the heap has as much that is not collected yet.
+  const forStatements = 2 * statementBytesMax;
   const isRead = task.kind === 'serve' && task.mode.kind !== 'create';
-  return forModule + (isRead && directory !== undefined ? 2 * folderBytes(directory) : 0);
+  return (
+    forModule + forStatements + (isRead && directory !== undefined ? 2 * folderBytes(directory) : 0)
+  );
 }
 
 function folderBytes(folder: string): number {
@@ -193,7 +197,8 @@ function folderBytes(folder: string): number {
 }
 
 function heapFlags({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): string[] {
-  const mebibytes = workerHeapMebibytesMax + callBufferBytesMax / mebibyte + engineMebibytes / 2;
+  const forOthers = (callBufferBytesMax + statementBytesMax) / mebibyte + engineMebibytes / 2;
+  const mebibytes = workerHeapMebibytesMax + forOthers;
   return [`--max-old-space-size=${Math.ceil(mebibytes)}`];
 }
 

@@ -1,4 +1,5 @@
 import { Worker as Thread } from 'node:worker_threads';
+import { limits } from '../limits.ts';
 import { canLowerNiceness, setNiceness } from '../node/child-priority.ts';
 import { processorTime } from '../node/processor-time.ts';
 import { askThread, endThread } from '../node/thread-memory.ts';
@@ -21,7 +22,7 @@ export async function startThread(
   const thread = new Thread(await workerEntry('thread'), {
     workerData,
     resourceLimits: {
-      maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + headroomMebibytes,
+      maxOldGenerationSizeMb: budget.workerHeapMebibytesMax + limits.workerHeadroomMebibytes,
     },
     // Nothing of the service's environment is for a module, should it ever get out of its sandbox.
     env: {},
@@ -45,13 +46,6 @@ export async function startThread(
     },
   };
 }
-
-/**
- * The platform's own heap limit of a thread, above what the budget allows. It is no defence: when
- * one allocation passes it (an array or a map that doubles), the platform ends the whole process.
- * So it stands where the watchdog, which looks every few milliseconds, always comes first.
- */
-const headroomMebibytes = 4_096;
 
 function describeDeath(error: unknown, { workerHeapMebibytesMax }: Budget): WorkerDeath {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;

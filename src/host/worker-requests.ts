@@ -23,7 +23,7 @@ import { readRights, writeRights } from './worker-rights.ts';
  *   caller · isOpen bool · connection u128 · confirmed bool
  * caller:
  *   number u32 among the batch's callers; a new number is followed by
- *   identity u256 · rights (`worker-rights.ts`) · jwtPayload string
+ *   identity u256 · rights (`worker-rights.ts`) · jwtPayload string · isAnonymous bool
  * ```
  */
 
@@ -186,6 +186,7 @@ class RequestEncoder {
     this.#writer.u256(caller.identity);
     writeRights(this.#writer, caller.rights);
     this.#writer.string(caller.jwtPayload);
+    this.#writer.bool(caller.isAnonymous === true);
   }
 }
 
@@ -337,7 +338,9 @@ export class RequestReader implements ItemSource<TicketedRequest> {
     if (number === this.#callers.length) {
       const identity = reader.u256();
       const rights = readRights(reader);
-      this.#callers.push({ identity, rights, jwtPayload: reader.string() });
+      const jwtPayload = reader.string();
+      const isAnonymous = reader.bool();
+      this.#callers.push({ identity, rights, jwtPayload, ...(isAnonymous && { isAnonymous }) });
     }
     const caller = this.#callers[number];
     assert(caller !== undefined, 'a request names a caller of its batch');

@@ -114,6 +114,8 @@ function failure(error: SqlError): Reply {
     case 'sql.noHistory':
     case 'sql.overBudget':
       return text(400, message, headers);
+    case 'sql.busy':
+      return text(503, message, { ...headers, 'retry-after': '1' });
     case 'sql.overQuota':
       return text(507, error.message);
     case 'sql.internal':

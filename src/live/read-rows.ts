@@ -42,6 +42,11 @@ export class RowsReader {
     return { ...this.#request, budget: this.#request.wholeBudget ?? this.#request.budget };
   }
 
+  /** Its rows were handed over, or are not wanted any more. */
+  release(): void {
+    this.#request.budget.release();
+  }
+
   /** The rows of a live query that keeps them. Throws `SqlFailure`. */
   keptRows({ operator }: LiveQuery): RowSet[] | undefined {
     const rows = operator.rows();
@@ -56,7 +61,12 @@ export class RowsReader {
     const limited = queries.filter(({ rights }) => !rights.exceedsRowLimit);
     if (limited.length === 0 || rowLimitOf(tables) === undefined) return;
     const plans = limited.flatMap((query) => this.#plansOf(query));
-    requireAllWithinRowLimit(plans, tables, this.#visibleSizes(limited));
+    try {
+      requireAllWithinRowLimit(plans, tables, this.#visibleSizes(limited));
+    } catch (error) {
+      this.release();
+      throw error;
+    }
   }
 
   /** Of tables with hidden rows: how many there are must not be told. */
@@ -123,7 +133,7 @@ export class RowsReader {
     const { types } = schema;
     const parameters = bindParameters(plan.parameters, noValues, identity, types);
     const request = { tables, parameters, budget, nowMicros };
-    const pieces = new RowSetPieces();
+    const pieces = new RowSetPieces(budget);
     return { execution: new ReadExecution(compileRead(plan, types), request, pieces), pieces };
   }
 

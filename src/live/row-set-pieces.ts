@@ -1,5 +1,6 @@
 import { limits } from '../limits.ts';
 import { overBudget } from '../sql/failure.ts';
+import { QueryBudget } from '../sql/run/budget.ts';
 import type { ResultCollector } from '../sql/run/result-rows.ts';
 import { announced, emptyRowSet, type RowSet } from './row-set.ts';
 
@@ -26,6 +27,13 @@ export class RowSetPieces implements ResultCollector {
   #starts: Uint32Array | undefined;
   #joined: Uint8Array | undefined;
   #joinedBytes = 0;
+  readonly #budget: QueryBudget;
+
+  /** `budget`: what its memory is counted in. */
+  constructor(budget = new QueryBudget()) {
+    this.#budget = budget;
+    budget.takeResult(firstBytes);
+  }
 
   get rowCount(): number {
     return this.#rowCount;
@@ -62,11 +70,12 @@ export class RowSetPieces implements ResultCollector {
 
   /** Puts one more piece where it belongs; true when that was the last. */
   join(): boolean {
-    this.#joined ??= new Uint8Array(this.byteCount);
+    this.#joined ??= this.#newBytes(this.byteCount);
     const full = this.#pieces.shift();
     const piece = full ?? this.#piece.subarray(0, this.#length);
     this.#joined.set(piece, this.#joinedBytes);
     this.#joinedBytes += piece.length;
+    this.#budget.giveBackResult(piece.length);
     return full === undefined;
   }
 
@@ -88,20 +97,31 @@ export class RowSetPieces implements ResultCollector {
   #makeRoom(length: number): void {
     const { byteLength } = this.#piece;
     if (byteLength < pieceBytesMax) {
-      const grown = new Uint8Array(Math.max(2 * byteLength, this.#length + length));
+      const grown = this.#newBytes(Math.max(2 * byteLength, this.#length + length));
       grown.set(this.#piece.subarray(0, this.#length));
+      this.#budget.giveBackResult(byteLength);
       this.#piece = grown;
       return;
     }
     this.#pieces.push(this.#piece.subarray(0, this.#length));
     this.#bytesBefore += this.#length;
-    this.#piece = new Uint8Array(Math.max(pieceBytesMax, length));
+    this.#piece = this.#newBytes(Math.max(pieceBytesMax, length));
     this.#length = 0;
+  }
+
+  #newBytes(length: number): Uint8Array<ArrayBuffer> {
+    this.#budget.takeResult(length);
+    return new Uint8Array(length);
+  }
+
+  #newStarts(length: number): Uint32Array<ArrayBuffer> {
+    this.#budget.takeResult(4 * length);
+    return new Uint32Array(length);
   }
 
   /** Up to now all rows had one size. */
   #beginStarts(): Uint32Array {
-    const starts = new Uint32Array(Math.max(64, 2 * this.#rowCount));
+    const starts = this.#newStarts(Math.max(64, 2 * this.#rowCount));
     for (let row = 0; row < this.#rowCount; row++) starts[row] = row * this.#rowBytes;
     this.#starts = starts;
     return starts;
@@ -111,8 +131,10 @@ export class RowSetPieces implements ResultCollector {
     let starts = this.#starts;
     if (starts === undefined) return;
     if (this.#rowCount === starts.length) {
-      starts = new Uint32Array(2 * starts.length);
-      starts.set(this.#starts ?? []);
+      const before = starts;
+      starts = this.#newStarts(2 * before.length);
+      starts.set(before);
+      this.#budget.giveBackResult(4 * before.length);
       this.#starts = starts;
     }
     starts[this.#rowCount] = start;

@@ -7,6 +7,8 @@ export type StatementError = ErrorParts &
     | { readonly code: 'sql.notAuthorized'; readonly message: string }
     | { readonly code: 'sql.invalid'; readonly message: string }
     | { readonly code: 'sql.overBudget'; readonly message: string }
+    /** Too much is under way; the same statement may succeed later. */
+    | { readonly code: 'sql.busy'; readonly message: string }
     /** The database holds as much as it may. */
     | { readonly code: 'sql.overQuota'; readonly message: string }
     /** A value of the request does not fit the place of its parameter. */

@@ -9,6 +9,8 @@ export interface QueryToRead {
   /** Queries with one key have the same rows; `undefined`: it shares with none. */
   readonly key: string | undefined;
   readonly begin: () => RowsRead;
+  /** Gives back the memory that was counted for it; those who share the read go on with it. */
+  readonly release: () => void;
 }
 
 /**
@@ -90,6 +92,7 @@ export class SetRows {
     if (this.#isPaused) firstReads.pausedCount -= 1;
     this.#isPaused = false;
     for (const shared of this.#shared.splice(0)) firstReads.letGo(shared);
+    for (const { release } of this.#queries) release();
   }
 
   get #mayPause(): boolean {

@@ -268,7 +268,7 @@ type Found = Omit<Extract<OneOffOutcome, { kind: 'rows' }>, 'micros'>;
 
 /** `key`: others who read the same at this commit share it. */
 function toRead(key: string | undefined, query: PreparedQuery, reader: RowsReader): QueryToRead {
-  return { key, begin: () => reader.begin(query) };
+  return { key, begin: () => reader.begin(query), release: () => reader.release() };
 }
 
 const manyViewsText =
@@ -301,12 +301,17 @@ function preparedAgain(core: DatabaseCore, query: LiveQuery): PreparedQuery {
   }
 }
 
-function readerFor(core: DatabaseCore, caller: StatementCaller, nowMicros: bigint): RowsReader {
+function readerFor(
+  core: DatabaseCore,
+  caller: StatementCaller & Pick<Caller, 'isAnonymous'>,
+  nowMicros: bigint,
+): RowsReader {
   const { identity } = caller;
   const { clock, statementMillisMax: millisMax, slices } = core;
   const { millis: sliceMillis, rowsPerCheck } = slices;
   const now = (): number => clock.monotonicMillis();
-  const budget = budgetOf({ now, millisMax, sliceMillis, rowsPerCheck });
+  const memory = core.statementMemory.shareOf(caller);
+  const budget = budgetOf({ now, millisMax, sliceMillis, rowsPerCheck, memory });
   const wholeBudget = budgetOf({ now, millisMax });
   const tables = tablesFor(core, caller, nowMicros);
   return new RowsReader({ tables, identity, budget, wholeBudget, nowMicros });

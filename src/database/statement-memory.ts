@@ -1,0 +1,58 @@
+import { limits } from '../limits.ts';
+import { SqlFailure } from '../sql/failure.ts';
+import type { MemoryShare } from '../sql/run/budget.ts';
+import type { Caller } from './outcome.ts';
+
+/**
+ * Memory that the reads of one database hold together, paused ones and results included. It is
+ * bounded for each caller and for the database, and known at any moment, so that none of it counts
+ * as the module's. What a read takes at first is not counted (`limits.sqlUncountedBytes`): small
+ * ones are answered while large ones hold all there is.
+ */
+export class StatementMemory {
+  #bytes = 0;
+  readonly #byCaller = new Map<CallerKey, number>();
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** What one read of the caller takes from. */
+  shareOf(caller: Pick<Caller, 'identity' | 'isAnonymous'>): MemoryShare {
+    const key = caller.isAnonymous === true ? anonymous : caller.identity;
+    return {
+      take: (bytes) => this.#take(key, bytes),
+      giveBack: (bytes) => this.#add(key, -bytes),
+    };
+  }
+
+  #take(key: CallerKey, bytes: number): void {
+    const { sqlCallerMemoryBytesMax, sqlDatabaseMemoryBytesMax } = limits;
+    if ((this.#byCaller.get(key) ?? 0) + bytes > sqlCallerMemoryBytesMax) {
+      const whose = key === anonymous ? 'Statements of anonymous callers' : 'Your statements';
+      throw tooMuch(whose, sqlCallerMemoryBytesMax);
+    }
+    if (this.#bytes + bytes > sqlDatabaseMemoryBytesMax) {
+      throw tooMuch('The statements that run in this database', sqlDatabaseMemoryBytesMax);
+    }
+    this.#add(key, bytes);
+  }
+
+  #add(key: CallerKey, bytes: number): void {
+    this.#bytes += bytes;
+    const left = (this.#byCaller.get(key) ?? 0) + bytes;
+    if (left === 0) this.#byCaller.delete(key);
+    else this.#byCaller.set(key, left);
+  }
+}
+
+/** Each request without a token has an identity of its own: all of them are one caller. */
+const anonymous = 'anonymous';
+type CallerKey = bigint | typeof anonymous;
+
+function tooMuch(whose: string, bytesMax: number): SqlFailure {
+  const message =
+    `${whose} together need more than ${bytesMax / (1024 * 1024)} MiB of memory; try again when ` +
+    'one of them has ended, or add a LIMIT, narrow the WHERE clause or add an index';
+  return new SqlFailure({ code: 'sql.busy', message });
+}
