@@ -14,7 +14,7 @@ import { decodeTurn, encodeTurn } from './worker-outcomes.ts';
 import { encodeRequests, RequestReader } from './worker-requests.ts';
 
 const ada = { identity: 2n ** 255n + 3n, rights: ownerRights, jwtPayload: '{"sub":"ädä"}' };
-const bob = { identity: 5n, rights: strangerRights, jwtPayload: '' };
+const bob = { identity: 5n, rights: strangerRights, jwtPayload: '', isAnonymous: true };
 const narrow = { tables: new Set(['a', 'ä']), reducers: new Set<string>(), rowsMax: 3 };
 const eve = { ...bob, rights: { ...strangerRights, ...narrow, previews: true, isReadOnly: true } };
 const open = { kind: 'open', id: 2n ** 127n } as const;
