@@ -11,9 +11,9 @@ const all = 'SELECT * FROM item';
 const count = 20_000;
 
 /** A database whose first rows are read a thousand at a time, with one connection. */
-async function opened() {
+async function opened(rowCount = count) {
   const slices = { millis: 0, rowsPerCheck: 1_000 };
-  const items = await ItemDatabase.open(count, { slices });
+  const items = await ItemDatabase.open(rowCount, { slices });
   const connectionId = 9n;
   await items.request({ kind: 'connect', caller, connectionId });
   items.entries.length = 0;
@@ -93,6 +93,35 @@ describe('first rows in slices', () => {
     await items.remove(2);
     expect(told(database).slice(-2)).toEqual(['disconnected', 'called']);
     expect([items.database.liveFigures.queries, items.store.heldBytes]).toEqual([0, 0]);
+    await items.database.close();
+  });
+
+  it('are counted as memory of reads for as long as they are held', async () => {
+    const rowCount = 300_000;
+    const database = await opened(rowCount);
+    const { items, connectionId } = database;
+    const held = (): number => items.database.statementBytes;
+    const most = async (reading: Promise<unknown>): Promise<number> => {
+      let bytes = 0;
+      let isOver = false;
+      void reading.finally(() => {
+        isOver = true;
+      });
+      for (; !isOver; await nextTurn()) bytes = Math.max(bytes, held());
+      return bytes;
+    };
+    const first = subscribe(database, 1, all);
+    const bytes = await most(first);
+    const rows = await first;
+    expect(rowsIn(rows)).toBe(rowCount);
+    expect(bytes).toBeGreaterThan(bytesIn(rows).reduce((sum, { length }) => sum + length, 0));
+    expect(held()).toBe(0);
+    // One that shares its read with another, and both end before they have all.
+    const sharing = Promise.all([subscribe(database, 2, all), subscribe(database, 3, all)]);
+    while (held() < bytes / 4) await nextTurn();
+    await items.request({ kind: 'disconnect', connectionId });
+    await sharing;
+    expect(held()).toBe(0);
     await items.database.close();
   });
 
