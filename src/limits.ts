@@ -54,6 +54,8 @@ export const limits = {
   /** Between two attempts to open a database whose disk has failed; it doubles each time. */
   reopenMillisMin: 1_000,
   reopenMillisMax: 30_000,
+  /** Between two marks, beside a log that is written to, of what is durable. */
+  durableMarkMillis: 1_000,
   /** One message between the gateway and the process of a database. */
   workerFrameBytesMax: 1024 * mebibyte,
   /**

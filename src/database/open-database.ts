@@ -59,6 +59,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly report: (line: ModuleLogLine) => void;
   /** Told in full sentences what recovery cut off. */
   readonly warn: (message: string) => void;
+  /** When the log is to mark what became durable; see `LogOptions`. */
+  readonly later?: (work: () => void) => void;
 }
 
 /**
@@ -135,7 +137,7 @@ function withLines(options: DatabaseOptions): LinedOptions {
 }
 
 function openLog(
-  { disk, identity, entropy, warn }: DatabaseOptions,
+  { disk, identity, entropy, warn, later }: DatabaseOptions,
   create: boolean,
   onRecord: (record: LogRecord) => void,
 ): Promise<CommitLog> {
@@ -147,6 +149,7 @@ function openLog(
     salt: new DataView(salt.buffer).getInt32(0),
     onRecord,
     warn,
+    ...(later !== undefined && { later }),
   });
 }
 

@@ -15,6 +15,7 @@ import { realmOpener } from '../node/realm.ts';
 import { ownBytes } from '../node/thread-memory.ts';
 import { assembleDatabase, examineAside } from './assemble.ts';
 import { HeapCare } from './heap-care.ts';
+import { later } from './later.ts';
 import { LineBatch } from './line-batch.ts';
 import { nextTurn } from './next-turn.ts';
 import { programHash } from './program-hash.ts';
@@ -178,6 +179,7 @@ export class Actor {
         this.#tellMemorySoon();
         return nextTurn();
       },
+      later,
       report: (line) => this.#lines.add({ micros: this.#clock.nowMicros(), line }),
       warn: (text) => {
         this.#port.post({ kind: 'warn', message: cutText(text, limits.reportCharactersMax) });

@@ -9,6 +9,7 @@ import type { StopReason, TicketedRequest } from '../database/turn.ts';
 import type { Disk } from '../log/disk.ts';
 import { assembleDatabase } from './assemble.ts';
 import { Board } from './board.ts';
+import { later } from './later.ts';
 import { nextTurn } from './next-turn.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
@@ -80,6 +81,7 @@ export class LocalSeat implements Seat {
         progress: board,
         loader: loaderFor(board),
         nextTurn,
+        later,
         report: (line) => events.lines([{ micros: clock.nowMicros(), line }]),
         warn: (message) => events.warn(message),
         owner: {

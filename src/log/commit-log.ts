@@ -3,6 +3,7 @@ import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type { Disk, DiskFile } from './disk.ts';
+import type { DurableMark } from './durable-mark.ts';
 import { RecordEncoder } from './encode-record.ts';
 import { LogBrokenError } from './log-error.ts';
 import { type CommitInputs, type LogRecord, recordKinds, type SchemaChange } from './record.ts';
@@ -24,6 +25,11 @@ export interface LogOptions {
   /** Told in full sentences what recovery cut off. */
   readonly warn: (message: string) => void;
   readonly segmentBytes?: number;
+  /**
+   * Runs `work` a little later, at most once at a time: then the mark beside the log follows what
+   * became durable meanwhile. Absent: it follows each sync.
+   */
+  readonly later?: (work: () => void) => void;
 }
 
 /**
@@ -74,6 +80,9 @@ export class CommitLog {
 
   /** Segments that were left, to be synced a last time and closed. */
   #leftFiles: DiskFile[] = [];
+  readonly #mark: DurableMark | undefined;
+  readonly #later: (work: () => void) => void;
+  #isMarkDue = false;
   #isDirectoryDirty = false;
   #running: Promise<void> | undefined;
   /** Log position that the running sync makes durable. */
@@ -90,6 +99,8 @@ export class CommitLog {
     this.#databaseIdentity = options.databaseIdentity;
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytes;
     this.#salt = recovered.salt;
+    this.#mark = recovered.mark;
+    this.#later = options.later ?? ((work) => work());
     this.#buffer = new RecordBuffer(recovered.chainLow, recovered.chainHigh);
     this.#file = recovered.file;
     this.#sequence = recovered.sequence;
@@ -199,6 +210,8 @@ export class CommitLog {
     }
     this.#durableOffset = commitOffset(this.#writtenOffset);
     this.#durablePosition = this.#writtenPosition;
+    this.#markSoon();
+    this.#checkOpen();
     return true;
   }
 
@@ -231,8 +244,8 @@ export class CommitLog {
   }
 
   /**
-   * Makes everything durable, notes in the log that it is, and closes the files. A broken log only
-   * closes its files.
+   * Makes everything durable, notes in the log and beside it that it is, and closes the files. A
+   * broken log only closes its files.
    */
   async close(): Promise<void> {
     if (this.#state === 'closed') return;
@@ -242,6 +255,8 @@ export class CommitLog {
         this.#buffer.begin(0);
         this.#append(recordKinds.stop, this.#offset);
         await this.sync();
+        this.#writeMark();
+        await this.#syncMark();
       }
     } finally {
       // A file closed under a running sync could give its number to another file.
@@ -263,6 +278,7 @@ export class CommitLog {
 
   #closeFiles(): void {
     for (const file of [...this.#leftFiles, this.#file]) file.close();
+    this.#mark?.close();
     this.#leftFiles = [];
   }
 
@@ -280,6 +296,7 @@ export class CommitLog {
     const position = this.#writtenPosition;
     const file = this.#file;
     const isDirectoryDirty = this.#isDirectoryDirty;
+    const hasLeft = this.#leftFiles.length > 0;
     this.#isDirectoryDirty = false;
     this.#runningPosition = position;
     try {
@@ -298,6 +315,44 @@ export class CommitLog {
     this.#checkOpen();
     this.#durableOffset = commitOffset(offset);
     this.#durablePosition = position;
+    if (hasLeft) this.#markRotation();
+    else this.#markSoon();
+    this.#checkOpen();
+  }
+
+  /** Has the mark say within a second what is durable; costs the caller nothing but a timer. */
+  #markSoon(): void {
+    if (this.#mark === undefined || this.#isMarkDue) return;
+    this.#isMarkDue = true;
+    this.#later(() => {
+      this.#isMarkDue = false;
+      if (this.#state === 'open') this.#writeMark();
+    });
+  }
+
+  /** The end of a segment is kept for good; nobody waits for it. */
+  #markRotation(): void {
+    this.#writeMark();
+    // Its failure shows at the next use of the log.
+    this.#syncMark().catch(() => undefined);
+  }
+
+  async #syncMark(): Promise<void> {
+    this.#checkOpen();
+    try {
+      await this.#mark?.sync();
+    } catch (error) {
+      throw this.#break(error);
+    }
+  }
+
+  /** What fails shows at the next use of the log, like any failure of its disk. */
+  #writeMark(): void {
+    try {
+      this.#mark?.write({ position: this.#durablePosition, offset: this.#durableOffset });
+    } catch (error) {
+      this.#break(error);
+    }
   }
 
   /** Leaves the segment, cut to its records, and goes on in a new one. */
@@ -311,6 +366,7 @@ export class CommitLog {
       durablePosition: this.#durablePosition,
       chainLow: this.#writtenChainLow,
       chainHigh: this.#writtenChainHigh,
+      hasMark: this.#mark !== undefined,
     };
     this.#file.truncate(this.#end);
     const next = createSegment(this.#disk, header);

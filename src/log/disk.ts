@@ -8,6 +8,8 @@
  * throws a `DiskError` when the machine refuses; nothing is retried here.
  */
 export interface Disk {
+  /** False: the files are gone with the process, so that nothing about them has to be kept. */
+  readonly isLasting: boolean;
   /** Names of the files, in ascending order. */
   list(): string[];
   /** Opens a file for reading and writing; `create` demands that it does not exist yet. */

@@ -16,9 +16,12 @@ export class LogDamageError extends Error {
   readonly reason: string;
   readonly place: LogPlace;
 
-  constructor(reason: string, place: LogPlace, cause?: unknown) {
+  /** `advice`: what to do about it, in full sentences. */
+  constructor(reason: string, place: LogPlace, more: { cause?: unknown; advice?: string } = {}) {
     const where = `${place.file}, position ${place.position}, offset ${place.offset}`;
-    super(`log is damaged: ${reason} (${where})`, cause === undefined ? {} : { cause });
+    const advice = more.advice === undefined ? '' : `. ${more.advice}`;
+    const options = more.cause === undefined ? {} : { cause: more.cause };
+    super(`log is damaged: ${reason} (${where})${advice}`, options);
     this.reason = reason;
     this.place = place;
   }

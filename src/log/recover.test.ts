@@ -3,6 +3,7 @@ import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
 import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { crc32c } from './checksum.ts';
+import { durableMarkName } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
 import { segmentHeaderBytes } from './segment.ts';
 import { type LogReport, verifyLog } from './verify.ts';
@@ -17,9 +18,18 @@ interface Story {
   readonly witnessedCount: number;
 }
 
-/** Turns of three records each, synced; a segment holds a few turns. `stopped`: a clean stop. */
-async function story(turns: number, end: 'stopped' | 'killed', segmentBytes = 2000) {
+/**
+ * Turns of three records each, synced; a segment holds a few turns. `stopped`: a clean stop. Without
+ * a mark the log alone bears witness of what was durable, as in earlier versions.
+ */
+async function story(
+  turns: number,
+  end: 'stopped' | 'killed',
+  segmentBytes = 2000,
+  hasMark = false,
+) {
   const disk = new SimulatedDisk();
+  disk.isLasting = hasMark;
   const { log } = await openLog(disk, { segmentBytes });
   const appended: string[] = [];
   let witnessedCount = 0;
@@ -37,7 +47,13 @@ async function story(turns: number, end: 'stopped' | 'killed', segmentBytes = 20
 }
 
 function diskOf(files: ReadonlyMap<string, Uint8Array>): SimulatedDisk {
-  return new SimulatedDisk(files);
+  const disk = new SimulatedDisk(files);
+  disk.isLasting = files.has(durableMarkName);
+  return disk;
+}
+
+function segmentsOf(disk: SimulatedDisk): string[] {
+  return disk.list().filter((name) => name !== durableMarkName);
 }
 
 /** Opens a changed log; `damage` if it was refused, and then nothing was touched. */
@@ -210,7 +226,15 @@ describe('the tail of the last segment', () => {
     const bytes = disk.contentOf(first);
     const broken = present(positionsOf(bytes)[4]);
     bytes.fill(0, broken, broken + 20);
-    const found = await reopen(diskOf(new Map([[first, bytes]])));
+    const mark = disk.contentOf(durableMarkName);
+    const found = await reopen(
+      diskOf(
+        new Map([
+          [first, bytes],
+          [durableMarkName, mark],
+        ]),
+      ),
+    );
     if (found.kind === 'damage') throw found.error;
     expect(found.found.slice(0, 3)).toEqual(durable);
     expect(found.found).toHaveLength(4);
@@ -248,13 +272,13 @@ describe('the tail of the last segment', () => {
     const { log } = await openLog(disk, { segmentBytes: 1000 });
     const appended = appendRandom(log, 1, 4);
     await log.sync();
-    while (disk.list().length === 1) {
+    while (segmentsOf(disk).length === 1) {
       const more = appendRandom(log, 5, 2);
       log.write();
-      if (disk.list().length === 1) appended.push(...more);
+      if (segmentsOf(disk).length === 1) appended.push(...more);
     }
     const files = new Map(disk.list().map((name) => [name, disk.contentOf(name)]));
-    const second = present(disk.list()[1]);
+    const second = present(segmentsOf(disk)[1]);
     const torn = diskOf(files);
     torn.flipBit(second, segmentHeaderBytes + 35, 1);
     const result = await reopen(torn);

@@ -1,4 +1,5 @@
 import type { Disk, DiskFile } from './disk.ts';
+import { DurableMark, readDurableMark } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
 import {
   encodeSegmentHeader,
@@ -31,6 +32,8 @@ export interface RecoveredLog {
   readonly chainLow: number;
   readonly chainHigh: number;
   readonly recordCount: number;
+  /** Says so outside of the log; the caller closes it. `undefined`: the disk forgets all at once. */
+  readonly mark: DurableMark | undefined;
 }
 
 /**
@@ -44,12 +47,19 @@ export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<R
   const walked = walkLog(disk, options);
   if (walked.kind === 'log') return repair(disk, walked.log, options.warn);
   const hasRemains = disk.list().some((name) => name.startsWith('commit-'));
-  if (!options.create || (walked.kind === 'absent' && hasRemains)) {
-    const place = { file: segmentName(1, 1), position: 0, offset: 1 };
-    throw new LogDamageError('the log is gone', place);
-  }
+  const mark = readDurableMark(disk);
+  const durableOffset = mark.kind === 'valid' ? mark.end.offset : 0;
+  const isGone = (walked.kind === 'absent' && hasRemains) || durableOffset > 0;
+  if (!options.create || isGone) throw goneError(durableOffset);
   if (walked.kind === 'unborn') disk.remove(walked.name);
   return create(disk, options);
+}
+
+/** There is no segment with a record; `durableOffset` is known to have been durable, 0: nothing. */
+export function goneError(durableOffset: number): LogDamageError {
+  const known = `the log is gone, and offset ${durableOffset} is known to be durable`;
+  const reason = durableOffset === 0 ? 'the log is gone' : known;
+  return new LogDamageError(reason, { file: segmentName(1, 1), position: 0, offset: 1 });
 }
 
 /** Makes the file of a segment and writes its header; the caller syncs file and directory. */
@@ -70,7 +80,9 @@ async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog
     durablePosition: 0,
     chainLow: salt,
     chainHigh: ~salt,
+    hasMark: disk.isLasting,
   };
+  const mark = await openMark(disk, { salt, position: 0, offset: 0 });
   const file = createSegment(disk, header);
   await file.sync();
   await disk.syncDirectory();
@@ -86,39 +98,49 @@ async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog
     chainLow,
     chainHigh,
     recordCount: 0,
+    mark,
   };
 }
 
-async function repair(
+function openMark(
+  disk: Disk,
+  { salt, position, offset }: Pick<RecoveredLog, 'salt' | 'position' | 'offset'>,
+): Promise<DurableMark | undefined> {
+  if (!disk.isLasting) return Promise.resolve(undefined);
+  return DurableMark.open(disk, salt, { position, offset });
+}
+
+/** Cuts off the tail, and makes the rest durable before anything says that it is. */
+export async function repair(
   disk: Disk,
   log: WalkedLog,
   warn: (message: string) => void,
 ): Promise<RecoveredLog> {
-  if (log.tail !== undefined) await cutTail(disk, log.tail, warn);
+  if (log.isMarkHalf) warn('A half of the file `durable` was not valid; it is written again.');
+  const verdict = log.lost === undefined ? 'never durable' : 'given up';
+  if (log.tail !== undefined) await cutTail(disk, log.tail, verdict, warn);
   for (const segment of log.segments.slice(0, -1)) {
     if (segment.endPosition > log.durablePosition) await syncSegment(disk, segment.name);
   }
   const last = log.segments.at(-1);
   if (last === undefined) throw new LogDamageError('there is no segment', noPlace);
-  const file = await openSynced(disk, last.name);
-  const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
-  const { sequence, end } = last;
-  return { file, sequence, end, salt, offset, position, chainLow, chainHigh, recordCount };
-}
-
-const noPlace = { file: '', position: 0, offset: 0 };
-
-async function openSynced(disk: Disk, name: string): Promise<DiskFile> {
-  const file = disk.open(name, 'existing');
+  const file = disk.open(last.name, 'existing');
   try {
     await file.sync();
+    const isNew = disk.isLasting && readDurableMark(disk).kind === 'absent';
     await disk.syncDirectory();
-    return file;
+    const mark = await openMark(disk, log);
+    if (isNew) await disk.syncDirectory();
+    const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
+    const { sequence, end } = last;
+    return { file, sequence, end, salt, offset, position, chainLow, chainHigh, recordCount, mark };
   } catch (error) {
     file.close();
     throw error;
   }
 }
+
+const noPlace = { file: '', position: 0, offset: 0 };
 
 async function syncSegment(disk: Disk, name: string): Promise<void> {
   const file = disk.open(name, 'existing');
@@ -134,18 +156,23 @@ async function syncSegment(disk: Disk, name: string): Promise<void> {
  * is shortened; whole files are renamed. The caller syncs the segment, the last one now, and the
  * directory: nothing may be appended before that.
  */
-async function cutTail(disk: Disk, tail: TornTail, warn: (message: string) => void): Promise<void> {
+async function cutTail(
+  disk: Disk,
+  tail: TornTail,
+  verdict: string,
+  warn: (message: string) => void,
+): Promise<void> {
   const { file, position, offset } = tail.place;
-  if (!tail.files.includes(file)) await cutSegment(disk, tail, warn);
+  if (!tail.files.includes(file)) await cutSegment(disk, tail, verdict, warn);
   for (const name of tail.files) {
     const kept = freeName(disk, name);
     disk.rename(name, kept);
-    warn(`The log ends after offset ${offset - 1}; ${name} was never durable. Kept as ${kept}.`);
+    warn(`The log ends after offset ${offset - 1}; ${name} was ${verdict}. Kept as ${kept}.`);
   }
   if (tail.survivorCount > 0) {
     warn(
       `${tail.survivorCount} whole records behind position ${position} of ${file} were dropped: ` +
-        'they had reached the disk, what they build on had not.',
+        'what they build on is not there.',
     );
   }
 }
@@ -153,6 +180,7 @@ async function cutTail(disk: Disk, tail: TornTail, warn: (message: string) => vo
 async function cutSegment(
   disk: Disk,
   { reason, place }: TornTail,
+  verdict: string,
   warn: (message: string) => void,
 ): Promise<void> {
   const segment = disk.open(place.file, 'existing');
@@ -165,8 +193,8 @@ async function cutSegment(
     segment.truncate(place.position);
     warn(
       `The log ends after offset ${place.offset - 1}, at position ${place.position} of ` +
-        `${place.file}: ${reason}. Cut off ${end - place.position} bytes that were never ` +
-        `durable; kept as ${kept}.`,
+        `${place.file}: ${reason}. Cut off ${end - place.position} bytes that were ` +
+        `${verdict}; kept as ${kept}.`,
     );
   } finally {
     segment.close();

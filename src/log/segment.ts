@@ -13,7 +13,8 @@ import { crc32c } from './checksum.ts';
  *  64  u64   log position of its first record
  *  72  u64   log position up to which everything was durable when it was made
  *  80  u64   chain hash of the record before its first; in the first segment, of the log's birth
- *  88  u8[36] zero
+ *  88  u8    1 if a mark of what is durable was kept beside the log when it was made, else 0
+ *  89  u8[35] zero
  * 124  u32   CRC-32C of bytes 0 to 124
  * 128  …     records, then zeros up to the end of the space reserved
  * ```
@@ -33,6 +34,8 @@ export interface SegmentHeader {
   readonly durablePosition: number;
   readonly chainLow: number;
   readonly chainHigh: number;
+  /** A mark of what is durable is kept beside the log; see `durable-mark.ts`. */
+  readonly hasMark: boolean;
 }
 
 export function segmentName(sequence: number, firstOffset: number): string {
@@ -61,6 +64,7 @@ export function encodeSegmentHeader(header: SegmentHeader): Uint8Array {
   view.setBigUint64(72, BigInt(header.durablePosition), true);
   view.setInt32(80, header.chainLow, true);
   view.setInt32(84, header.chainHigh, true);
+  bytes[88] = header.hasMark ? 1 : 0;
   view.setUint32(124, crc32c(bytes, 0, 124), true);
   return bytes;
 }
@@ -96,6 +100,7 @@ export function readSegmentHeader(bytes: Uint8Array): HeaderReading {
       durablePosition: Number(view.getBigUint64(72, true)),
       chainLow: view.getInt32(80, true),
       chainHigh: view.getInt32(84, true),
+      hasMark: bytes[88] === 1,
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { Disk } from './disk.ts';
+import { readDurableMark } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
 import type { LogRecord } from './record.ts';
+import { goneError } from './recover.ts';
 import { type TornTail, walkLog } from './walk.ts';
 
 /** What `verifyLog` found. `damaged` and `torn` may both have records before the place named. */
@@ -18,6 +20,8 @@ export interface LogContents {
   readonly recordBytes: number;
   /** Offset of the last commit. */
   readonly offset: number;
+  /** One half of the mark beside it is not valid; the next start writes it again. */
+  readonly isMarkHalf: boolean;
 }
 
 /**
@@ -31,13 +35,18 @@ export function verifyLog(
 ): LogReport {
   try {
     const walked = walkLog(disk, { databaseIdentity, onRecord });
-    if (walked.kind !== 'log') return { kind: 'absent' };
+    if (walked.kind !== 'log') {
+      const mark = readDurableMark(disk);
+      if (mark.kind !== 'valid' || mark.end.offset === 0) return { kind: 'absent' };
+      throw goneError(mark.end.offset);
+    }
     const { log } = walked;
     const contents = {
       segmentCount: log.segments.length,
       recordCount: log.recordCount,
       recordBytes: log.position,
       offset: log.offset,
+      isMarkHalf: log.isMarkHalf,
     };
     if (log.tail === undefined) return { kind: 'intact', contents };
     return { kind: 'torn', contents, tail: log.tail };

@@ -1,7 +1,9 @@
 import { limits } from '../limits.ts';
 import { decodeRecord } from './decode-record.ts';
 import type { Disk } from './disk.ts';
+import { type MarkReading, readDurableMark } from './durable-mark.ts';
 import { LogDamageError, type LogPlace } from './log-error.ts';
+import { lostEnd } from './lost-end.ts';
 import { type LogRecord, recordKinds } from './record.ts';
 import {
   readSegmentHeader,
@@ -16,6 +18,8 @@ export interface WalkOptions {
   readonly databaseIdentity: bigint;
   /** Called for each record in order; what it throws is reported as damage, with the place. */
   readonly onRecord: (record: LogRecord) => void;
+  /** True: what ends too early is a log all the same; the rest becomes its tail. */
+  readonly acceptsLoss?: boolean;
 }
 
 export type WalkResult =
@@ -39,6 +43,10 @@ export interface WalkedLog {
   readonly durablePosition: number;
   readonly recordCount: number;
   readonly tail: TornTail | undefined;
+  /** Why it is no whole log: only with `acceptsLoss`. */
+  readonly lost: string | undefined;
+  /** One half of the mark beside it is not valid; the next start writes it again. */
+  readonly isMarkHalf: boolean;
 }
 
 export interface WalkedSegment {
@@ -50,7 +58,7 @@ export interface WalkedSegment {
   readonly endPosition: number;
 }
 
-/** What comes after the last record that counts and never was durable. */
+/** What comes after the last record that counts; it never was durable, or its loss is accepted. */
 export interface TornTail {
   readonly reason: string;
   readonly place: LogPlace;
@@ -67,7 +75,7 @@ export interface TornTail {
  *   says that it had been durable. A power cut leaves this behind, also with later records intact,
  *   because the sectors of unsynced writes reach the disk in any order;
  * - **damage**: anything else. A later record or segment that was made after the place was synced
- *   proves it. Throws `LogDamageError`.
+ *   proves it, or the mark beside the log. Throws `LogDamageError`.
  */
 export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   const names = disk.list().filter((name) => segmentSequence(name) !== undefined);
@@ -75,7 +83,7 @@ export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
   if (first === undefined) return { kind: 'absent' };
   const isAlone = names.length === 1 && first === segmentName(1, 1);
   if (isAlone && isBlankFile(disk, first)) return { kind: 'unborn', name: first };
-  const walk = new Walk(disk, names, options);
+  const walk = new Walk(disk, names, options, readDurableMark(disk));
   return { kind: 'log', log: walk.run() };
 }
 
@@ -116,8 +124,11 @@ class Walk {
   #chainHigh = 0;
   #durablePosition = 0;
   #recordCount = 0;
+  #hasMark = false;
+  readonly #mark: MarkReading;
 
-  constructor(disk: Disk, names: readonly string[], options: WalkOptions) {
+  constructor(disk: Disk, names: readonly string[], options: WalkOptions, mark: MarkReading) {
+    this.#mark = mark;
     this.#disk = disk;
     this.#names = names;
     this.#options = options;
@@ -128,6 +139,8 @@ class Walk {
     for (let index = 0; index < this.#names.length && found === undefined; index++) {
       found = this.#segment(index);
     }
+    const lost = this.#lostEnd(found);
+    if (lost !== undefined && this.#options.acceptsLoss !== true) throw lost;
     return {
       segments: this.#segments,
       salt: this.#salt,
@@ -138,7 +151,25 @@ class Walk {
       durablePosition: this.#durablePosition,
       recordCount: this.#recordCount,
       tail: found === undefined ? undefined : this.#judge(found),
+      lost: lost?.reason,
+      isMarkHalf: this.#mark.kind === 'valid' && this.#mark.isHalf,
     };
+  }
+
+  /** What the mark beside the log says against the end that was found. */
+  #lostEnd(found: Break | undefined): LogDamageError | undefined {
+    const last = this.#segments.at(-1);
+    return lostEnd({
+      mark: this.#mark,
+      hasMark: this.#hasMark,
+      salt: this.#salt,
+      position: this.#position,
+      offset: this.#offset,
+      databaseIdentity: this.#options.databaseIdentity,
+      file: found?.name ?? last?.name ?? '',
+      filePosition: found?.position ?? last?.end ?? 0,
+      breakReason: found?.reason,
+    });
   }
 
   #segment(index: number): Break | undefined {
@@ -187,6 +218,7 @@ class Walk {
       throw this.#damage('the log does not begin with its first commit', name, 56);
     }
     this.#salt = header.salt;
+    this.#hasMark = header.hasMark;
     this.#chainLow = header.chainLow;
     this.#chainHigh = header.chainHigh;
   }
@@ -208,6 +240,7 @@ class Walk {
       throw this.#damage('a segment does not continue the one before it', name, 56);
     }
     this.#durablePosition = Math.max(this.#durablePosition, header.durablePosition);
+    this.#hasMark ||= header.hasMark;
     return undefined;
   }
 
@@ -261,7 +294,7 @@ class Walk {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       const place = { file: reader.name, position, offset };
-      throw new LogDamageError(`a record cannot be replayed: ${reason}`, place, error);
+      throw new LogDamageError(`a record cannot be replayed: ${reason}`, place, { cause: error });
     }
   }
 
@@ -285,7 +318,8 @@ class Walk {
         search.look(reader, segmentHeaderBytes);
       });
     }
-    if (search.durablePosition > this.#position || this.#durablePosition > this.#position) {
+    const durablePosition = Math.max(search.durablePosition, this.#durablePosition);
+    if (durablePosition > this.#position && this.#options.acceptsLoss !== true) {
       throw new LogDamageError(`${found.reason}, and what was here had been durable`, place);
     }
     const dropsWhole = found.position < segmentHeaderBytes;

@@ -11,6 +11,7 @@ import { UnsyncedRange } from './unsynced-range.ts';
  * device needs, except those that may block where they have been quick.
  */
 export class MachineDisk implements Disk {
+  readonly isLasting = true;
   readonly #directory: string;
 
   constructor(directory: string) {

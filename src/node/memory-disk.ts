@@ -2,6 +2,7 @@ import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
 
 /** A disk for databases that are meant to be forgotten: files are buffers, a sync does nothing. */
 export class MemoryDisk implements Disk {
+  readonly isLasting = false;
   readonly #files = new Map<string, MemoryFile>();
 
   /** Bytes of all buffers. */

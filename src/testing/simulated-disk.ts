@@ -32,6 +32,8 @@ export class PowerCut extends Error {
  * cut, or an error, at any one of them.
  */
 export class SimulatedDisk implements Disk {
+  /** False: a log on it keeps no mark of its durable end, like those of earlier versions. */
+  isLasting = true;
   /** Operations done or attempted so far. */
   operationCount = 0;
   /** Operations per kind. */

@@ -1,5 +1,6 @@
 import { assert } from '../../src/assert.ts';
 import { CommitLog } from '../../src/log/commit-log.ts';
+import { readDurableMark } from '../../src/log/durable-mark.ts';
 import { LogBrokenError } from '../../src/log/log-error.ts';
 import { Random } from '../../src/testing/random.ts';
 import { PowerCut, SimulatedDisk } from '../../src/testing/simulated-disk.ts';
@@ -25,7 +26,8 @@ export interface LogCrashReport {
  * checks after each cut that
  *
  * - recovery succeeds and yields a prefix of what was appended, byte for byte;
- * - the prefix holds everything that had been reported durable;
+ * - the prefix holds everything that had been reported durable, and all that the mark beside the
+ *   log says was durable, whether it follows each sync or some of them;
  * - the log goes on from there, through another cut at a random place, with the same result.
  *
  * Throws an error that names seed and place.
@@ -80,6 +82,8 @@ class LogRun {
   #writtenCount = 0;
   #log: CommitLog | undefined;
   #syncs: Promise<void>[] = [];
+  /** Marks that are to be written later. */
+  #due: (() => void)[] = [];
 
   constructor(options: LogCrashOptions, disk: SimulatedDisk, random: Random) {
     this.disk = disk;
@@ -116,6 +120,8 @@ class LogRun {
 
   async #open(): Promise<void> {
     const found: string[] = [];
+    const mark = readDurableMark(this.disk);
+    const random = this.#random;
     this.#log = await CommitLog.open(this.disk, {
       databaseIdentity: 77n,
       create: true,
@@ -123,12 +129,15 @@ class LogRun {
       segmentBytes: this.#options.segmentBytes,
       onRecord: (record) => found.push(textOf(record)),
       warn: () => this.warnings++,
+      later: (work) => (random.chance(0.5) ? work() : this.#due.push(work)),
     });
     assert(found.length >= this.#writtenCount, `${found.length} of ${this.#writtenCount} records`);
     const expected = this.#appended.slice(0, found.length);
     const wrong = found.findIndex((text, index) => text !== expected[index]);
     assert(wrong === -1, `record ${wrong} is not what was appended`);
     const commits = found.filter(isCommit).length;
+    const marked = mark.kind === 'valid' ? mark.end.offset : 0;
+    assert(marked <= commits, `the mark says ${marked}, recovery found ${commits}`);
     assert(this.#log.offset === commits, `offset ${this.#log.offset} after ${commits} commits`);
     assert(this.#log.durableOffset === commits, 'all that was recovered is durable');
     this.#appended = expected;
@@ -148,8 +157,10 @@ class LogRun {
       this.disk.isQuick = random.below(2) === 0;
       if (log.syncAtOnce()) this.#durableCount = this.#writtenCount;
     } else if (kind < 16) this.#beginSync(log);
-    else if (kind < 18) await ticks(random.below(20));
-    else if (kind < 19) await Promise.all(this.#syncs.splice(0));
+    else if (kind < 18) {
+      await ticks(random.below(20));
+      for (const work of this.#due.splice(0)) work();
+    } else if (kind < 19) await Promise.all(this.#syncs.splice(0));
     else {
       await log.close();
       this.#durableCount = this.#appended.length;

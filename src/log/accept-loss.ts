@@ -1,0 +1,46 @@
+import type { Disk } from './disk.ts';
+import { readDurableMark } from './durable-mark.ts';
+import { repair } from './recover.ts';
+import { walkLog } from './walk.ts';
+
+export interface AcceptLossOptions {
+  readonly databaseIdentity: bigint;
+  /** Of the last commit that is to be kept: where the log ends. */
+  readonly offset: number;
+  /** Told in full sentences what was set aside. */
+  readonly warn: (message: string) => void;
+}
+
+export type AcceptLossOutcome =
+  /** `missing`: commits known to have been durable; `undefined`: nothing says how many. */
+  | { readonly kind: 'accepted'; readonly reason: string; readonly missing: number | undefined }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/**
+ * Makes a log that lacks its end one that ends where its records do. What follows them is kept
+ * beside it, and the mark says from now on that the log ends there. Refuses, and changes nothing,
+ * where no loss was found or the log ends at another offset; throws `LogDamageError` where a log has
+ * other damage. After a crash in the middle it can be done again.
+ */
+export async function acceptLoss(
+  disk: Disk,
+  { databaseIdentity, offset, warn }: AcceptLossOptions,
+): Promise<AcceptLossOutcome> {
+  const onRecord = (): void => undefined;
+  const walked = walkLog(disk, { databaseIdentity, onRecord, acceptsLoss: true });
+  if (walked.kind !== 'log') return refused('its log is gone; put it back from a copy');
+  const { log } = walked;
+  if (log.lost === undefined) return refused(`its log, up to offset ${log.offset}, lacks no end`);
+  if (log.offset !== offset) return refused(`its log ends at offset ${log.offset}, not ${offset}`);
+  if (offset === 0) return refused('its log holds no program; put it back from a copy');
+  const mark = readDurableMark(disk);
+  const missing = mark.kind === 'valid' ? mark.end.offset - offset : undefined;
+  const { file, mark: lowered } = await repair(disk, log, warn);
+  file.close();
+  lowered?.close();
+  return { kind: 'accepted', reason: log.lost, missing };
+}
+
+function refused(message: string): AcceptLossOutcome {
+  return { kind: 'refused', message };
+}

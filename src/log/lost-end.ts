@@ -1,0 +1,70 @@
+import type { MarkReading } from './durable-mark.ts';
+import { durableMarkName } from './durable-mark.ts';
+import { LogDamageError } from './log-error.ts';
+
+/** Where the records of a log end, and what the mark beside it says. */
+export interface FoundEnd {
+  readonly mark: MarkReading;
+  /** Some segment says that a mark was kept. */
+  readonly hasMark: boolean;
+  readonly salt: number;
+  readonly position: number;
+  /** Of the last commit. */
+  readonly offset: number;
+  readonly databaseIdentity: bigint;
+  /** Where in the files that is. */
+  readonly file: string;
+  readonly filePosition: number;
+  /** Why no record follows, if something else does. */
+  readonly breakReason: string | undefined;
+}
+
+/** Why a log cannot be taken for whole, and what to do; `undefined`: it is whole. */
+export function lostEnd(found: FoundEnd): LogDamageError | undefined {
+  const reason = reasonOf(found);
+  if (reason === undefined) return undefined;
+  const { file, filePosition, offset } = found;
+  const place = { file, position: filePosition, offset: offset + 1 };
+  return new LogDamageError(reason, place, { advice: adviceOf(found) });
+}
+
+function reasonOf(found: FoundEnd): string | undefined {
+  const { mark, salt, position, offset, hasMark } = found;
+  switch (mark.kind) {
+    case 'absent':
+      // Before its first record the mark of a new log may not have reached the disk.
+      if (!hasMark || position === 0) return undefined;
+      return `the file \`${durableMarkName}\` is missing, which says where the log ends`;
+    case 'invalid':
+      return `the file \`${durableMarkName}\`, which says where the log ends, is not valid`;
+    case 'version':
+      return `\`${durableMarkName}\` has version ${mark.version}, this program reads version 1`;
+    case 'valid':
+      if (mark.end.position === 0) return undefined;
+      if (mark.salt !== salt) return `\`${durableMarkName}\` belongs to another log`;
+      if (mark.end.position <= position) return undefined;
+      return `${missingText(offset, mark.end.offset)}${breakText(found)}`;
+  }
+}
+
+function missingText(offset: number, durableOffset: number): string {
+  const count = durableOffset - offset;
+  const what = count === 1 ? '1 commit is missing' : `${count} commits are missing`;
+  if (count > 0) return `it ends at offset ${offset}, but ${durableOffset} was durable: ${what}`;
+  return `it ends at offset ${offset} with no commit missing, but records that were durable are`;
+}
+
+function breakText({ breakReason }: FoundEnd): string {
+  return breakReason === undefined ? '' : `; ${breakReason}`;
+}
+
+function adviceOf({ mark, offset, databaseIdentity }: FoundEnd): string {
+  const cause =
+    mark.kind === 'valid'
+      ? 'Files may be missing or cut short, as in a copy that was not finished: put them back'
+      : 'Put it back from a copy';
+  if (offset === 0) return cause;
+  const target = databaseIdentity.toString(16).padStart(64, '0');
+  const accept = `reducerdb start --accept-loss-after ${target}:${offset}`;
+  return `${cause}. Or accept the log as it is, up to offset ${offset}: \`${accept}\``;
+}
