@@ -20,6 +20,7 @@ export type AuditAction =
   | 'revoke token'
   | 'give up token'
   | 'recover owner'
+  | 'accept loss'
   | 'set quota';
 
 export interface AuditNote {

@@ -80,9 +80,14 @@ export class DatabaseFiles {
     return Math.max(current, ...this.#generations(identity)) + 1;
   }
 
-  /** Removes every generation but one; a crash may leave some, which the next start removes. */
+  /**
+   * Removes every generation but one; a crash may leave some, which the next start removes. Where
+   * that one is not there, a copy or the registry is incomplete, and all of them stay.
+   */
   async keepGeneration(identity: bigint, kept: number): Promise<void> {
-    for (const generation of this.#generations(identity)) {
+    const generations = this.#generations(identity);
+    if (!generations.includes(kept)) return;
+    for (const generation of generations) {
       if (generation !== kept) await this.removeGeneration(identity, generation);
     }
   }

@@ -1,5 +1,6 @@
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
+import type { Disk } from '../log/disk.ts';
 import { verifyLog } from '../log/verify.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import { MachineDisk } from '../node/disk.ts';
@@ -20,15 +21,16 @@ const registryMillisMax = 60_000;
 export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report'>;
 
 /**
- * Opens the registry's database, or makes it; it runs in this thread. Rejects with `RegistryError`
- * when it cannot.
+ * Opens the registry's database, or makes it; it runs in this thread. `disk` holds its log, if not
+ * the files. Rejects with `RegistryError` when it cannot.
  */
 export async function openRegistry(
   options: RegistryOptions,
   files: DatabaseFiles,
+  disk = diskOf(files),
 ): Promise<Registry> {
   const program = { kind: 'js', bytes: registryProgram() } as const;
-  const database = registryDatabase(options, files, program);
+  const database = registryDatabase(options, files, program, disk);
   try {
     await database.started();
     // A registry of an earlier version lacks tables; the same program does nothing.
@@ -66,14 +68,17 @@ function isDamaged(directory: string): boolean {
   }
 }
 
+function diskOf({ registry }: DatabaseFiles): Disk {
+  return registry === undefined ? new MemoryDisk() : new MachineDisk(registry);
+}
+
 /** The database alone; `program` is what it is made with when there is none. */
 export function registryDatabase(
   { clock, entropy, report }: RegistryOptions,
   files: DatabaseFiles,
   program: ProgramSource,
+  disk = diskOf(files),
 ): SupervisedDatabase {
-  const directory = files.registry;
-  const disk = directory === undefined ? new MemoryDisk() : new MachineDisk(directory);
   const seat = {
     identity: registryIdentity,
     ownerIdentity: registryIdentity,

@@ -3,14 +3,23 @@ import path from 'node:path';
 import { DiskError } from '../log/disk.ts';
 import { type LogReport, verifyLog } from '../log/verify.ts';
 import { MachineDisk } from '../node/disk.ts';
+import { MemoryDisk } from '../node/memory-disk.ts';
 import { identityFromHex } from '../values/identity.ts';
-import { registryIdentity } from './registry.ts';
+import { DatabaseFiles, RegistryError } from './database-files.ts';
+import { openRegistry, type RegistryOptions } from './open-registry.ts';
+import { type RegisteredDatabase, registryIdentity } from './registry.ts';
 
 /** One log of a data folder, and what checking it found. */
 export interface VerifiedLog {
   /** Relative to the data folder. */
   readonly folder: string;
-  readonly report: LogReport;
+  readonly report: LogReport | MissingLog;
+}
+
+/** A log that should be there: the registry's, or one that it names. `detail`: what is not. */
+export interface MissingLog {
+  readonly kind: 'missing';
+  readonly detail: string;
 }
 
 /** The machine does not let a log be read; the text says why. */
@@ -20,13 +29,36 @@ export class UnreadableError extends Error {
 
 /**
  * Reads every log below a data folder, the registry's first, and checks all that a start would
- * check, without changing anything. Throws `UnreadableError`. The caller holds the folder's lock,
- * so that nobody writes meanwhile.
+ * check, without changing anything; then, whether there is a log of each database that the registry
+ * names. Rejects with `UnreadableError`. The caller holds the folder's lock, so that nobody writes
+ * meanwhile.
  */
-export function verifyData(root: string): VerifiedLog[] {
-  const logs: { folder: string; identity: bigint }[] = [
-    { folder: 'registry', identity: registryIdentity },
+export async function verifyData(
+  root: string,
+  options: Pick<RegistryOptions, 'clock' | 'entropy'>,
+): Promise<VerifiedLog[]> {
+  const registry = reportOn(path.join(root, 'registry'), registryIdentity);
+  const found = logsIn(root).map(({ folder, identity }) => {
+    return { folder, report: reportOn(path.join(root, folder), identity) };
+  });
+  if (registry.kind !== 'intact' && registry.kind !== 'torn') {
+    const isAbsent = registry.kind === 'absent';
+    const detail = 'nothing says which databases there are; put it back from a copy';
+    const report = isAbsent ? ({ kind: 'missing', detail } as const) : registry;
+    return [{ folder: 'registry', report }, ...found];
+  }
+  const named = await namedLogs(root, options);
+  const unseen = named.filter((folder) => !found.some((log) => log.folder === folder));
+  return [
+    { folder: 'registry', report: registry },
+    ...found.map((log) => (named.includes(log.folder) ? orMissing(log) : log)),
+    ...unseen.map((folder) => ({ folder, report: missing('its folder is not there') })),
   ];
+}
+
+/** The logs of databases, also those that a creation, or a crash, left behind. */
+function logsIn(root: string): { folder: string; identity: bigint }[] {
+  const logs: { folder: string; identity: bigint }[] = [];
   for (const name of entries(path.join(root, 'databases'))) {
     // Other programs leave files of their own in every folder.
     const identity = identityFromHex(name);
@@ -36,14 +68,63 @@ export function verifyData(root: string): VerifiedLog[] {
       logs.push({ folder: path.join('databases', name, log), identity });
     }
   }
-  return logs.map(({ folder, identity }) => {
-    const directory = path.join(root, folder);
-    if (!existsSync(directory)) return { folder, report: { kind: 'absent' } };
-    return { folder, report: reportOn(directory, identity) };
-  });
+  return logs;
+}
+
+/** A log that the registry names holds a program at least. */
+function orMissing(log: VerifiedLog): VerifiedLog {
+  const { folder, report } = log;
+  if (report.kind === 'absent') return { folder, report: missing('its files are not there') };
+  const isEmpty = report.kind === 'intact' || report.kind === 'torn';
+  if (!isEmpty || report.contents.offset > 0) return log;
+  return { folder, report: missing('it holds no commit') };
+}
+
+function missing(what: string): MissingLog {
+  const detail = `the registry names this log, but ${what}; put it back from a copy`;
+  return { kind: 'missing', detail };
+}
+
+/** Folders of the logs that the registry names; reads a copy in memory, which may be repaired. */
+async function namedLogs(
+  root: string,
+  { clock, entropy }: Pick<RegistryOptions, 'clock' | 'entropy'>,
+): Promise<string[]> {
+  const files = new DatabaseFiles(root);
+  const disk = copyOf(new MachineDisk(path.join(root, 'registry')));
+  try {
+    const registry = await openRegistry({ clock, entropy, report: () => {} }, files, disk);
+    const named = [...registry.databases].map((database) => folderOf(files, root, database));
+    await registry.close();
+    return named;
+  } catch (cause) {
+    if (!(cause instanceof RegistryError)) throw cause;
+    throw new UnreadableError(cause.message, { cause });
+  }
+}
+
+function folderOf(
+  files: DatabaseFiles,
+  root: string,
+  { identity, generation }: Pick<RegisteredDatabase, 'identity' | 'generation'>,
+): string {
+  return path.relative(root, files.logDirectory(identity, generation) ?? root);
+}
+
+function copyOf(disk: MachineDisk): MemoryDisk {
+  const copy = new MemoryDisk();
+  for (const name of disk.list()) {
+    const file = disk.open(name, 'existing');
+    const bytes = new Uint8Array(file.size());
+    file.read(bytes, 0);
+    file.close();
+    copy.open(name, 'create').write(bytes, 0);
+  }
+  return copy;
 }
 
 function reportOn(directory: string, identity: bigint): LogReport {
+  if (!existsSync(directory)) return { kind: 'absent' };
   try {
     return verifyLog(new MachineDisk(directory), identity);
   } catch (cause) {

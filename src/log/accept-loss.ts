@@ -18,9 +18,9 @@ export type AcceptLossOutcome =
 
 /**
  * Makes a log that lacks its end one that ends where its records do. What follows them is kept
- * beside it, and the mark says from now on that the log ends there. Refuses, and changes nothing,
- * where no loss was found or the log ends at another offset; throws `LogDamageError` where a log has
- * other damage. After a crash in the middle it can be done again.
+ * beside it, and the mark says afterwards that the log ends there. Refuses, and changes nothing,
+ * where no loss was found or the log ends at another offset; throws `LogDamageError` where a log
+ * has other damage. After a crash in the middle it can be done again.
  */
 export async function acceptLoss(
   disk: Disk,

@@ -16,8 +16,8 @@ import type { Disk, DiskFile } from './disk.ts';
  * 60  u32   CRC-32C of bytes 0 to 60
  * ```
  *
- * The halves are written in turns, in place, after what they say has become true, and seldom synced:
- * a crash may leave an older one behind, never one that is ahead of the log.
+ * The halves are written in turns, in place, after what they say has become true, and seldom
+ * synced: a crash may leave an older one behind, never one that is ahead of the log.
  */
 export const durableMarkName = 'durable';
 const halfBytes = 64;

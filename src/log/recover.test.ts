@@ -19,8 +19,8 @@ interface Story {
 }
 
 /**
- * Turns of three records each, synced; a segment holds a few turns. `stopped`: a clean stop. Without
- * a mark the log alone bears witness of what was durable, as in earlier versions.
+ * Turns of three records each, synced; a segment holds a few turns. `stopped`: a clean stop.
+ * Without a mark the log alone bears witness of what was durable, as in earlier versions.
  */
 async function story(
   turns: number,

@@ -32,7 +32,7 @@ export interface RecoveredLog {
   readonly chainLow: number;
   readonly chainHigh: number;
   readonly recordCount: number;
-  /** Says so outside of the log; the caller closes it. `undefined`: the disk forgets all at once. */
+  /** Says so beside the log; the caller closes it. `undefined`: the disk forgets all at once. */
   readonly mark: DurableMark | undefined;
 }
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
 import type { KeyFiles } from '../auth/keys.ts';
 import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
+import type { AcceptedLoss } from '../host/accept-losses.ts';
 import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
 import type { IsolationRules } from '../host/isolation.ts';
@@ -36,6 +37,8 @@ export interface ServiceConfiguration {
   readonly rates: RateLimits;
   /** How much the service takes in at once, and for how long it waits for a request. */
   readonly bounds: ServiceBounds;
+  /** Logs that are taken as they are, although their end is missing. */
+  readonly acceptedLosses: readonly AcceptedLoss[];
   /** How much identities, addresses and databases may have; absent: any amount. */
   readonly quotas: QuotaLimits;
   /** How much modules log; the rest comes from `limits.ts`. */
@@ -150,6 +153,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     metricsFor: given.metricsFor ?? (isLoopback(listen.host) ? 'anyone' : 'operators'),
     bounds: { ...defaultBounds(listen), ...given.bounds },
     moduleLogs: given.moduleLogs ?? {},
+    acceptedLosses: given.acceptedLosses ?? [],
     quotas: { ...defaultQuotas(listen, given.publishPolicy), ...given.quotas },
   };
   refuseOpenPublishing(configuration);

@@ -1,7 +1,9 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { UnreadableError, type VerifiedLog, verifyData } from '../host/verify-data.ts';
+import { MachineClock } from '../node/clock.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
+import { MachineEntropy } from '../node/entropy.ts';
 import { refuseLink, tightenEntry, tightenFolder } from '../node/private-files.ts';
 import { linesIn } from '../node/synced-lines.ts';
 import { ConfigurationError } from './configuration.ts';
@@ -16,14 +18,17 @@ export interface Finding {
 }
 
 /**
- * Checks all logs of a data folder while no service uses it. Throws `ConfigurationError` when one
- * does, when there are none, and when one cannot be read.
+ * Checks all logs of a data folder, and whether each that the registry names is there, while no
+ * service uses it. Rejects with `ConfigurationError` when one does, when there are none, and when
+ * one cannot be read.
  */
-export function checkDataFolder(folder: string): Finding[] {
+export async function checkDataFolder(folder: string): Promise<Finding[]> {
   requireData(folder);
   const lock = takeLock(folder);
   try {
-    return verifyData(realFolder(folder)).map(finding);
+    const machine = { clock: new MachineClock(), entropy: new MachineEntropy() };
+    const logs = await verifyData(realFolder(folder), machine);
+    return logs.map(finding);
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     throw new ConfigurationError(error.message, { cause: error });
@@ -122,8 +127,13 @@ function finding({ folder, report }: VerifiedLog): Finding {
   switch (report.kind) {
     case 'absent':
       return { log: folder, state, commits: '', detail: 'no log' };
-    case 'intact':
-      return { log: folder, state, commits: String(report.contents.offset), detail: '' };
+    case 'missing':
+      return { log: folder, state, commits: '', detail: report.detail };
+    case 'intact': {
+      const { offset, isMarkHalf } = report.contents;
+      const detail = isMarkHalf ? 'half of `durable` is not valid; the next start mends it' : '';
+      return { log: folder, state, commits: String(offset), detail };
+    }
     case 'torn': {
       const detail = 'the end was being written when the service ended; the next start cuts it';
       return { log: folder, state, commits: String(report.contents.offset), detail };

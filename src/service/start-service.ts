@@ -20,6 +20,7 @@ import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
 import { parameterFault } from '../websocket/parameters.ts';
+import { acceptLossesIn } from './accept-losses.ts';
 import {
   ConfigurationError,
   completeConfiguration,
@@ -100,7 +101,7 @@ async function assemble(
   log: ServiceLog,
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
-  const dataDirectory = takeDataFolder(configuration.dataDirectory, log, releases);
+  const dataDirectory = await takeDataFolder(configuration, log, releases);
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
   const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
@@ -172,18 +173,20 @@ async function assemble(
   };
 }
 
-/** The real path of the data folder, which is this service's alone from now on. */
-function takeDataFolder(
-  named: string | undefined,
+/** The real path of the data folder, if there is one, which is this service's alone from now on. */
+async function takeDataFolder(
+  { dataDirectory: named, acceptedLosses }: ServiceConfiguration,
   log: ServiceLog,
   releases: (() => Promise<void> | void)[],
-): string | undefined {
-  if (named === undefined) return undefined;
-  mkdirSync(named, { recursive: true, mode: 0o700 });
-  const folder = realFolder(named);
-  const lock = lockDirectory(folder);
-  releases.push(() => lock.release());
-  securePermissions(folder, (level, message) => log.report({ level, message }));
+): Promise<string | undefined> {
+  if (named !== undefined) mkdirSync(named, { recursive: true, mode: 0o700 });
+  const folder = named === undefined ? undefined : realFolder(named);
+  if (folder !== undefined) {
+    const lock = lockDirectory(folder);
+    releases.push(() => lock.release());
+    securePermissions(folder, (level, message) => log.report({ level, message }));
+  }
+  await acceptLossesIn(folder, acceptedLosses, log);
   return folder;
 }
 

@@ -93,8 +93,8 @@ describe.runIf(process.platform !== 'win32')('the data folder', () => {
     expect(refused.status).toBe(500);
     expect(await refused.text()).toContain('is a symbolic link');
     await again.stop();
-    expect(() => checkDataFolder(folder)).toThrow(ConfigurationError);
-    expect(() => checkDataFolder(folder)).toThrow('is a symbolic link');
+    await expect(checkDataFolder(folder)).rejects.toThrow(ConfigurationError);
+    await expect(checkDataFolder(folder)).rejects.toThrow('is a symbolic link');
   });
 
   it('may itself be reached by a link', async () => {
@@ -113,7 +113,8 @@ describe.runIf(process.platform !== 'win32')('the data folder', () => {
     await publish(first.url, 'one');
     expect((await write(first.url, 'one')).status).toBe(200);
     await first.stop();
-    expect(checkDataFolder(link).map(({ state }) => state)).toEqual(['intact', 'intact']);
+    const findings = await checkDataFolder(link);
+    expect(findings.map(({ state }) => state)).toEqual(['intact', 'intact']);
 
     const again = await linked();
     expect((await write(again.url, 'one')).status).toBe(200);

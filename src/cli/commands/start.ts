@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import type { AcceptedLoss } from '../../host/accept-losses.ts';
 import type { GivenConfiguration } from '../../service/configuration.ts';
 import type { Service } from '../../service/start-service.ts';
 import { productVersion } from '../../service/version.ts';
-import type { Io } from '../io.ts';
+import { CliError, type Io } from '../io.ts';
 import { serviceSettings, withServiceSettings } from '../service-settings.ts';
 import { Session } from '../session.ts';
 
@@ -13,11 +14,28 @@ export function addStart(program: Command, io: Io): void {
     .addHelpText('after', helpOfFile);
   withServiceSettings(start)
     .option('--non-interactive', 'never ask anything (it does not)')
-    .action(async (_flags, command: Command) => {
+    .option('--accept-loss-after <database:offset>', helpOfLoss, collectLoss, [])
+    .action(async ({ acceptLossAfter }: StartFlags, command: Command) => {
       const { configuration, warnings } = serviceSettings(new Session(io, command), command);
       for (const line of warnings) io.err(`WARNING: ${line}`);
-      await serveUntilSignal(io, configuration);
+      await serveUntilSignal(io, { ...configuration, acceptedLosses: acceptLossAfter });
     });
+}
+
+interface StartFlags {
+  readonly acceptLossAfter: readonly AcceptedLoss[];
+}
+
+const helpOfLoss =
+  'open a database whose log lacks its end, which is lost; offset: where the log ends, as the ' +
+  'refusal says (may be repeated; the database may be left out if it is the only one)';
+
+function collectLoss(text: string, before: readonly AcceptedLoss[]): readonly AcceptedLoss[] {
+  const match = /^(?:(.+):)?(\d{1,15})$/.exec(text);
+  if (match === null) {
+    throw new CliError(`--accept-loss-after: \`${text}\` is not <database>:<offset>`, 2);
+  }
+  return [...before, { target: match[1], offset: Number(match[2]) }];
 }
 
 const helpOfFile = `

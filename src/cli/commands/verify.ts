@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Finding } from '../../service/data-folder.ts';
 import { CliError, type Io } from '../io.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
@@ -7,19 +8,28 @@ import { drawTable } from '../sql-table.ts';
 export function addVerify(program: Command, io: Io): void {
   program
     .command('verify')
-    .description('check the logs of a stopped service, without changing anything')
+    .description('check the logs of a stopped service, and that none is missing; changes nothing')
     .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
       const folder = dataFolder(new Session(io, command), flags.dataDir);
-      const findings = checkDataFolder(folder);
+      const findings = await checkDataFolder(folder);
       io.out(
         drawTable({
           header: ['LOG', 'STATE', 'COMMITS', 'DETAIL'],
           rows: findings.map(({ log, state, commits, detail }) => [log, state, commits, detail]),
         }),
       );
-      const damaged = findings.filter(({ state }) => state === 'damaged').length;
-      if (damaged > 0) throw new CliError(`${damaged} of ${findings.length} logs are damaged.`);
+      const fault = faultOf(findings);
+      if (fault !== undefined) throw new CliError(fault);
     });
+}
+
+function faultOf(findings: readonly Finding[]): string | undefined {
+  const states = ['damaged', 'missing'] as const;
+  const counts = states.map((state) => findings.filter((log) => log.state === state).length);
+  const found = states.filter((_, index) => counts[index] !== 0);
+  if (found.length === 0) return undefined;
+  const count = counts.reduce((sum, one) => sum + one, 0);
+  return `${count} of ${findings.length} logs are ${found.join(' or ')}.`;
 }

@@ -1,0 +1,115 @@
+import { Refusal } from '../database/outcome.ts';
+import { acceptLoss } from '../log/accept-loss.ts';
+import { DiskError } from '../log/disk.ts';
+import { LogDamageError } from '../log/log-error.ts';
+import { MachineDisk } from '../node/disk.ts';
+import { identityFromHex, identityToHex } from '../values/identity.ts';
+import { AuditLog } from './audit-log.ts';
+import { DatabaseFiles } from './database-files.ts';
+import { openRegistry, type RegistryOptions } from './open-registry.ts';
+import { type Registry, registryIdentity } from './registry.ts';
+import { resolveTarget } from './resolve-target.ts';
+
+/** Somebody who knows takes a log as it is, although its end is missing. */
+export interface AcceptedLoss {
+  /** A database's name or identity, or the registry's; `undefined`: the only database there is. */
+  readonly target: string | undefined;
+  /** Of the last commit that the log holds. */
+  readonly offset: number;
+}
+
+/** The loss is not accepted; nothing was changed. */
+export class LossError extends Error {
+  override readonly name = 'LossError';
+}
+
+export interface LossOptions extends RegistryOptions {
+  /** Of the data; whoever calls holds its lock. */
+  readonly directory: string;
+}
+
+/**
+ * Makes logs that lack their end, and are refused for it, ones that end where their records do,
+ * while no host is open. What is cut off is kept. Each is noted in the audit log, with what is
+ * missing. Rejects with `LossError` at the first that is no such log, or ends elsewhere.
+ */
+export async function acceptLosses(
+  losses: readonly AcceptedLoss[],
+  options: LossOptions,
+): Promise<void> {
+  const { directory, clock, report } = options;
+  const files = new DatabaseFiles(directory);
+  const lines = await files.openAuditLines();
+  const audit = new AuditLog({ lines, clock, report });
+  try {
+    // Without the registry nobody knows which logs the others are.
+    const isRegistry = ({ target }: AcceptedLoss) =>
+      target !== undefined && identityFromHex(target) === registryIdentity;
+    for (const { offset } of losses.filter(isRegistry)) {
+      const place = { identity: registryIdentity, directory: files.registry ?? directory };
+      await accept(place, offset, audit, options);
+    }
+    const others = losses.filter((loss) => !isRegistry(loss));
+    if (others.length === 0) return;
+    const registry = await openRegistry(options, files);
+    try {
+      for (const loss of others) {
+        const place = placeOf(registry, files, loss);
+        await accept(place, loss.offset, audit, options);
+      }
+    } finally {
+      await registry.close();
+    }
+  } finally {
+    await audit.close();
+  }
+}
+
+interface LogPlace {
+  readonly identity: bigint;
+  readonly directory: string;
+}
+
+function placeOf(registry: Registry, files: DatabaseFiles, { target }: AcceptedLoss): LogPlace {
+  const identity = target === undefined ? onlyDatabase(registry) : found(registry, target);
+  const generation = registry.database(identity)?.generation;
+  const directory = generation === undefined ? undefined : files.logDirectory(identity, generation);
+  if (directory === undefined) throw new LossError(`There is no database ${target}`);
+  return { identity, directory };
+}
+
+function onlyDatabase(registry: Registry): bigint {
+  const [only, ...more] = registry.databases;
+  if (only !== undefined && more.length === 0) return only.identity;
+  throw new LossError('Say which database it is, as <database>:<offset>');
+}
+
+function found(registry: Registry, target: string): bigint {
+  try {
+    return resolveTarget(registry, target);
+  } catch (cause) {
+    if (!(cause instanceof Refusal)) throw cause;
+    throw new LossError(cause.message, { cause });
+  }
+}
+
+async function accept(
+  { identity, directory }: LogPlace,
+  offset: number,
+  audit: AuditLog,
+  { report }: LossOptions,
+): Promise<void> {
+  const who =
+    identity === registryIdentity ? 'The registry' : `Database ${identityToHex(identity)}`;
+  const warn = (message: string) => report({ level: 'warn', message: `${who}: ${message}` });
+  const options = { databaseIdentity: identity, offset, warn };
+  const outcome = await acceptLoss(new MachineDisk(directory), options).catch((cause: unknown) => {
+    if (!(cause instanceof LogDamageError || cause instanceof DiskError)) throw cause;
+    throw new LossError(`${who}: ${cause.message}`, { cause });
+  });
+  if (outcome.kind === 'refused') throw new LossError(`${who}: ${outcome.message}`);
+  const { reason, missing } = outcome;
+  warn(`the loss of what followed offset ${offset} was accepted: ${reason}`);
+  const detail = { after_offset: offset, missing_commits: missing ?? 'unknown', reason };
+  await audit.note({ action: 'accept loss', database: identity, outcome: 'done', detail });
+}

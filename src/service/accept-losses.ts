@@ -1,0 +1,31 @@
+import { type AcceptedLoss, acceptLosses, LossError } from '../host/accept-losses.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { ConfigurationError } from './configuration.ts';
+import { requireData } from './data-folder.ts';
+import type { ServiceLog } from './service-log.ts';
+
+/**
+ * Has logs of a data folder end where their records do, before a service opens it; the service log
+ * and the audit log say so. Rejects with `ConfigurationError` where that is not what is wrong.
+ */
+export async function acceptLossesIn(
+  folder: string | undefined,
+  losses: readonly AcceptedLoss[],
+  log: ServiceLog,
+): Promise<void> {
+  if (losses.length === 0) return;
+  try {
+    if (folder === undefined) throw new LossError('databases are kept in memory');
+    requireData(folder);
+    await acceptLosses(losses, {
+      directory: folder,
+      clock: new MachineClock(),
+      entropy: new MachineEntropy(),
+      report: (line) => log.report(line),
+    });
+  } catch (cause) {
+    if (!(cause instanceof LossError)) throw cause;
+    throw new ConfigurationError(`--accept-loss-after: ${cause.message}.`, { cause });
+  }
+}

@@ -1,0 +1,110 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Sandbox } from './harness.ts';
+import { unpackOldData } from './old-data.ts';
+
+let sandbox: Sandbox;
+let data: string;
+beforeEach(async () => {
+  sandbox = await Sandbox.make();
+  data = path.join(sandbox.folder, 'root/data');
+  unpackOldData(data);
+});
+afterEach(() => sandbox.remove());
+
+/** The only log of a database, relative to the data folder. */
+function log(): string {
+  const [identity = ''] = readdirSync(path.join(data, 'databases'));
+  return path.join('databases', identity, 'log-1');
+}
+
+function segmentOf(folder: string): string {
+  const names = readdirSync(path.join(data, folder));
+  return path.join(data, folder, names.find((name) => name.endsWith('.log')) ?? '');
+}
+
+describe('a data folder of an earlier version', () => {
+  it('[durability 5] opens with its rows, goes on, and has marks afterwards', async () => {
+    const before = await sandbox.ok(['verify']);
+    expect(before).toMatch(/^ registry +\| intact +\| \d+ /m);
+    expect(before).toMatch(/^ databases\/\S+ +\| intact +\| 12 /m);
+    for (const count of [3, 4]) {
+      const service = await sandbox.start();
+      const rows = await sandbox.ok(['sql', 'counted', 'SELECT * FROM entry']);
+      expect(rows.trim().split('\n')).toHaveLength(2 + count);
+      if (count === 3) await sandbox.ok(['call', 'counted', 'append', '4']);
+      expect(await service.stop()).toBe(0);
+      for (const folder of ['registry', log()]) {
+        expect(existsSync(path.join(data, folder, 'durable'))).toBe(true);
+      }
+    }
+    expect(await sandbox.ok(['verify'])).not.toMatch(/damaged|missing/);
+  });
+});
+
+describe('verify, against the registry', () => {
+  /** What `verify` prints, which fails. */
+  async function fault(summary: string): Promise<string> {
+    const { code, stdout, stderr } = await sandbox.run(['verify']);
+    expect([code, stderr]).toEqual([1, `Error: ${summary}\n`]);
+    return stdout;
+  }
+
+  it.each([
+    [
+      'folder',
+      () => rmSync(path.join(data, log()), { recursive: true }),
+      'its folder is not there',
+    ],
+    [
+      'folder of a database',
+      () => rmSync(path.join(data, path.dirname(log())), { recursive: true }),
+      'its folder is not there',
+    ],
+    [
+      'folder of all databases',
+      () => rmSync(path.join(data, 'databases'), { recursive: true }),
+      'its folder is not there',
+    ],
+    ['log', () => rmSync(segmentOf(log())), 'its files are not there'],
+  ])('[durability 5] a missing %s is an error', async (_what, spoil, detail) => {
+    const folder = log();
+    spoil();
+    const found = await fault('1 of 2 logs are missing.');
+    expect(found).toMatch(/^ registry +\| intact /m);
+    expect(found).toContain(` ${folder} | missing `);
+    expect(found).toContain(`the registry names this log, but ${detail}; put it back from a copy`);
+  });
+
+  it.each([
+    [0, 'its files are not there'],
+    [128, 'it holds no commit'],
+  ])('[durability 5] an empty log, of %i bytes, is an error', async (length, detail) => {
+    const segment = segmentOf(log());
+    writeFileSync(segment, readFileSync(segment).subarray(0, length));
+    expect(await fault('1 of 2 logs are missing.')).toContain(detail);
+  });
+
+  it('[durability 5] a missing registry is an error, also when its folder is left', async () => {
+    const registry = path.join(data, 'registry');
+    rmSync(segmentOf('registry'));
+    for (const isThere of [true, false]) {
+      if (!isThere) rmSync(registry, { recursive: true });
+      const found = await fault('1 of 2 logs are missing.');
+      expect(found).toMatch(/^ registry +\| missing .* nothing says which databases there are/m);
+      expect(found).toMatch(/^ databases\/\S+ +\| intact /m);
+      const started = await sandbox.run(['start', '--listen-addr', '127.0.0.1:0']);
+      expect(started).toMatchObject({ code: 1 });
+      expect(started.stderr).toContain('holds databases but no registry of them');
+    }
+  });
+
+  it('[durability 5] what the registry does not name is checked, and may be empty', async () => {
+    const left = path.join(data, path.dirname(log()), 'log-2');
+    cpSync(path.join(data, log()), left, { recursive: true });
+    expect(await sandbox.ok(['verify'])).toMatch(/log-2 +\| intact/);
+    for (const name of readdirSync(left)) rmSync(path.join(left, name));
+    expect(await sandbox.ok(['verify'])).toMatch(/log-2 +\| absent/);
+  });
+});
