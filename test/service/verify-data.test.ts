@@ -43,6 +43,33 @@ describe('a data folder of an earlier version', () => {
   });
 });
 
+describe('a registry that lacks its end', () => {
+  it('[P10] stops the start, and the loss can be accepted', async () => {
+    expect(await (await sandbox.start()).stop()).toBe(0);
+    const segment = segmentOf('registry');
+    const bytes = readFileSync(segment);
+    // More than the record of the stop, and less than all that this start has added.
+    writeFileSync(segment, bytes.subarray(0, bytes.findLastIndex((byte) => byte !== 0) - 60));
+    expect((await sandbox.run(['verify'])).stdout).toMatch(/^ registry +\| damaged /m);
+    const refused = await sandbox.run(['start', '--listen-addr', '127.0.0.1:0']);
+    expect(refused.code).toBe(1);
+    const line = refused.stderr.slice(refused.stderr.indexOf('Error: '));
+    const advice = /--accept-loss-after (0{63}1:\d+)/.exec(line)?.[1] ?? '';
+    expect(line).toMatch(/it ends at offset \d+, but \d+ was durable: 1 commit is missing; /);
+    const flags = ['--accept-loss-after', advice];
+    const service = await sandbox.startAt(sandbox.port, flags);
+    expect(await sandbox.ok(['sql', 'counted', 'SELECT * FROM entry'])).toContain(' 3 ');
+    expect(service.output).toContain('The registry: the loss of what followed offset');
+    expect(await service.stop()).toBe(0);
+    const kept = readdirSync(path.join(data, 'registry')).filter((name) => name.includes('.torn-'));
+    expect(kept).toHaveLength(1);
+    expect(await sandbox.ok(['verify'])).not.toMatch(/damaged|missing/);
+    const again = await sandbox.run(['start', '--listen-addr', '127.0.0.1:0', ...flags]);
+    expect(again).toMatchObject({ code: 1 });
+    expect(again.stderr).toContain('lacks no end');
+  });
+});
+
 describe('verify, against the registry', () => {
   /** What `verify` prints, which fails. */
   async function fault(summary: string): Promise<string> {
