@@ -34,6 +34,7 @@ export async function acceptLoss(
   if (log.offset !== offset) return refused(`its log ends at offset ${log.offset}, not ${offset}`);
   if (offset === 0) return refused('its log holds no program; put it back from a copy');
   const mark = readDurableMark(disk);
+  if (mark.kind === 'version') return refused('a later version of reducerdb has written to it');
   const missing = mark.kind === 'valid' ? mark.end.offset - offset : undefined;
   const { file, mark: lowered } = await repair(disk, log, warn);
   file.close();

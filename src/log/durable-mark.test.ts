@@ -3,6 +3,7 @@ import { appendRandom, openLog } from '../../test/simulation/log-fixture.ts';
 import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { acceptLoss } from './accept-loss.ts';
+import { crc32c } from './checksum.ts';
 import { durableMarkName, readDurableMark } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
 import { verifyLog } from './verify.ts';
@@ -231,6 +232,22 @@ describe('accepting a loss', () => {
     expect(whole).toMatchObject({ kind: 'refused', message: expect.stringContaining('no end') });
     const none = await accept(without(files, ...segments), 0);
     expect(none).toMatchObject({ kind: 'refused', message: expect.stringContaining('is gone') });
+  });
+
+  it('is refused where a later version has kept a mark', async () => {
+    const { files, offset } = await story('stopped');
+    const bytes = (files.get(durableMarkName) ?? new Uint8Array(0)).slice();
+    const view = new DataView(bytes.buffer);
+    for (const half of [0, 512]) {
+      view.setUint32(half + 8, 2, true);
+      view.setUint32(half + 60, crc32c(bytes.subarray(half), 0, 60), true);
+    }
+    const disk = new SimulatedDisk([...files, [durableMarkName, bytes]]);
+    const message = await damageOf(disk);
+    expect(message).toContain('`durable` has version 2, this program reads version 1');
+    expect(message).toContain('Start the version that wrote it');
+    expect(await accept(disk, offset)).toMatchObject({ kind: 'refused' });
+    expect(disk.operationCount).toBe(0);
   });
 
   it('can be repeated when the power goes in the middle of it', async () => {

@@ -59,6 +59,7 @@ function breakText({ breakReason }: FoundEnd): string {
 }
 
 function adviceOf({ mark, offset, databaseIdentity }: FoundEnd): string {
+  if (mark.kind === 'version') return 'Start the version that wrote it, or a later one';
   const cause =
     mark.kind === 'valid'
       ? 'Files may be missing or cut short, as in a copy that was not finished: put them back'
