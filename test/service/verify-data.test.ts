@@ -29,11 +29,15 @@ describe('a data folder of an earlier version', () => {
     const before = await sandbox.ok(['verify']);
     expect(before).toMatch(/^ registry +\| intact +\| \d+ /m);
     expect(before).toMatch(/^ databases\/\S+ +\| intact +\| 12 /m);
-    for (const count of [3, 4]) {
-      const service = await sandbox.start();
+    const mark = () => readFileSync(path.join(data, log(), 'durable'), 'hex');
+    for (const [count, isolation] of [[3, 'thread'] as const, [4, 'process'] as const]) {
+      const service = await sandbox.start(['--isolation', isolation]);
       const rows = await sandbox.ok(['sql', 'counted', 'SELECT * FROM entry']);
       expect(rows.trim().split('\n')).toHaveLength(2 + count);
-      if (count === 3) await sandbox.ok(['call', 'counted', 'append', '4']);
+      // The mark follows while the service runs.
+      const older = mark();
+      await sandbox.ok(['call', 'counted', 'append', '4']);
+      await expect.poll(mark, { timeout: 20_000 }).not.toBe(older);
       expect(await service.stop()).toBe(0);
       for (const folder of ['registry', log()]) {
         expect(existsSync(path.join(data, folder, 'durable'))).toBe(true);
