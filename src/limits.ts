@@ -1,4 +1,3 @@
-import { assert } from './assert.ts';
 import * as shared from './shared-limits.ts';
 
 const kibibyte = 1024;
@@ -6,7 +5,7 @@ const mebibyte = 1024 * kibibyte;
 
 /**
  * Every queue, buffer, body and recursion has its bound here, with its unit in its name.
- * Relations between limits are asserted below, when the process loads. Bounds that the client
+ * How they have to fit each other is in `limits.test.ts`. Bounds that the client
  * library needs too come from `shared-limits.ts`: this file would go into every page as a whole.
  */
 export const limits = {
@@ -521,87 +520,3 @@ export const statementBytesMax =
   (limits.longReadsMax + 1) * limits.sqlUncountedBytes +
   limits.sqlMemoryBytesMax +
   limits.sqlResultBytesMax;
-
-assert(
-  limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
-  'open streams leave room for requests',
-);
-assert(limits.bridgeLineBytesMax > limits.bodyBytesMax, 'the service refuses large messages');
-assert(
-  limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
-  'what our client packs must be let in',
-);
-assert(
-  limits.moduleLogLinesPerSecondMax * limits.moduleLogBurstSeconds >= 2 * limits.logLinesPerCallMax,
-  'a call that logs as much as it may must find room',
-);
-assert(
-  limits.bodiesBytesMax >= 4 * limits.programBytesMax,
-  'publishers must not wait for each other',
-);
-assert(
-  limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
-  'every watched resource and list must find room',
-);
-assert(
-  limits.logBatchBytesMax >=
-    2 * (limits.logLineBytesMax + (4 + 2 * limits.traceFramesMax) * limits.logNameCharactersMax),
-  'the longest line of a log must fit a batch',
-);
-assert(
-  limits.logFollowerLinesMax % limits.logFollowerLinesAtOnce === 0,
-  'a follower without lines must find room for as many as it holds',
-);
-assert(
-  limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,
-  'a line of the log, with each of its bytes escaped, must be readable',
-);
-assert(limits.socketsMax < limits.connectionsMax, 'sockets must leave room for requests');
-assert(limits.socketsBytesOutMax >= limits.socketBytesOutMax, 'one slow client must be bearable');
-assert(
-  limits.socketBytesOutMax >= 2 * limits.sqlResultBytesMax,
-  'two of the largest answers must fit what waits for a client',
-);
-assert(limits.recordBytesMax >= limits.rowBytesMax, 'every row must fit a log record');
-assert(limits.systemRowBytesMax >= limits.programBytesMax + kibibyte, 'a row must hold a program');
-assert(
-  limits.moduleElementCountMax >= limits.socketMessageBytesMax,
-  'the arguments of a call must be parseable',
-);
-assert(
-  limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
-  'a list of the largest length must fit a call',
-);
-assert(
-  limits.liveQueryBytesMax >= 4 * limits.liveIdentityBytesMax,
-  'one identity must leave memory for the live queries of others',
-);
-assert(
-  limits.liveIdentityBytesMax >= limits.querySetQueriesMax * 4 * kibibyte,
-  'the largest query set must fit the share of one identity',
-);
-assert(limits.linkQueueBytesMax >= 2 * limits.programBytesMax, 'two programs must find room');
-assert(limits.viewBytesMax >= limits.viewResultBytesMax, 'what a view returns must fit');
-assert(
-  limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
-  'results of views must leave room for their rows: an empty one takes about 16 KiB',
-);
-assert(limits.cursorsBytesMax >= 4 * limits.cursorBytesMax, 'agents must not drive out each other');
-assert(
-  limits.sqlCallerMemoryBytesMax >= limits.sqlMemoryBytesMax + limits.sqlResultBytesMax,
-  'one statement with the largest result must fit what its caller may hold',
-);
-assert(
-  limits.sqlDatabaseMemoryBytesMax >= limits.sqlCallerMemoryBytesMax + limits.sqlMemoryBytesMax,
-  'one caller must leave memory for the statements of others',
-);
-assert(
-  limits.workerHeadroomMebibytes * mebibyte >= limits.callBufferBytesMax + 2 * statementBytesMax,
-  'a call and all statements must fit the heap of a thread, with what is not collected yet',
-);
-assert(limits.callsPerTurnMin <= limits.callsPerTurnMax, 'a turn has bounds');
-assert(limits.callQueueMax >= limits.callsPerTurnMax, 'a turn is taken from the queue');
-assert(limits.feedQueueMax >= limits.callsPerTurnMax, 'clients that stay can fill a turn');
-assert(limits.feedShareMax <= limits.feedQueueMax / 8, 'no client takes most of the queue');
-assert(limits.feedQueueMax < limits.callQueueMax, 'clients that stay must leave room for others');
-assert(limits.readSliceMillisMax <= limits.turnMillisMax, 'a slice is part of a turn');

@@ -1,0 +1,91 @@
+import { expect, it } from 'vitest';
+import { limits, statementBytesMax } from './limits.ts';
+
+const kibibyte = 1024;
+const mebibyte = 1024 * kibibyte;
+
+it.each<readonly [relation: string, holds: boolean]>([
+  [
+    'open streams leave room for requests',
+    limits.bridgeRequestsMax + limits.bridgeStreamsMax < limits.bridgeMessagesMax,
+  ],
+  ['the service refuses large messages', limits.bridgeLineBytesMax > limits.bodyBytesMax],
+  [
+    'what our client packs must be let in',
+    limits.socketMessageBytesMax >= limits.clientFrameBytesTarget,
+  ],
+  [
+    'a call that logs as much as it may must find room',
+    limits.moduleLogLinesPerSecondMax * limits.moduleLogBurstSeconds >=
+      2 * limits.logLinesPerCallMax,
+  ],
+  ['publishers must not wait for each other', limits.bodiesBytesMax >= 4 * limits.programBytesMax],
+  [
+    'every watched resource and list must find room',
+    limits.mcpMessagesWaitingMax > limits.watchedResourcesMax + 4,
+  ],
+  [
+    'the longest line of a log must fit a batch',
+    limits.logBatchBytesMax >=
+      2 * (limits.logLineBytesMax + (4 + 2 * limits.traceFramesMax) * limits.logNameCharactersMax),
+  ],
+  [
+    'a follower without lines must find room for as many as it holds',
+    limits.logFollowerLinesMax % limits.logFollowerLinesAtOnce === 0,
+  ],
+  [
+    'a line of the log, with each of its bytes escaped, must be readable',
+    limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,
+  ],
+  ['sockets must leave room for requests', limits.socketsMax < limits.connectionsMax],
+  ['one slow client must be bearable', limits.socketsBytesOutMax >= limits.socketBytesOutMax],
+  [
+    'two of the largest answers must fit what waits for a client',
+    limits.socketBytesOutMax >= 2 * limits.sqlResultBytesMax,
+  ],
+  ['every row must fit a log record', limits.recordBytesMax >= limits.rowBytesMax],
+  ['a row must hold a program', limits.systemRowBytesMax >= limits.programBytesMax + kibibyte],
+  [
+    'the arguments of a call must be parseable',
+    limits.moduleElementCountMax >= limits.socketMessageBytesMax,
+  ],
+  [
+    'a list of the largest length must fit a call',
+    limits.moduleElementCountMax * 8 <= limits.callBufferBytesMax,
+  ],
+  [
+    'one identity must leave memory for the live queries of others',
+    limits.liveQueryBytesMax >= 4 * limits.liveIdentityBytesMax,
+  ],
+  [
+    'the largest query set must fit the share of one identity',
+    limits.liveIdentityBytesMax >= limits.querySetQueriesMax * 4 * kibibyte,
+  ],
+  ['two programs must find room', limits.linkQueueBytesMax >= 2 * limits.programBytesMax],
+  ['what a view returns must fit', limits.viewBytesMax >= limits.viewResultBytesMax],
+  [
+    'results of views must leave room for their rows: an empty one takes about 16 KiB',
+    limits.viewBytesMax >= 2 * limits.viewInstancesMax * 16 * kibibyte,
+  ],
+  ['agents must not drive out each other', limits.cursorsBytesMax >= 4 * limits.cursorBytesMax],
+  [
+    'one statement with the largest result must fit what its caller may hold',
+    limits.sqlCallerMemoryBytesMax >= limits.sqlMemoryBytesMax + limits.sqlResultBytesMax,
+  ],
+  [
+    'one caller must leave memory for the statements of others',
+    limits.sqlDatabaseMemoryBytesMax >= limits.sqlCallerMemoryBytesMax + limits.sqlMemoryBytesMax,
+  ],
+  [
+    'a call and all statements must fit the heap of a thread, with what is not collected yet',
+    limits.workerHeadroomMebibytes * mebibyte >= limits.callBufferBytesMax + 2 * statementBytesMax,
+  ],
+  ['a turn has bounds', limits.callsPerTurnMin <= limits.callsPerTurnMax],
+  ['a turn is taken from the queue', limits.callQueueMax >= limits.callsPerTurnMax],
+  ['clients that stay can fill a turn', limits.feedQueueMax >= limits.callsPerTurnMax],
+  ['no client takes most of the queue', limits.feedShareMax <= limits.feedQueueMax / 8],
+  ['clients that stay must leave room for others', limits.feedQueueMax < limits.callQueueMax],
+  ['a slice is part of a turn', limits.readSliceMillisMax <= limits.turnMillisMax],
+])('limits fit each other: %s', (_, holds) => {
+  expect(holds).toBe(true);
+});
