@@ -62,6 +62,11 @@ export const limits = {
    * module. The gateway reads it at once, and it can take a hundred times as much memory.
    */
   workerStructuredBytesMax: 8 * mebibyte,
+  /**
+   * Bytes that such a process has written and the gateway has not read; with more it takes no
+   * further turn.
+   */
+  workerWaitingBytesMax: 32 * mebibyte,
   /** Large results, rows and programs in one such message. */
   workerBlobsMax: 2 ** 19,
   /** Programs that a database may ask to be linked while it starts; later, one for each update. */

@@ -34,6 +34,8 @@ export interface ActorPort {
   close(): void;
   /** Bytes of messages that are still to be written, where they are copied. */
   waitingBytes?(): number;
+  /** When they are written, where too many wait for more to be added; `undefined`: at once. */
+  drained?(): Promise<void> | undefined;
   /** Ends the thread or process. What was posted still arrives. */
   exit(): void;
 }
@@ -177,7 +179,7 @@ export class Actor {
       nextTurn: () => {
         // A turn that only reads on hands nothing over, and is to be seen all the same.
         this.#tellMemorySoon();
-        return nextTurn();
+        return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
       },
       later,
       report: (line) => this.#lines.add({ micros: this.#clock.nowMicros(), line }),

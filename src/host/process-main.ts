@@ -2,10 +2,12 @@ import fs from 'node:fs';
 import net from 'node:net';
 import { Worker as Thread } from 'node:worker_threads';
 import { assert, present } from '../assert.ts';
+import { limits } from '../limits.ts';
 import { leaveSignalsToParent } from '../node/parents-signals.ts';
 import { identityToHex } from '../values/identity.ts';
 import { Actor, type ActorPort } from './actor.ts';
 import { BoardFile } from './board-file.ts';
+import { drained } from './drained.ts';
 import { encodeMessage, MessageReader, type ToProcess } from './process-frames.ts';
 import type { ActorStart, FromWorker } from './worker-messages.ts';
 
@@ -27,6 +29,7 @@ const port: ActorPort = {
     if (!hasLeft) write(message);
   },
   waitingBytes: () => channel.writableLength,
+  drained: () => drained(channel, limits.workerWaitingBytesMax),
   close() {
     channel.end();
   },
