@@ -9,8 +9,8 @@ for (const isolation of isolations) {
   it(`[living 6.3] all attackers at once leave neighbours as they were: ${isolation}`, async () => {
     const report = await siege({
       isolation,
-      aloneSeconds: 1,
-      siegeSeconds: 10,
+      aloneSeconds: 4,
+      siegeSeconds: 12,
       databaseCount: 5,
       runawayCount: 3,
       only: process.env.SIEGE_ONLY,

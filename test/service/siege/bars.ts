@@ -1,14 +1,9 @@
 import { expect } from 'vitest';
-import type { Isolation } from '../../../src/host/isolation.ts';
 import type { SiegeReport } from './siege.ts';
 
 /** A baseline below this is noise: two cores that do other things, too. */
 const baselineMillisMin = 20;
-/**
- * With threads, security.md does not promise that no module stalls another database: only that it
- * ends, and that nothing is lost. What a siege may cost there is bounded all the same.
- */
-const slowerMax: Readonly<Record<Isolation, number>> = { process: 5, thread: 20 };
+const slowerMax = 5;
 
 /** What must hold however busy the machine is with other things: nothing is lost, nobody ends. */
 export function expectHeld(report: SiegeReport): void {
@@ -25,8 +20,8 @@ export function expectHeld(report: SiegeReport): void {
  * How long the well-behaved wait, beside what they wait alone. `TEST_SLOWNESS` is the
  * factor for a machine that does other things, too.
  */
-export function expectUndelayed({ isolation, alone, besieged, after }: SiegeReport): void {
+export function expectUndelayed({ alone, besieged, after }: SiegeReport): void {
   const factor = Number(process.env.TEST_SLOWNESS ?? 1);
   const baseline = Math.max(alone.p99, after.p99, baselineMillisMin);
-  expect(besieged.p99).toBeLessThanOrEqual(slowerMax[isolation] * baseline * factor);
+  expect(besieged.p99).toBeLessThanOrEqual(slowerMax * baseline * factor);
 }
