@@ -171,8 +171,8 @@ function replyOf(outcome: SqlOutcome): DatabaseReply {
 const tooMany: SqlError = {
   code: 'sql.busy',
   message:
-    `The statement takes long, and ${limits.longReadsMax} such statements run already; try again ` +
-    'when one of them has ended, or narrow its WHERE clause or add an index for it',
+    `The statement takes long, and ${limits.longReadsMax} such statements are already running; ` +
+    'try again when one of them has ended, or narrow its WHERE clause or add an index for it',
 };
 
 /** What statements are told that an update of the program ends. */

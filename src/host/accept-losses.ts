@@ -24,7 +24,7 @@ export class LossError extends Error {
 }
 
 export interface LossOptions extends RegistryOptions {
-  /** Of the data; whoever calls holds its lock. */
+  /** Of the data, whose lock the caller holds. */
   readonly directory: string;
 }
 

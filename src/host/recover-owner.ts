@@ -7,7 +7,7 @@ import type { Registry } from './registry.ts';
 import { resolveTarget } from './resolve-target.ts';
 
 export interface RecoverOptions extends RegistryOptions {
-  /** Of the data; whoever calls holds its lock. */
+  /** Of the data, whose lock the caller holds. */
   readonly directory: string;
   /** A database's name or identity. */
   readonly target: string;

@@ -9,7 +9,8 @@ import { compileRead, ReadExecution } from './execution.ts';
 const rowCount = 34_000;
 /** An execution without rows. */
 const emptyBytes = 256 * 1024;
-const roundCount = 4;
+/** The middle one counts. */
+const roundCount = 5;
 
 v8.setFlagsFromString('--expose-gc');
 const collect = vm.runInNewContext('gc') as () => void;
@@ -91,9 +92,10 @@ describe('what a statement is charged', () => {
       'SELECT x.n FROM w AS x JOIN w AS y ON x.text = y.text',
     'SELECT * FROM a',
   ])('is no less than it holds: %s', (sql) => {
+    held(sql);
     // What the engine does beside it, such as compiling, counts too, but not every time.
     const rounds = Array.from({ length: roundCount }, () => held(sql));
-    const missing = Math.min(...rounds.map(({ charged, real }) => real - charged));
-    expect(missing).toBeLessThanOrEqual(emptyBytes);
+    const missing = rounds.map(({ charged, real }) => real - charged).sort((a, b) => a - b);
+    expect(missing[(roundCount - 1) / 2]).toBeLessThanOrEqual(emptyBytes);
   });
 });
