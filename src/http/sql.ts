@@ -1,7 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { SqlError } from '../database/outcome.ts';
 import { nextTurn } from '../host/next-turn.ts';
-import { temporaryConnection } from '../host/temporary-connection.ts';
+import { runStatement } from '../host/run-statement.ts';
 import { limits } from '../limits.ts';
 import {
   SqlParametersError,
@@ -31,13 +31,13 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
   const confirmed = exchange.query.boolean('confirmed', true);
   const inQuery = parametersInQuery(exchange);
   const { statement, parameters = inQuery } = await statementIn(exchange);
-  const outcome = await database.handle.query({
+  const request = {
     caller,
-    connection: temporaryConnection(),
     sql: statement,
     ...(parameters === undefined ? {} : { parameters }),
     confirmed,
-  });
+  };
+  const outcome = await runStatement(database.handle, request, exchange.abandoned);
   if (outcome.kind === 'failed') return failure(outcome.error);
   const headers = { 'spacetime-execution-duration-micros': String(outcome.micros) };
   const { length } = outcome.rows;

@@ -1,7 +1,4 @@
-import type { SqlError, SqlOutcome, SqlRequest } from '../database/outcome.ts';
-import type { DatabaseHandle } from '../host/database-handle.ts';
-import { temporaryConnection } from '../host/temporary-connection.ts';
-import { whenAborted } from '../mcp-protocol/abort.ts';
+import type { SqlError, SqlRequest } from '../database/outcome.ts';
 import { ownText } from '../mcp-protocol/own-text.ts';
 import { invalidParams } from '../mcp-protocol/rpc-error.ts';
 import {
@@ -12,22 +9,6 @@ import {
 import type { JsonObject } from '../values/json.ts';
 import { refusedConnectionText } from './refused-connection.ts';
 import { stringArgument, ToolFailure } from './tool.ts';
-
-/**
- * Runs a statement in a connection of its own. When nobody waits for it any more, a read that goes
- * on for long ends with that connection; what is written stays.
- */
-export function runStatement(
-  handle: DatabaseHandle,
-  request: Omit<SqlRequest, 'connection'>,
-  signal: AbortSignal,
-): Promise<SqlOutcome> {
-  const connection = temporaryConnection();
-  const outcome = handle.query({ ...request, connection });
-  // A database that cannot be told has ended its reads itself.
-  const giveUp = () => void handle.disconnect(connection.id).catch(() => undefined);
-  return outcome.finally(whenAborted(signal, giveUp));
-}
 
 /** Values of a statement's parameters, as a tool declares them. */
 export const parametersProperty = {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { figureOf } from './figure.ts';
 import { type Person, Running } from './running.ts';
 import { written } from './written-module.ts';
 
@@ -8,7 +9,7 @@ let owner: Person;
 const rowCount = 3_000;
 
 beforeAll(async () => {
-  running = await Running.start();
+  running = await Running.start({ budget: { callMillisMax: 120_000 } });
   owner = await running.person();
   const program = await written({
     tables: { item: '{ public: true }, { id: t.u32().primaryKey(), n: t.i64() }' },
@@ -38,6 +39,9 @@ const longRead = `
   SELECT COUNT(*) AS n, SUM(a.n + b.n) AS s FROM item AS a JOIN item AS b ON a.n + b.n >= 0`;
 const pairs = rowCount * rowCount;
 const sumOfPairs = pairs * (rowCount - 1);
+
+/** Would take an hour. */
+const endlessRead = `${longRead} JOIN item AS c ON a.n + c.n >= 0`;
 
 /** What the calls beside a read found. */
 interface Beside {
@@ -81,5 +85,17 @@ describe('a long read over HTTP', () => {
     const { readMillis, callMillis } = await callsBeside(sql);
     expect(callMillis.length).toBeGreaterThan(5);
     expect(Math.max(...callMillis)).toBeLessThan(readMillis / 2);
+  });
+
+  it('ends when its client goes away, and makes room for another', async () => {
+    const pausedReads = () => figureOf(running, 'paused_reads');
+    const leaving = new AbortController();
+    const request = { method: 'POST', body: endlessRead, signal: leaving.signal };
+    const url = `${running.service.url}/v1/database/busy/sql`;
+    const asked = fetch(url, request).catch(() => 'left');
+    await expect.poll(pausedReads, { timeout: 10_000 }).toBe(1);
+    leaving.abort();
+    expect(await asked).toBe('left');
+    await expect.poll(pausedReads, { timeout: 10_000 }).toBe(0);
   });
 });

@@ -1,4 +1,5 @@
 import type { Rights, SqlError, SqlOutcome } from '../../database/outcome.ts';
+import { runStatement } from '../../host/run-statement.ts';
 import { usableDefinition } from '../../host/shown-definition.ts';
 import { limits } from '../../limits.ts';
 import { invalidParams, RpcError, rpcCode } from '../../mcp-protocol/rpc-error.ts';
@@ -8,7 +9,6 @@ import { quotedName } from '../../schema/quoted-name.ts';
 import type { AlgebraicType } from '../../values/type.ts';
 import { resolveType } from '../../values/typespace.ts';
 import type { OpenDatabase } from '../open-database.ts';
-import { runStatement } from '../statement.ts';
 import { quoteWideIntegers } from '../structured.ts';
 import type { TableAddress } from './address.ts';
 import { sqlLiteral } from './sql-literal.ts';

@@ -1,9 +1,10 @@
 import type { SqlError } from '../../database/outcome.ts';
+import { runStatement } from '../../host/run-statement.ts';
 import { firstRow, sqlRows } from '../../protocol/sql-result.ts';
 import { fenced } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
 import { readingOnly } from '../session.ts';
-import { parametersProperty, runStatement, sqlFailure, statementArgument } from '../statement.ts';
+import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,

@@ -1,4 +1,5 @@
 import type { SqlOutcome } from '../../database/outcome.ts';
+import { runStatement } from '../../host/run-statement.ts';
 import { firstRow, sqlResultJson, sqlRows } from '../../protocol/sql-result.ts';
 import type { JsonObject } from '../../values/json.ts';
 import { namedTypesToJson } from '../../values/type-codec.ts';
@@ -6,7 +7,7 @@ import { type Caps, capProperties, capsIn, fitting } from '../caps.ts';
 import type { CursorOwner, Cursors, RowsLeft } from '../cursors.ts';
 import { asData } from '../fence.ts';
 import { openDatabase } from '../open-database.ts';
-import { parametersProperty, runStatement, sqlFailure, statementArgument } from '../statement.ts';
+import { parametersProperty, sqlFailure, statementArgument } from '../statement.ts';
 import { structuredJson } from '../structured.ts';
 import {
   databaseArgument,
