@@ -262,7 +262,8 @@ export class Connection implements LiveSink, SocketEvents {
   #finishIfDone(): void {
     if (this.#state.kind !== 'finishing') return;
     const { live, queue } = this.#parts;
-    if (live.unanswered + this.#line.length > 0 || queue.messageCount > 0) return;
+    const isDone = live.unanswered + live.heldCount + this.#line.length === 0;
+    if (!isDone || queue.messageCount > 0) return;
     this.#closeWith(1001, 'module exited');
   }
 

@@ -43,6 +43,41 @@ it('[durability P4] what a client was told survives kill -9, and it has left sin
   expect(await after.stop()).toBe(0);
 }, 120_000);
 
+it('[cli §8] SIGTERM under load leaves no call that happened without its answer', async () => {
+  const before = await sandbox.start();
+  const remote = await Remote.of(sandbox.url);
+  const known = new Set(await personsOf(remote));
+  const callers = await Promise.all(Array.from({ length: 60 }, () => arrive()));
+  const told = new Set<number>();
+  const calling = Promise.all(callers.map((caller, at) => callOn(caller, 10_000 * (at + 1), told)));
+  await expect.poll(() => told.size, { interval: 1 }).toBeGreaterThan(600);
+  before.child.kill('SIGTERM');
+  await calling;
+  expect(await before.ended).toBe(0);
+  const after = await sandbox.start();
+  const happened = (await personsOf(remote)).filter((id) => !known.has(id));
+  expect(happened.length).toBeGreaterThan(600);
+  expect(happened.filter((id) => !told.has(id))).toEqual([]);
+  expect(await after.stop()).toBe(0);
+}, 120_000);
+
+/** Calls again as soon as it is answered, until its connection ends. */
+async function callOn(caller: Guest, firstId: number, told: Set<number>): Promise<void> {
+  try {
+    for (let id = firstId; ; id += 1) {
+      caller.call(id, 'add', id, 'x', 1);
+      await caller.expect('reducerResult');
+      told.add(id);
+    }
+  } catch {
+    await caller.client.ended;
+  }
+}
+
+async function personsOf(remote: Remote): Promise<number[]> {
+  return (await remote.rows('tavern', 'SELECT id FROM person')).map(([id]) => id as number);
+}
+
 function arrive(): Promise<Guest> {
   return Guest.arrive(sandbox.url, 'tavern', { protocols: ['v3.bsatn.spacetimedb'] });
 }
