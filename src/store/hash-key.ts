@@ -1,7 +1,8 @@
 import { present } from '../assert.ts';
 import { hashBytes } from '../values/hash.ts';
 import { type FloatNormaliser, floatNormaliserOf } from './canonical-float.ts';
-import { copyBytes, equalBytes, offsetOf, type RowHeap } from './row-heap.ts';
+import { copyBytes, equalBytes } from './copy-bytes.ts';
+import { offsetOf, type RowHeap } from './row-heap.ts';
 import type { RowRef } from './row-ref.ts';
 import { type RowShape, readU32 } from './row-shape.ts';
 

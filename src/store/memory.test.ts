@@ -1,13 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
   i64,
+  indexOf,
   insert,
   inTransaction,
   storeOf,
   string,
   tableOf,
   u32,
+  update,
 } from '../../test/support/store/tables.ts';
+import { Random } from '../testing/random.ts';
 
 describe('memory', () => {
   const columns = { id: u32, name: string, amount: i64 };
@@ -61,5 +64,38 @@ describe('memory', () => {
       expect(rowBytes).toBe(0);
       for (const { bytes } of indexes) expect(bytes).toBeLessThan(5_000);
     }
+  });
+});
+
+describe('rows that change while a table is pinned now and then', () => {
+  const count = 100_000;
+
+  it('take as much in the end as after a while', () => {
+    const indexes = [{ columns: ['id'], unique: true, algorithm: 'hash' }] as const;
+    const store = storeOf({ t: { columns: { id: u32, amount: i64 }, indexes } });
+    const table = tableOf(store, 't');
+    inTransaction(store, (transaction) => {
+      for (let id = 0; id < count; id++) insert(transaction, table, id, 0n);
+    });
+    const random = new Random(7);
+    const change = (changeCount: number) => {
+      inTransaction(store, (transaction) => {
+        for (let each = 0; each < changeCount; each++) {
+          const id = random.below(count);
+          update(transaction, indexOf(table, 0), id, BigInt(random.below(1_000_000)));
+        }
+      });
+    };
+    const roundsOf = (roundCount: number) => {
+      for (let round = 0; round < roundCount; round++) {
+        const pin = table.pin();
+        change(100);
+        pin.release();
+        change(1_900);
+      }
+      return store.memory().totalBytes;
+    };
+    const soon = roundsOf(30);
+    expect(roundsOf(100)).toBeLessThanOrEqual(1.2 * soon);
   });
 });

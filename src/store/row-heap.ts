@@ -81,6 +81,8 @@ export class RowHeap {
   readonly #freeNumbers: number[] = [];
   /** By size class: the page that inserts go to, and other pages with free slots. */
   readonly #current: (Page | undefined)[] = new Array(sizeClassCount).fill(undefined);
+  /** By size class: a page whose unused end is kept for the next time that pages are closed. */
+  readonly #spare: (Page | undefined)[] = new Array(sizeClassCount).fill(undefined);
   readonly #roomy: Page[][] = [];
   readonly #classBytes = new Float64Array(sizeClassCount);
   readonly #pageNumberMax: number;
@@ -207,7 +209,7 @@ export class RowHeap {
       this.#drop(page);
     } else if (page !== this.#current[page.sizeClass]) {
       if (page.usedSlots === 0) this.#drop(page);
-      else if (!page.isListed) this.#list(page);
+      else if (!page.isListed && page !== this.#spare[page.sizeClass]) this.#list(page);
     }
   }
 
@@ -236,8 +238,10 @@ export class RowHeap {
   /** By page number: where in pages that still have room the next row will be. */
   tails(): Map<number, number> {
     const tails = new Map<number, number>();
-    for (const page of this.#current) {
-      if (page !== undefined && page.fresh < page.bytesEnd) tails.set(page.number, page.fresh);
+    for (const pages of [this.#current, this.#spare]) {
+      for (const page of pages) {
+        if (page !== undefined && hasTail(page)) tails.set(page.number, page.fresh);
+      }
     }
     return tails;
   }
@@ -262,11 +266,12 @@ export class RowHeap {
       if (page === undefined) continue;
       page.freeHead = page.closedHead;
       page.closedHead = noRow;
-      const isFull = page.freeHead === noRow && page.fresh === page.bytesEnd;
-      if (!isFull && page !== this.#current[page.sizeClass]) roomy.push(page);
+      const isFull = page.freeHead === noRow && !hasTail(page);
+      if (!isFull && !this.#isChosen(page)) roomy.push(page);
     }
     // The fullest will be filled first, so that the others become empty and can be given back.
     for (const page of roomy.sort((a, b) => a.usedSlots - b.usedSlots)) this.#list(page);
+    if (floor === 0) this.#spareTails();
     for (const number of this.#closedNumbers.splice(0)) {
       if (number < floor) this.#closedNumbers.push(number);
       else this.#freeNumbers.push(number);
@@ -387,7 +392,7 @@ export class RowHeap {
     if (slotBytes > sharedSlotBytesMax) return this.#allocateOwnPage(slotBytes);
     const sizeClass = sizeClassOf(slotBytes);
     let page = this.#current[sizeClass];
-    if (page === undefined || (page.freeHead === noRow && page.fresh === page.bytesEnd)) {
+    if (page === undefined || (page.freeHead === noRow && !hasTail(page))) {
       page = this.#takePage(sizeClass);
       if (page === undefined) return noRow;
     }
@@ -412,6 +417,12 @@ export class RowHeap {
       if (page.isDropped) continue;
       this.#current[sizeClass] = page;
       return page;
+    }
+    const spare = this.#spare[sizeClass];
+    if (spare !== undefined) {
+      this.#spare[sizeClass] = undefined;
+      this.#current[sizeClass] = spare;
+      return spare;
     }
     const slotBytes = slotBytesOf(sizeClass);
     const wanted = Math.max(firstPageBytes, this.#classBytes[sizeClass] as number);
@@ -455,6 +466,25 @@ export class RowHeap {
     this.#allocatedBytes += bytes;
     if (number >= this.#firstLate) this.#lateBytes += bytes;
     return page;
+  }
+
+  /**
+   * Rows fill what is free in other pages before they go on in a page that was added while those
+   * were closed: the next time, they need its end, and each time would add a page otherwise.
+   */
+  #spareTails(): void {
+    for (let sizeClass = 0; sizeClass < sizeClassCount; sizeClass++) {
+      const page = this.#current[sizeClass];
+      const hasOthers = (this.#roomy[sizeClass] as Page[]).length > 0;
+      if (page === undefined || !hasOthers || !hasTail(page)) continue;
+      if (this.#spare[sizeClass] !== undefined) continue;
+      this.#spare[sizeClass] = page;
+      this.#current[sizeClass] = undefined;
+    }
+  }
+
+  #isChosen(page: Page): boolean {
+    return page === this.#current[page.sizeClass] || page === this.#spare[page.sizeClass];
   }
 
   /** Puts a page on its class's list of those with free slots. */
@@ -509,6 +539,7 @@ export class RowHeap {
       this.#freeNumbers.push(page.number);
     }
     if (page.sizeClass !== ownPage) {
+      if (page === this.#spare[page.sizeClass]) this.#spare[page.sizeClass] = undefined;
       const classBytes = this.#classBytes[page.sizeClass] as number;
       this.#classBytes[page.sizeClass] = classBytes - page.bytesEnd;
     }
@@ -541,32 +572,7 @@ function viewOf(bytes: Uint8Array): DataView {
 /** From here on the native copy is faster than a loop over words. */
 const longBytes = 256;
 
-/** Pieces shorter than this are copied byte by byte: a call costs more than the loop. */
-const shortBytes = 64;
-
-export function copyBytes(
-  from: Uint8Array,
-  fromAt: number,
-  into: Uint8Array,
-  at: number,
-  length: number,
-): void {
-  if (length < shortBytes) {
-    for (let index = 0; index < length; index++) into[at + index] = from[fromAt + index] as number;
-  } else {
-    into.set(from.subarray(fromAt, fromAt + length), at);
-  }
-}
-
-export function equalBytes(
-  a: Uint8Array,
-  aAt: number,
-  b: Uint8Array,
-  bAt: number,
-  length: number,
-): boolean {
-  for (let index = 0; index < length; index++) {
-    if (a[aAt + index] !== b[bAt + index]) return false;
-  }
-  return true;
+/** Its last slots were never used. */
+function hasTail(page: Page): boolean {
+  return page.fresh < page.bytesEnd;
 }
