@@ -37,7 +37,8 @@ it.each<readonly [relation: string, holds: boolean]>([
     'a line of the log, with each of its bytes escaped, must be readable',
     limits.agentLogScanBytesMax > 6 * limits.logLineBytesMax,
   ],
-  ['sockets must leave room for requests', limits.socketsMax < limits.connectionsMax],
+  ['sockets must leave room for requests', limits.socketsShareMax < 1],
+  ['clients must find room', limits.descriptorsKept < limits.descriptorsMin],
   ['one slow client must be bearable', limits.socketsBytesOutMax >= limits.socketBytesOutMax],
   [
     'two of the largest answers must fit what waits for a client',

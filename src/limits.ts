@@ -506,9 +506,14 @@ export const limits = {
   socketIdleMillis: 30_000,
   /** Time that a client has to answer a close. */
   socketCloseMillis: 250,
-  /** Connections that the service holds at once, and how many of them may be WebSockets. */
+  /** Connections that the service holds at once, and the share of them that may be WebSockets. */
   connectionsMax: 10_000,
-  socketsMax: 9_000,
+  socketsShareMax: 0.9,
+  /** Open files without which a service does not start, and those that clients leave alone. */
+  descriptorsMin: 200,
+  descriptorsKept: 120,
+  /** Between two lines in the service log that say that clients find none. */
+  descriptorReportMillis: 60_000,
   /** Time for accepted work to finish when the service stops. */
   shutdownMillisMax: 20_000,
   /** Time that databases have to end, however long requests kept them. */

@@ -5,6 +5,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { type ClientAddresses, networkOf } from '../auth/client-address.ts';
 import { limits } from '../limits.ts';
 import { ConfigurationError, type ServiceConfiguration } from './configuration.ts';
+import type { DescriptorReserve } from './descriptor-reserve.ts';
 import { answerPlainHttp, followTls, readTls } from './tls.ts';
 
 export type Handler = (request: Request, bindings: object) => Response | Promise<Response>;
@@ -13,19 +14,20 @@ export interface ListenerOptions {
   readonly configuration: ServiceConfiguration;
   readonly addresses: ClientAddresses;
   readonly handler: Handler;
-  /** Told when a new certificate cannot be used; the old one goes on. */
-  readonly report: (message: string) => void;
+  readonly descriptors: DescriptorReserve;
+  /** Told when a new certificate cannot be used, and when clients find no room. */
+  readonly report: (level: 'warn' | 'error', message: string) => void;
 }
 
 /**
  * Takes the port. Rejects with `ConfigurationError` when it is in use or the TLS files are no good.
  */
 export async function listen(options: ListenerOptions): Promise<Server> {
-  const { configuration, addresses } = options;
+  const { configuration } = options;
   const { host, port } = configuration.listen;
   const server = makeServer(options);
   server.maxConnections = configuration.bounds.connectionsMax;
-  boundConnections(server, addresses, configuration);
+  boundConnections(server, options);
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, port)));
     server.listen({ port, host, backlog: limits.backlogMax }, () => resolve(server));
@@ -45,7 +47,7 @@ function makeServer({ configuration, handler, report }: ListenerOptions): Server
     createServer: createTlsServer,
     serverOptions: { ...bounds, ...readTls(tls), handshakeTimeout: bounds.headersTimeout },
   }) as unknown as TlsServer;
-  followTls(server, tls, report);
+  followTls(server, tls, (message) => report('error', message));
   answerPlainHttp(server);
   return server as unknown as Server;
 }
@@ -85,9 +87,12 @@ function idleEnder(server: Server, connectionsMax: number): (openCount: number) 
 /** Those of a proxy are many clients': it is left to the proxy to bound them. */
 function boundConnections(
   server: Server,
-  addresses: ClientAddresses,
-  { rates, bounds }: ServiceConfiguration,
+  { configuration, addresses, descriptors, report }: ListenerOptions,
 ): void {
+  const { rates, bounds } = configuration;
+  const tellRefused = atMostOnceIn(limits.descriptorReportMillis, () =>
+    report('warn', descriptors.refusal),
+  );
   const countMax = rates.addressConnections;
   const open = new Map<string, number>();
   const known = new WeakSet<Socket>();
@@ -100,6 +105,11 @@ function boundConnections(
     // The platform's bound is of each listener, and there may be several.
     if (openCount >= bounds.connectionsMax) {
       socket.destroy();
+      return;
+    }
+    if (!descriptors.take()) {
+      socket.destroy();
+      tellRefused();
       return;
     }
     openCount += 1;
@@ -123,6 +133,16 @@ function boundConnections(
       else open.set(address, left);
     });
   });
+}
+
+function atMostOnceIn(millis: number, act: () => void): () => void {
+  let actedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    const now = performance.now();
+    if (now - actedAt < millis) return;
+    actedAt = now;
+    act();
+  };
 }
 
 function listenError(error: NodeJS.ErrnoException, port: number): Error {

@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, statfs } from 'node:fs';
+import { statfs } from 'node:fs';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { Gauge, Histogram, Registry } from 'prom-client';
+import { descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
 
 /** The histogram counts the time between two ticks, of which this much is meant to pass. */
 const delayResolutionMillis = 10;
@@ -68,18 +69,24 @@ function measureCollections(registry: Registry): () => void {
   return () => observer.disconnect();
 }
 
-const descriptorFolder = '/proc/self/fd';
-
 function measureDescriptors(registry: Registry): void {
-  if (!existsSync(descriptorFolder)) return;
+  if (openDescriptors() === undefined) return;
+  const countMax = descriptorsMax();
   new Gauge({
     name: 'reducerdb_open_descriptors',
     help: 'Files and sockets that the process has open',
     registers: [registry],
     collect() {
-      this.set(readdirSync(descriptorFolder).length);
+      // Where there is none to count them with, all are in use.
+      this.set(openDescriptors() ?? countMax ?? 0);
     },
   });
+  if (countMax === undefined) return;
+  new Gauge({
+    name: 'reducerdb_descriptors_max',
+    help: 'Files and sockets that the system lets the process have open',
+    registers: [registry],
+  }).set(countMax);
 }
 
 function measureDisk(registry: Registry, folder: string): void {

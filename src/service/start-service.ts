@@ -30,6 +30,7 @@ import {
   type TlsFiles,
 } from './configuration.ts';
 import { realFolder, securePermissions } from './data-folder.ts';
+import { DescriptorReserve } from './descriptor-reserve.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
@@ -101,6 +102,7 @@ async function assemble(
   log: ServiceLog,
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
+  const descriptors = reserveDescriptors(configuration, log);
   const dataDirectory = await takeDataFolder(configuration, log, releases);
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
@@ -117,8 +119,11 @@ async function assemble(
   });
   const waitingRoom = new WaitingRoom();
   const addresses = proxiesOf(configuration);
-  const report = (message: string) => log.report({ level: 'error', message });
-  const server = await listen({ configuration, addresses, handler: waitingRoom.handler, report });
+  const server = await listen({
+    ...{ configuration, addresses, descriptors },
+    handler: waitingRoom.handler,
+    report: (level, message) => log.report({ level, message }),
+  });
   const copies = ListenerCopies.of(server, configuration.bounds.connectionsAtOnce - 1);
   const end = new ServerEnd(server, copies);
   const upgrades = new Upgrades(server);
@@ -171,6 +176,13 @@ async function assemble(
     reloadKeys: async () => tokens.useKeys(await readKeys()),
     stop: once(stop),
   };
+}
+
+function reserveDescriptors({ bounds }: ServiceConfiguration, log: ServiceLog): DescriptorReserve {
+  const descriptors = new DescriptorReserve();
+  const message = descriptors.warning(bounds.connectionsMax);
+  if (message !== undefined) log.report({ level: 'warn', message });
+  return descriptors;
 }
 
 /** The real path of the data folder, if there is one, which is this service's alone from now on. */
@@ -245,11 +257,12 @@ interface Parts {
 }
 
 function makeSocketDoor(
-  { websocket }: ServiceConfiguration,
+  { websocket, bounds }: ServiceConfiguration,
   { host, gate, log }: Pick<Parts, 'host' | 'gate' | 'log'>,
 ): WebSocketDoor {
   const onError = (error: unknown, doing: string) => log.failure(error, doing);
-  return new WebSocketDoor({ host, ...gate, limits: websocket, onError });
+  const socketsMax = Math.floor(bounds.connectionsMax * limits.socketsShareMax);
+  return new WebSocketDoor({ host, ...gate, limits: websocket, socketsMax, onError });
 }
 
 function makeHandler(configuration: ServiceConfiguration, parts: Parts): Handler {

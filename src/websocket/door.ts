@@ -32,6 +32,8 @@ export interface WebSocketDoorOptions {
   /** Which pages may connect, and by which names the service is known. */
   readonly pages: PageRules;
   readonly limits: Partial<SocketLimits>;
+  /** WebSockets that are open at once; more are refused. */
+  readonly socketsMax: number;
   /** Told of an error that nobody expected; the client's connection ends without a word. */
   readonly onError: (error: unknown, doing: string) => void;
 }
@@ -130,7 +132,9 @@ export class WebSocketDoor {
 
   async #answer(request: IncomingMessage, stream: Duplex, head: Buffer): Promise<void> {
     if (this.#isClosing) return refuse(stream, stopping);
-    if (this.#connections.size + this.#knocking > limits.socketsMax) return refuse(stream, full);
+    const { socketsMax } = this.#options;
+    if (this.#connections.size + this.#knocking > socketsMax)
+      return refuse(stream, full(socketsMax));
     const { url = '', headers, socket } = request;
     const { localAddress = '' } = socket;
     const from = { localAddress, host: headers.host, origin: headers.origin };
@@ -278,10 +282,10 @@ function tooOften(seconds: number): RefusedUpgrade {
   };
 }
 
-const full: RefusedUpgrade = {
-  status: 503,
-  text: `The service has ${limits.socketsMax} connections and takes no more for now.`,
-};
+function full(socketsMax: number): RefusedUpgrade {
+  const text = `The service has ${socketsMax} connections and takes no more for now.`;
+  return { status: 503, text };
+}
 
 function dialectOf({ protocol, caller, connectionId }: Admitted, live: LiveConnection): Dialect {
   const person = { identity: caller.identity, connectionId, token: caller.token };

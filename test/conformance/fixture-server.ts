@@ -16,6 +16,7 @@ import {
   completeConfiguration,
   type ServiceConfiguration,
 } from '../../src/service/configuration.ts';
+import { DescriptorReserve } from '../../src/service/descriptor-reserve.ts';
 import { type Handler, listen } from '../../src/service/listener.ts';
 import { mcpRulesOf } from '../../src/service/mcp-door.ts';
 import { makeFixtures } from './fixture-definition.ts';
@@ -44,7 +45,13 @@ export class FixtureServer {
     const stopping = new AbortController();
     const handler = makeHandler({ configuration, tokens, stopping: stopping.signal, onError });
     const addresses = new ClientAddresses([]);
-    const server = await listen({ configuration, addresses, handler, report: onError });
+    const server = await listen({
+      configuration,
+      addresses,
+      handler,
+      descriptors: new DescriptorReserve(),
+      report: onError,
+    });
     return new FixtureServer(server, stopping, folder);
   }
 
