@@ -53,6 +53,18 @@ export const limits = {
   /** Between two attempts to open a database whose disk has failed; it doubles each time. */
   reopenMillisMin: 1_000,
   reopenMillisMax: 30_000,
+  /** Databases that open when the service starts although nobody asked for them yet. */
+  startDatabasesMax: 4,
+  /** A log with more is large: such logs never take every place where databases open. */
+  smallLogBytesMax: 16 * mebibyte,
+  /** Requests that wait for one database that opens, and for how long. */
+  openingRequestsMax: 1_024,
+  openingWaitMillisMax: 30_000,
+  /** After which those that waited in vain are asked to try again. */
+  openingRetrySecondsMin: 1,
+  openingRetrySecondsMax: 30,
+  /** Between two lines in the log of the service about one database that opens. */
+  openingReportMillis: 5_000,
   /** Between two marks, beside a log that is written to, of what is durable. */
   durableMarkMillis: 1_000,
   /** One message between the gateway and the process of a database. */

@@ -252,6 +252,8 @@ export function refusal(code: RefusalBody['code'], message: string): Refusal {
 export interface RefusalBody {
   readonly code:
     | 'database.overloaded'
+    /** It reads its log; the request waited as long as it may. */
+    | 'database.opening'
     | 'database.stopped'
     | 'database.broken'
     /** A crash left it unknown whether the request happened. */
@@ -284,4 +286,6 @@ export interface RefusalBody {
     | 'publish.request'
     | 'durability.timeout';
   readonly message: string;
+  /** When to try again, where that is known. */
+  readonly retryAfterSeconds?: number;
 }

@@ -48,7 +48,7 @@ export interface ActorBoard extends Progress {
   keeps?(bytes: number): void;
 }
 
-/** Sizes are sent when they may have changed, at most this often. */
+/** Sizes, and how far opening is, are sent when they may have changed, at most this often. */
 const memoryMillis = 100;
 
 /**
@@ -67,6 +67,9 @@ export class Actor {
   readonly #memoryDisk = new MemoryDisk();
   readonly #lines: LineBatch;
   #memoryToldAt = 0;
+  /** Bytes of the log that were read, and when that was told. */
+  #readBytes = 0;
+  #readToldAt = 0;
   #isMemoryDue = false;
   #database: Promise<Database | undefined> | undefined;
   /** What holds bytes of the database here, once it is there. */
@@ -168,7 +171,7 @@ export class Actor {
     return {
       identity,
       ownerIdentity,
-      disk: directory === undefined ? this.#memoryDisk : new MachineDisk(directory),
+      disk: directory === undefined ? this.#memoryDisk : this.#diskAt(directory),
       clock: this.#clock,
       entropy: new MachineEntropy(),
       statementMillisMax,
@@ -188,6 +191,18 @@ export class Actor {
       },
       owner: this.#owner(),
     };
+  }
+
+  /** What opening reads of it is told to the gateway. */
+  #diskAt(directory: string): MachineDisk {
+    return new MachineDisk(directory, (bytes) => {
+      if (this.#serving !== undefined) return;
+      this.#readBytes += bytes;
+      const now = this.#clock.monotonicMillis();
+      if (now - this.#readToldAt < memoryMillis) return;
+      this.#readToldAt = now;
+      this.#port.post({ kind: 'read', bytes: this.#readBytes });
+    });
   }
 
   #owner(): DatabaseOwner {

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { limits } from '../limits.ts';
+import { segmentSequence } from '../log/segment.ts';
 import { makeDirectoryDurably } from '../node/atomic-file.ts';
 import { syncDirectory } from '../node/disk.ts';
 import { LogFile, type LogFileBounds, MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
@@ -12,6 +13,14 @@ import { KeptPrograms } from './kept-programs.ts';
 /** Nobody knows what is in the data folder: its registry is missing, or cannot be read. */
 export class RegistryError extends Error {
   override readonly name = 'RegistryError';
+}
+
+/** The log of a database, as its files show without being read. */
+export interface LogExtent {
+  /** Bytes of its segments. */
+  readonly bytes: number;
+  /** When one of them was last written, in milliseconds since the Unix epoch. */
+  readonly writtenMillis: number;
 }
 
 /**
@@ -67,6 +76,22 @@ export class DatabaseFiles {
   logDirectory(identity: bigint, generation: number): string | undefined {
     const folder = this.#folder(identity);
     return folder === undefined ? undefined : path.join(folder, `log-${generation}`);
+  }
+
+  /** What is there of a log; `undefined`: nothing, or it cannot be looked at. */
+  logExtent(identity: bigint, generation: number): LogExtent | undefined {
+    const directory = this.logDirectory(identity, generation);
+    if (directory === undefined) return undefined;
+    try {
+      const names = readdirSync(directory).filter((name) => segmentSequence(name) !== undefined);
+      const found = names.map((name) => lstatSync(path.join(directory, name)));
+      if (found.length === 0) return undefined;
+      const bytes = found.reduce((sum, { size }) => sum + size, 0);
+      return { bytes, writtenMillis: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
+    } catch {
+      // Whoever opens it is refused, with the reason.
+      return undefined;
+    }
   }
 
   async makeLogDirectory(identity: bigint, generation: number): Promise<string | undefined> {

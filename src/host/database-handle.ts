@@ -13,6 +13,7 @@ import type { ProgramSource, UpdatePermission } from '../database/program.ts';
 import type { StorageUse } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
+import type { OpeningProgress } from './opening.ts';
 
 export type {
   DatabaseDescription,
@@ -29,9 +30,10 @@ export type {
  * One contract suite for both.
  *
  * Every method rejects with `Refusal` when nothing ran: `database.stopped`, `database.broken` (with
- * the reason it did not start), `database.overloaded`. Requests made while the database starts, or
- * is reopened after a crash, wait for it. `database.lost` is the one exception: a crash left it
- * unknown whether the request happened.
+ * the reason it did not start), `database.overloaded`. A request opens a database that is closed.
+ * Requests made while it opens, also again after a crash, wait for it; they are refused with
+ * `database.opening` when that takes too long, or when too many wait. `database.lost` is the one
+ * exception: a crash left it unknown whether the request happened.
  */
 export interface DatabaseHandle {
   /** Resolves once the database serves. */
@@ -100,7 +102,10 @@ export type PlanOutcome =
   | { readonly kind: 'manual'; readonly reason: string };
 
 export interface DatabaseStatistics {
-  readonly state: 'starting' | 'serving' | 'broken' | 'stopped';
+  /** `closed`: it is there, and opens when it is first asked for. */
+  readonly state: 'closed' | 'opening' | 'serving' | 'broken' | 'stopped';
+  /** How far it is, while it opens. */
+  readonly opening: OpeningProgress | undefined;
   readonly offset: CommitOffset;
   readonly durableOffset: CommitOffset;
   readonly callsCommitted: number;

@@ -5,6 +5,7 @@ import { cutText } from '../module/log-line.ts';
 import type { Creators } from './host-types.ts';
 import type { IsolationRules } from './isolation.ts';
 import type { LogBounds } from './module-log.ts';
+import type { StartChoice } from './open-at-start.ts';
 import type { QuotaLimits } from './quota-limits.ts';
 
 export interface HostOptions {
@@ -17,6 +18,8 @@ export interface HostOptions {
   readonly placement: 'worker' | 'local';
   /** What keeps databases on workers apart; left out: a thread for each. */
   readonly isolation?: IsolationRules;
+  /** Which databases open at once; left out: `lazily`. */
+  readonly startDatabases?: StartChoice;
   readonly creators: Creators;
   /** Identities that may on every database what its owner may. */
   readonly operators: readonly bigint[];

@@ -82,8 +82,9 @@ export class Host {
   }
 
   /**
-   * Opens the registry and starts every database; requests to one wait until it serves. One that
-   * cannot start is `broken`, the others do not notice.
+   * Opens the registry and begins to open databases: see `open-at-start.ts`. A request opens one
+   * that is closed, and waits until it serves. One that cannot start is `broken`, the others do not
+   * notice.
    */
   static async open(given: HostOptions): Promise<Host> {
     const options = { ...given, report: boundedReport(given.report) };
@@ -110,6 +111,7 @@ export class Host {
       placement,
       storageOf: (database) => quotas.storageOf(database),
       measured: (database) => quotas.measured(database),
+      isCounted: (owner) => quotas.isCounted(owner),
     });
     const changes = new Listeners<bigint>();
     const publisher = new Publisher({
@@ -121,7 +123,7 @@ export class Host {
       quotas,
       changes,
     });
-    await running.startAll(registry.databases);
+    await running.startAll(registry.databases, options.startDatabases ?? 'lazily');
     const grants = new Grants({ ...options, registry, access, audit });
     return new Host({ registry, running, publisher, access, grants, audit, quotas, changes });
   }

@@ -129,6 +129,15 @@ export class PendingRequests {
     return this.#byTicket.take(ticket);
   }
 
+  /** Refuses a request that no actor has; any other is left as it is. */
+  withdraw(ticket: number, refusal: Refusal): void {
+    const pending = this.#byTicket.get(ticket);
+    if (pending === undefined || pending.wasSubmitted) return;
+    this.#byTicket.take(ticket);
+    this.#unsubmitted = this.#unsubmitted.filter((other) => other !== pending);
+    pending.reject(refusal);
+  }
+
   /**
    * An actor ended. The request it was running gets its outcome; those that it may have written are
    * lost, nobody knows; the others are kept, to be submitted to the next actor in the same order.

@@ -96,6 +96,7 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
       const message = decodeStructured(body, structuredBytesMax) as Message;
       if (frameKindNames.has(message.kind)) throw new Error(`a structured \`${message.kind}\``);
       if (message.kind === 'memory') checkFigures(message.memory);
+      if (message.kind === 'read' && !isFigure(message.bytes)) throw new Error('no figure');
       if (message.kind === 'lines') checkLines(message.lines);
       return message;
     }
@@ -126,8 +127,11 @@ function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
 /** They are shown to the operator, and the system is asked for memory by them. */
 function checkFigures({ rowBytes, indexBytes, used, live, ...more }: SeatMemory): void {
   const figures = [rowBytes, indexBytes, ...Object.values(used), ...Object.values(live)];
-  const isFigure = (figure: unknown) => Number.isFinite(figure) && Number(figure) >= 0;
   if (!figures.every(isFigure) || Object.keys(more).length > 0) throw new Error('no figures');
+}
+
+function isFigure(figure: unknown): boolean {
+  return Number.isFinite(figure) && Number(figure) >= 0;
 }
 
 /** They are written to a file, after their texts were measured and their times compared. */

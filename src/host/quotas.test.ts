@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildText } from '../../test/support/build-text.ts';
 import { shopModule } from '../../test/support/shop-module.ts';
+import { limits } from '../limits.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { encodeValue } from '../values/encode.ts';
@@ -101,6 +102,28 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     }
     throw new Error('nothing was refused');
   };
+
+  it.skipIf(placement === 'worker')(
+    'opens closed databases of an owner whose bytes count together',
+    async () => {
+      await open({});
+      const names = Array.from({ length: limits.startDatabasesMax + 1 }, (_, at) => `shop-${at}`);
+      for (const name of names) await publish(name);
+      const states = () => host.statistics().databases.map(({ state }) => state);
+      const serving = names.map(() => 'serving');
+      await host.close();
+      await open({});
+      const opened = [...serving.slice(1), 'closed'].sort();
+      await expect.poll(() => states().sort()).toEqual(opened);
+      const subject = ada.identity;
+      const amounts = new Map([['owner-row-bytes', 100_000_000]] as const);
+      await host.quotas.set(root, { subject, owner: subject }, amounts);
+      await expect.poll(states).toEqual(serving);
+      await host.close();
+      await open({});
+      await expect.poll(states).toEqual(serving);
+    },
+  );
 
   it('bounds the names of an identity and an address, with and without databases', async () => {
     await open({ 'names-per-identity': 3, 'names-per-address': 4 });

@@ -24,9 +24,11 @@ export interface QuotasOptions {
   readonly quotas?: QuotaLimits;
 }
 
-/** Of a database that runs: what it holds, and how it is held to other limits. */
+/** Of a database: what it holds, if it was opened, and how it is held to other limits. */
 export interface Measured {
   readonly used: StorageUse;
+  /** Opens it, if it is closed. */
+  open(): void;
   setStorage(limits: StorageLimits): void;
 }
 
@@ -128,7 +130,7 @@ export class Quotas {
   /** An actor has said what its database holds: others of the same owner may be held to less. */
   measured(database: bigint): void {
     const owner = this.#options.registry.database(database)?.owner;
-    if (owner === undefined || !this.#isSumLimited(owner)) return;
+    if (owner === undefined || !this.isCounted(owner)) return;
     this.#changedOwners.add(owner);
     this.#timer ??= setTimeout(() => this.#applyChanged(), limits.quotaSumMillis).unref();
   }
@@ -136,9 +138,18 @@ export class Quotas {
   /** Holds all databases of an owner to what holds now. */
   apply(owner: bigint): void {
     const sum = this.#sumOf(owner);
+    const isCounted = this.isCounted(owner);
     for (const record of this.#ownedBy(owner)) {
-      this.#measured(record.identity)?.setStorage(this.#storageOf(record, sum));
+      const measured = this.#measured(record.identity);
+      measured?.setStorage(this.#storageOf(record, sum));
+      if (isCounted) measured?.open();
     }
+  }
+
+  /** True: the databases of this owner may hold so much together, and it has to be known. */
+  isCounted(owner: bigint): boolean {
+    if (this.#isOperator(owner)) return false;
+    return summedQuotas.some((name) => this.limitOf(name, owner) < Number.POSITIVE_INFINITY);
   }
 
   /** What an identity uses, of itself and by all its databases. */
@@ -197,11 +208,6 @@ export class Quotas {
     const set = subject === undefined ? undefined : this.#options.registry.quota(subject, name);
     if (set !== undefined) return set.amount ?? Number.POSITIVE_INFINITY;
     return this.#options.quotas?.[name] ?? Number.POSITIVE_INFINITY;
-  }
-
-  #isSumLimited(owner: bigint): boolean {
-    const names = ['owner-row-bytes', 'owner-log-bytes'] as const;
-    return names.some((name) => this.limitOf(name, owner) < Number.POSITIVE_INFINITY);
   }
 
   #applyChanged(): void {
@@ -299,6 +305,9 @@ export class Quotas {
     return audit.note({ action: 'create database', caller, outcome: 'refused', detail });
   }
 }
+
+/** Of what all databases of an owner hold together. */
+const summedQuotas = ['owner-row-bytes', 'owner-log-bytes', 'owner-program-bytes'] as const;
 
 function identityKey({ identity }: HostCaller): string {
   return `identity ${identity.toString(16)}`;

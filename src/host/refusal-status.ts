@@ -35,6 +35,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'database.broken':
       return 500;
     case 'database.overloaded':
+    case 'database.opening':
     case 'database.stopped':
     case 'database.lost':
       return 503;

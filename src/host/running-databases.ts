@@ -7,6 +7,7 @@ import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
 import type { ReportLine } from './host-options.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
+import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
 import type { Placement } from './placement.ts';
 import { programHash } from './program-hash.ts';
 import type { Measured } from './quotas.ts';
@@ -23,6 +24,8 @@ export interface RunningOptions {
   readonly storageOf: (database: Pick<RegisteredDatabase, 'identity' | 'owner'>) => StorageLimits;
   /** Told when a database has said what it holds. */
   readonly measured: (database: bigint) => void;
+  /** True: what the databases of that owner hold counts together, so that all of it is known. */
+  readonly isCounted: (owner: bigint) => boolean;
   /** What is left out comes from `limits.ts`. */
   readonly moduleLogs?: Partial<LogBounds>;
 }
@@ -50,6 +53,7 @@ export class RunningDatabases {
   readonly #options: RunningOptions;
   readonly #logBounds: LogBounds;
   readonly #byIdentity = new Map<bigint, RunningDatabase>();
+  #firstOpenings: Promise<void> = Promise.resolve();
 
   constructor(options: RunningOptions) {
     this.#options = options;
@@ -69,27 +73,39 @@ export class RunningDatabases {
     const handle = this.find(identity)?.handle;
     if (handle === undefined) return undefined;
     const { used } = handle.statistics();
-    return { used, setStorage: (limits) => handle.setStorage(limits) };
+    return {
+      used,
+      setStorage: (limits) => handle.setStorage(limits),
+      open: () => handle.open(),
+    };
   }
 
   entry(identity: bigint): RunningDatabase {
     return present(this.find(identity), 'a database that is registered runs');
   }
 
-  /** Starts the databases that the registry names; does not wait until they serve. */
-  async startAll(databases: Iterable<RegisteredDatabase>): Promise<void> {
-    const { files, report } = this.#options;
+  /**
+   * Takes in the databases that the registry names, and begins to open those that do not wait until
+   * they are asked for.
+   */
+  async startAll(databases: Iterable<RegisteredDatabase>, choice: StartChoice): Promise<void> {
+    const { files, report, isCounted } = this.#options;
+    const closed: ClosedDatabase[] = [];
     for (const { identity, owner, generation } of databases) {
       const log = this.#openLog(identity);
-      const mode = { kind: 'open', skipFirstDisconnect: false } as const;
       const append = (lines: readonly StampedLine[]) => log.append(lines);
+      const mode = 'closed';
       const handle = this.#supervise({ identity, owner, generation, mode, lines: append });
       this.#byIdentity.set(identity, { handle, log });
+      const extent = files.logExtent(identity, generation);
+      const open = () => handle.started();
+      closed.push({ log: extent, isNeeded: isCounted(owner), open });
       await files.keepGeneration(identity, generation).catch((error: unknown) => {
         const message = `Old files of ${nameOf(identity)} stay: ${String(error)}`;
         report({ level: 'warn', message });
       });
     }
+    this.#firstOpenings = openAtStart(closed, choice, report);
   }
 
   /**
@@ -161,6 +177,7 @@ export class RunningDatabases {
   async close(millisMax: number): Promise<void> {
     const running = [...this.#byIdentity.values()];
     await Promise.all(running.map(({ handle }) => handle.close(millisMax)));
+    await this.#firstOpenings;
     for (const { log } of running) log.close();
     await this.#options.placement.close();
   }
@@ -208,6 +225,9 @@ export class RunningDatabases {
           }),
         lines,
         storage: storageOf({ identity, owner }),
+        ...(directory !== undefined && {
+          logBytes: () => files.logExtent(identity, generation)?.bytes ?? 0,
+        }),
         measured: () => measured(identity),
         report: (level, message) => report({ level, message: `${nameOf(identity)} ${message}` }),
       },
@@ -220,7 +240,7 @@ interface Supervision {
   readonly identity: bigint;
   readonly owner: bigint;
   readonly generation: number;
-  readonly mode: SeatMode;
+  readonly mode: SeatMode | 'closed';
   readonly lines: (lines: readonly StampedLine[]) => void;
 }
 

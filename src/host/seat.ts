@@ -33,6 +33,8 @@ export interface SeatStart {
   readonly storage: StorageLimits;
   /** Says of a new database that it stands for one that was there; else `mode` says so. */
   readonly isReopening?: boolean;
+  /** Bytes of the log that it is to read, if there is one. */
+  readonly logBytes?: number;
 }
 
 export type SeatMode =
@@ -53,6 +55,8 @@ export type SeatMode =
   | { readonly kind: 'create'; readonly program: ProgramSource; readonly createdMicros: bigint };
 
 export interface SeatEvents {
+  /** While it opens: so many bytes of the log were read in all. */
+  hasRead(bytes: number): void;
   /** The actor serves. All commits up to `offset` are durable. */
   opened(opening: SeatOpening): void;
   handOver(turn: TurnReport): void;

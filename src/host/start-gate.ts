@@ -1,23 +1,68 @@
-/** Lets so many in at once; the others wait in order. */
+import { limits } from '../limits.ts';
+
+interface Waiting {
+  readonly bytes: number;
+  readonly enter: () => void;
+}
+
+/**
+ * Bounds how many databases open at once. Of those that wait, the one with the fewest bytes of log
+ * goes first; equal ones go in the order in which they came. Large logs never hold all places, so
+ * that small ones do not wait for them.
+ */
 export class StartGate {
-  #free: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #places: number;
+  readonly #largePlaces: number;
+  #taken = 0;
+  #takenByLarge = 0;
+  readonly #waiting: Waiting[] = [];
 
   constructor(places: number) {
-    this.#free = places;
+    this.#places = places;
+    this.#largePlaces = Math.max(1, places - 1);
   }
 
-  /** Resolves with what gives the place back; that may be called more than once. */
-  async enter(): Promise<() => void> {
-    if (this.#free > 0) this.#free -= 1;
-    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  /**
+   * Resolves with a function that gives the place back and that may be called more than once.
+   * `bytes`: those of the log that is read; none for a new database.
+   */
+  async enter(bytes = 0): Promise<() => void> {
+    if (this.#hasRoom(bytes)) this.#take(bytes);
+    else await new Promise<void>((enter) => this.#queue({ bytes, enter }));
     let hasLeft = false;
     return () => {
       if (hasLeft) return;
       hasLeft = true;
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#free += 1;
-      else next();
+      this.#leave(bytes);
     };
   }
+
+  #hasRoom(bytes: number): boolean {
+    const hasPlace = this.#taken < this.#places;
+    return hasPlace && (!isLarge(bytes) || this.#takenByLarge < this.#largePlaces);
+  }
+
+  #take(bytes: number): void {
+    this.#taken += 1;
+    if (isLarge(bytes)) this.#takenByLarge += 1;
+  }
+
+  #queue(entry: Waiting): void {
+    const at = this.#waiting.findIndex(({ bytes }) => bytes > entry.bytes);
+    this.#waiting.splice(at < 0 ? this.#waiting.length : at, 0, entry);
+  }
+
+  #leave(bytes: number): void {
+    this.#taken -= 1;
+    if (isLarge(bytes)) this.#takenByLarge -= 1;
+    const at = this.#waiting.findIndex((entry) => this.#hasRoom(entry.bytes));
+    const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
+    if (next === undefined) return;
+    this.#take(next.bytes);
+    next.enter();
+  }
+}
+
+function isLarge(bytes: number): boolean {
+  return bytes > limits.smallLogBytesMax;
 }

@@ -29,6 +29,7 @@ import { limits } from '../limits.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { planText } from '../schema/plan-text.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
+import { countReply } from './count-reply.ts';
 import type {
   ConnectOutcome,
   DatabaseHandle,
@@ -36,10 +37,13 @@ import type {
   PlanOutcome,
   UpdateOutcome,
 } from './database-handle.ts';
+import { type Deferred, deferred } from './deferred.ts';
+import { failedRefusal, lostReply, notStartedRefusal } from './end-refusals.ts';
 import { LineTimes } from './line-times.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
+import { Opening } from './opening.ts';
 import { Outbox } from './outbox.ts';
 import { lostUpdate, PendingRequests, type PromisedRequest } from './pending-requests.ts';
 import { programHashInSlices } from './program-hash.ts';
@@ -69,6 +73,8 @@ export interface SupervisionOptions {
   readonly storage?: StorageLimits;
   /** Told when the actor has said what it holds. */
   readonly measured?: () => void;
+  /** Bytes of its log that opening it reads; absent: nothing lasts. */
+  readonly logBytes?: () => number;
   /** For the operator: restarts and failures, one sentence each. */
   readonly report: (level: 'info' | 'warn' | 'error', message: string) => void;
 }
@@ -85,10 +91,11 @@ const failuresMax = 3;
  * Keeps one database running and speaks for it:
  *
  * ```
- *  starting ──opened──▶ serving ──ended──▶ starting      what was not written is run again
- *  starting ──ended, too often or for good──▶ broken     every request is refused with the reason
- *  broken ──a request, if the disk was why──▶ starting   not before `Reopening` allows it
- *  starting, serving ──close──▶ stopped
+ *  closed ──open, or the first request──▶ opening        nothing runs before
+ *  opening ──opened──▶ serving ──ended──▶ opening        what was not written is run again
+ *  opening ──ended, too often or for good──▶ broken      every request is refused with the reason
+ *  broken ──a request, if the disk was why──▶ opening    not before `Reopening` allows it
+ *  closed, opening, serving ──close──▶ stopped
  * ```
  *
  * A request is in `#pending` until the actor hands its outcome over, then in `#outbox` while it
@@ -104,13 +111,16 @@ export class SupervisedDatabase implements DatabaseHandle {
     () => this.#description,
   );
   readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
-  #state: 'starting' | 'serving' | 'broken' | 'stopped' = 'starting';
+  #state: DatabaseStatistics['state'] = 'closed';
+  /** While it is on its way from its log; a database that is being made is not. */
+  #opening: Opening | undefined;
   #closing: Promise<void> | undefined;
-  #seat: Seat;
+  /** Of the present actor, or the last one; `undefined`: there was none yet. */
+  #seat: Seat | undefined;
   #description: DatabaseDescription | undefined;
   /** Why it is broken. */
   #fault: Refusal | undefined;
-  #whenStarted: { resolve: () => void; reject: (refusal: Refusal) => void }[] = [];
+  #whenStarted: Deferred[] = [];
   #whenIdle: (() => void)[] = [];
   #failures = 0;
   readonly #reopening: Reopening;
@@ -123,14 +133,17 @@ export class SupervisedDatabase implements DatabaseHandle {
   #storage: StorageLimits;
   readonly #lineTimes: LineTimes;
 
-  /** Takes the first seat. `create` makes the database; its failure is final. */
-  constructor(options: SupervisionOptions, mode: SeatMode) {
+  /**
+   * Takes the first seat. `create` makes the database; its failure is final. `closed`: it is there,
+   * and takes one when it is first asked for.
+   */
+  constructor(options: SupervisionOptions, mode: SeatMode | 'closed') {
     this.#options = options;
     this.#pending = new PendingRequests(options.clock);
     this.#reopening = new Reopening(options.clock);
     this.#lineTimes = new LineTimes(options.clock);
     this.#storage = options.storage ?? {};
-    this.#seat = this.#takeSeat(mode);
+    if (mode !== 'closed') this.#begin(mode);
   }
 
   get description(): DatabaseDescription | undefined {
@@ -138,7 +151,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async describe(): Promise<DatabaseDescription> {
-    await this.started();
+    await this.#untilServing();
     assert(this.#description !== undefined, 'a database that serves is described');
     return this.#description;
   }
@@ -228,6 +241,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   statistics(): DatabaseStatistics {
     return {
       state: this.#state,
+      opening: this.#opening?.progress,
       offset: this.#offset,
       durableOffset: this.#durableOffset,
       ...this.#counts,
@@ -241,13 +255,13 @@ export class SupervisedDatabase implements DatabaseHandle {
   setStorage(limits: StorageLimits): void {
     if (JSON.stringify(limits) === JSON.stringify(this.#storage)) return;
     this.#storage = limits;
-    this.#seat.setStorage(limits);
+    this.#seat?.setStorage(limits);
   }
 
   /** Ends the actor without letting it finish; what is not handed over is gone. */
   crash(): void {
     this.#closing ??= Promise.resolve();
-    this.#seat.kill({ cause: 'closed', message: 'The database was ended.' });
+    this.#seat?.kill({ cause: 'closed', message: 'The database was ended.' });
   }
 
   close(millisMax: number = limits.shutdownMillisMax): Promise<void> {
@@ -261,27 +275,51 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#submitFeeds();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
-      this.#seat.kill({ cause: 'closed', message: 'The service stopped.' });
+      this.#seat?.kill({ cause: 'closed', message: 'The service stopped.' });
     }, millisMax);
     try {
-      if (this.#state === 'starting') await this.started().catch(() => undefined);
+      if (this.#state === 'opening') await this.started().catch(() => undefined);
       if (this.#pending.size > 0) await new Promise<void>((idle) => this.#whenIdle.push(idle));
-      if (this.#state === 'serving') await this.#seat.close();
+      if (this.#state === 'serving') await this.#seat?.close();
     } finally {
       clearTimeout(deadline);
       this.#finish('stopped', stoppedRefusal());
     }
   }
 
-  /** Resolves once the present start succeeded; rejects when there will be none. */
+  /** Opens it, if it is closed. */
+  open(): void {
+    if (this.#state === 'closed') this.#begin({ kind: 'open', skipFirstDisconnect: false });
+  }
+
+  /** Opens it and resolves once it serves, however long that takes; rejects when it will not. */
   async started(): Promise<void> {
     if (this.#state === 'serving') return;
     this.#requireHope();
-    await new Promise<void>((resolve, reject) => this.#whenStarted.push({ resolve, reject }));
+    await this.#start().promise;
   }
 
-  /** Throws why it is broken, unless it is time to open it again. */
+  /** The same for a request, which waits within bounds. */
+  async #untilServing(): Promise<void> {
+    if (this.#state === 'serving') return;
+    this.#requireHope();
+    const leave = this.#opening?.wait((refusal) => {
+      this.#whenStarted = this.#whenStarted.filter((other) => other !== start);
+      start.reject(refusal);
+    });
+    const start = this.#start();
+    await start.promise.finally(leave);
+  }
+
+  #start(): Deferred {
+    const start = deferred();
+    this.#whenStarted.push(start);
+    return start;
+  }
+
+  /** Sees to it that it opens; throws why it is broken, unless it is time to open it again. */
   #requireHope(): void {
+    this.open();
     if (this.#fault === undefined) return;
     const mayReopen = this.#closing === undefined && this.#reopening.isDue;
     if (this.#state !== 'broken' || !mayReopen) throw this.#fault;
@@ -298,9 +336,11 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#requireHope();
     if (this.#closing !== undefined) throw stoppedRefusal();
     if (this.#pending.size + this.#outbox.size >= limits.callQueueMax) throw overloaded();
+    const leave = this.#opening?.wait((refusal) => this.#pending.withdraw(ticket, refusal));
     const reply = this.#pending.add(request, isConfirmed);
+    const ticket = this.#pending.lastTicket;
     this.#flushSoon();
-    const settled = await reply;
+    const settled = await (leave === undefined ? reply : reply.finally(leave));
     if (settled.kind === 'refused') throw new Refusal(settled.body);
     return settled;
   }
@@ -320,7 +360,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #flush(): void {
     if (this.#state !== 'serving') return;
     const requests = this.#pending.submit();
-    if (requests.length > 0) this.#seat.submit(requests);
+    if (requests.length > 0) this.#seat?.submit(requests);
   }
 
   /** Requests of connections wait with them while there is no room. */
@@ -346,7 +386,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   /** Waits for all that was handed over so far. */
   #untilDurable(millisMax: number): Promise<void> {
-    const { promise, resolve, reject } = withResolvers();
+    const { promise, resolve, reject } = deferred();
     const timer = setTimeout(() => {
       const text = 'timeout waiting for transaction confirmation';
       const message = `Database update failed: ${text}`;
@@ -361,6 +401,14 @@ export class SupervisedDatabase implements DatabaseHandle {
     return promise.finally(() => clearTimeout(timer));
   }
 
+  /** The database opens, or is made. */
+  #begin(mode: SeatMode): void {
+    const { clock, report, logBytes } = this.#options;
+    this.#state = 'opening';
+    if (mode.kind === 'open') this.#opening = new Opening({ clock, report, bytes: logBytes?.() });
+    this.#seat = this.#takeSeat(mode);
+  }
+
   #takeSeat(mode: SeatMode): Seat {
     let isPast = false;
     const guard =
@@ -369,6 +417,7 @@ export class SupervisedDatabase implements DatabaseHandle {
         if (!isPast) handle(...args);
       };
     const events: SeatEvents = {
+      hasRead: guard((bytes) => this.#opening?.hasRead(bytes)),
       opened: guard((opening) => this.#opened(opening)),
       handOver: guard((turn) => this.#handOver(turn)),
       durable: guard((write, offset) => this.#durable(write, offset)),
@@ -384,7 +433,12 @@ export class SupervisedDatabase implements DatabaseHandle {
       }),
     };
     return this.#options.takeSeat(
-      { mode, lastTicket: this.#pending.lastTicket, storage: this.#storage },
+      {
+        mode,
+        lastTicket: this.#pending.lastTicket,
+        storage: this.#storage,
+        logBytes: this.#opening?.bytes ?? 0,
+      },
       events,
     );
   }
@@ -397,6 +451,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#lastWrite = 0;
     this.#outbox.reopened(offset);
     this.#state = 'serving';
+    this.#opening?.succeeded();
+    this.#opening = undefined;
     this.#submitFeeds();
     const waiting = this.#whenStarted;
     this.#whenStarted = [];
@@ -464,18 +520,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#description = reply.description;
       this.#options.runs?.(reply.description.programHash);
     }
-    if (reply.kind === 'queried') this.#counts.queries += 1;
-    if (reply.kind === 'previewed') this.#notePreview(reply.outcome);
-    if (reply.kind !== 'called') return;
-    if (reply.outcome.kind === 'committed') this.#counts.callsCommitted += 1;
-    else this.#counts.callsAborted += 1;
-  }
-
-  /** One that was applied counts as what it applied; the others did not happen. */
-  #notePreview(outcome: PreviewOutcome): void {
-    if (outcome.kind !== 'applied') return;
-    if (outcome.preview.result.kind === 'returned') this.#counts.callsCommitted += 1;
-    else this.#counts.queries += 1;
+    countReply(this.#counts, reply);
   }
 
   #tellIdle(): void {
@@ -513,8 +558,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #reopen(skipFirstDisconnect: boolean): void {
     this.#counts.restarts += 1;
-    this.#state = 'starting';
-    this.#seat = this.#takeSeat({ kind: 'open', skipFirstDisconnect });
+    this.#begin({ kind: 'open', skipFirstDisconnect });
   }
 
   /** A call that ended the actor left no line of its own in the module's log. */
@@ -536,6 +580,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #finish(state: 'broken' | 'stopped', fault: Refusal): void {
     this.#state = state;
+    this.#opening = undefined;
     this.#fault = fault;
     this.#pending.rejectAll(fault);
     this.#feeds.endAll('database');
@@ -545,35 +590,4 @@ export class SupervisedDatabase implements DatabaseHandle {
     for (const { reject } of waiting) reject(fault);
     this.#tellIdle();
   }
-}
-
-/** Why there is no database: what its program did, or what was found on the disk. */
-function notStartedRefusal({ body, message }: SeatEnd, mode: SeatMode): Refusal {
-  if (body !== undefined) return new Refusal(body);
-  if (mode.kind === 'create') return new Refusal({ code: 'program.invalid', message });
-  const text = `error starting database: ${message}`;
-  return new Refusal({ code: 'database.broken', message: text });
-}
-
-function failedRefusal({ message }: SeatEnd): Refusal {
-  return new Refusal({ code: 'database.broken', message: `the database stopped: ${message}` });
-}
-
-function lostReply(): Refusal {
-  const message = 'The request was done, but the database lost it before it was durable.';
-  return new Refusal({ code: 'database.lost', message });
-}
-
-function withResolvers(): {
-  promise: Promise<void>;
-  resolve: () => void;
-  reject: (error: unknown) => void;
-} {
-  let resolve: () => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<void>((onDone, onError) => {
-    resolve = onDone;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }

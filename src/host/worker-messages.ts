@@ -46,6 +46,8 @@ export type ToWorker =
 export type FromWorker =
   /** Asks the gateway, which has the linker, to link a program. */
   | { readonly kind: 'link'; readonly id: number; readonly bytes: Uint8Array }
+  /** Bytes of the log that were read so far, told now and then while the database opens. */
+  | { readonly kind: 'read'; readonly bytes: number }
   | { readonly kind: 'opened'; readonly opening: SeatOpening }
   | { readonly kind: 'turn'; readonly batch: Batch }
   | { readonly kind: 'durable'; readonly write: number; readonly offset: CommitOffset }

@@ -27,7 +27,8 @@ export interface WorkerPlacementOptions {
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
   const { budget, isolationOf, report } = options;
   const watchdog = new Watchdog(budget);
-  const gate = new StartGate(Math.max(2, availableParallelism()));
+  // One for each processor, and one for who asks while the first databases open.
+  const gate = new StartGate(availableParallelism() + 1);
   const starter = childStarter();
   const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });

@@ -52,7 +52,7 @@ it('ends a worker that asks for more programs than it was given', async () => {
         startWorker: (_start, _options, events) => Promise.resolve(floodsFrom(events)),
       },
       { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: 0, storage: {} },
-      { opened, handOver, durable, lines, warn, memory, ended: resolve },
+      { hasRead: nothing, opened, handOver, durable, lines, warn, memory, ended: resolve },
     );
   });
   watchdog.close();

@@ -101,9 +101,9 @@ export class WorkerSeat implements Seat {
     else this.#worker.terminate();
   }
 
-  async #start({ mode }: SeatStart): Promise<void> {
+  async #start({ mode, logBytes }: SeatStart): Promise<void> {
     const { identity, ownerIdentity, directory, budget, gate, linker, startWorker } = this.#options;
-    this.#leaveGate = await gate.enter();
+    this.#leaveGate = await gate.enter(logBytes);
     if (this.#hasEnded) {
       this.#leaveGate();
       return;
@@ -165,6 +165,9 @@ export class WorkerSeat implements Seat {
         assert(this.#linksLeft > 0, 'it asks for no more programs than it was given');
         this.#linksLeft -= 1;
         void this.#link(message.id, message.bytes);
+        return;
+      case 'read':
+        if (!this.#isOpen) events.hasRead(message.bytes);
         return;
       case 'opened':
         this.#isOpen = true;

@@ -3,6 +3,7 @@ import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
+import { addOpenings } from './opening-metrics.ts';
 import type { Route } from './route.ts';
 
 interface Figure {
@@ -143,7 +144,11 @@ function scrapeTargets(exchange: Exchange): Reply {
 async function metrics({ host, figures: ofService, registry: kept }: HttpContext): Promise<Reply> {
   const registry = new Registry();
   const instruments = figures.map((figure) => instrument(registry, figure, ['database']));
-  for (const statistics of host.statistics().databases) {
+  const { databases } = host.statistics();
+  addOpenings(registry, databases);
+  for (const statistics of databases) {
+    // Nothing is known of one that was not opened yet, and zeros would look like a loss.
+    if (statistics.state === 'closed') continue;
     const database = identityToHex(statistics.identity);
     figures.forEach(({ read }, at) => {
       instruments[at]?.({ database }, read(statistics));

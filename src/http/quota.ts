@@ -1,3 +1,5 @@
+import { Refusal } from '../database/outcome.ts';
+import type { HostedDatabase } from '../host/host-types.ts';
 import {
   databaseQuotas,
   identityQuotas,
@@ -28,9 +30,10 @@ export async function putIdentityQuota(exchange: Exchange, { host }: HttpContext
 }
 
 /** `GET /v1/database/:db/quota`: what a database holds and may hold, for its admins. */
-export function databaseQuota(exchange: Exchange, { host }: HttpContext): Reply {
+export async function databaseQuota(exchange: Exchange, { host }: HttpContext): Promise<Reply> {
   const database = host.database(targetOf(exchange));
   host.access.require(callerOf(exchange), database, 'viewQuota');
+  await untilMeasured(database);
   return usesReply(host.quotas.ofDatabase(database));
 }
 
@@ -41,6 +44,15 @@ export async function putDatabaseQuota(exchange: Exchange, { host }: HttpContext
   const amounts = amountsIn(await jsonObject(exchange), databaseQuotas);
   await host.quotas.set(callerOf(exchange), { subject, owner }, amounts);
   return empty(200);
+}
+
+/** What a database holds is known once it serves; of a broken one, what it held then. */
+async function untilMeasured({ handle }: HostedDatabase): Promise<void> {
+  try {
+    await handle.describe();
+  } catch (error) {
+    if (!(error instanceof Refusal) || error.body.code === 'database.opening') throw error;
+  }
 }
 
 function usesReply(uses: readonly QuotaUse[]): Reply {

@@ -5,6 +5,11 @@ import { HttpError, type Reply, text } from './exchange.ts';
 /** The answer to an error that a door expects; `undefined` for a bug. */
 export function replyOfError(error: unknown): Reply | undefined {
   if (error instanceof HttpError) return error.reply;
-  if (error instanceof Refusal) return text(statusOf(error.body.code), error.body.message);
+  if (error instanceof Refusal) return replyOfRefusal(error);
   return undefined;
+}
+
+function replyOfRefusal({ body: { code, message, retryAfterSeconds } }: Refusal): Reply {
+  const retry = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+  return text(statusOf(code), message, retry);
 }

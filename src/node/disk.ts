@@ -13,9 +13,12 @@ import { UnsyncedRange } from './unsynced-range.ts';
 export class MachineDisk implements Disk {
   readonly isLasting = true;
   readonly #directory: string;
+  readonly #hasRead: ((bytes: number) => void) | undefined;
 
-  constructor(directory: string) {
+  /** `hasRead` is called after each read, with its bytes. */
+  constructor(directory: string, hasRead?: (bytes: number) => void) {
     this.#directory = directory;
+    this.#hasRead = hasRead;
   }
 
   /** Fails when the directory, the one that holds it, or an entry is a symbolic link. */
@@ -38,11 +41,8 @@ export class MachineDisk implements Disk {
     const flags = O_RDWR | noFollow | (mode === 'create' ? O_CREAT | O_EXCL : 0);
     const operation = mode === 'create' ? 'create' : 'open';
     const full = this.#path(name);
-    return new MachineFile(
-      name,
-      attempt(operation, name, () => fs.openSync(full, flags, privateFileMode)),
-      full,
-    );
+    const descriptor = attempt(operation, name, () => fs.openSync(full, flags, privateFileMode));
+    return new MachineFile(name, descriptor, full, this.#hasRead);
   }
 
   remove(name: string): void {
@@ -101,11 +101,18 @@ class MachineFile implements DiskFile {
   /** What makes its writes durable, in a restricted process; opened when it is needed first. */
   #durable: number | undefined;
   readonly #unsynced = new UnsyncedRange();
+  readonly #hasRead: ((bytes: number) => void) | undefined;
   #isOpen = true;
   /** What the last sync took, which is what the next one is expected to take. */
   #syncMillis = Number.POSITIVE_INFINITY;
 
-  constructor(name: string, descriptor: number, path: string) {
+  constructor(
+    name: string,
+    descriptor: number,
+    path: string,
+    hasRead: ((bytes: number) => void) | undefined,
+  ) {
+    this.#hasRead = hasRead;
     this.name = name;
     this.#path = path;
     this.#descriptor = descriptor;
@@ -124,6 +131,7 @@ class MachineFile implements DiskFile {
         if (got === 0) break;
         count += got;
       }
+      this.#hasRead?.(count);
       return count;
     });
   }

@@ -7,6 +7,7 @@ import type { Budget } from '../host/host-options.ts';
 import type { Creators } from '../host/host-types.ts';
 import type { IsolationRules } from '../host/isolation.ts';
 import type { LogBounds } from '../host/module-log.ts';
+import type { StartChoice } from '../host/open-at-start.ts';
 import type { QuotaLimits } from '../host/quota-limits.ts';
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
@@ -49,6 +50,8 @@ export interface ServiceConfiguration {
   readonly placement: 'worker' | 'local';
   /** What keeps databases apart; what is left out follows from who may publish. */
   readonly isolation: Partial<IsolationRules>;
+  /** Which databases open when the service starts; the others do when they are first asked for. */
+  readonly startDatabases: StartChoice;
   /** What one database's module may use; the rest comes from `limits.ts`. */
   readonly budget: Partial<Budget>;
   /** Bounds of each WebSocket; the rest comes from `limits.ts`. */
@@ -141,6 +144,7 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
     operators: given.operators ?? [],
     placement: given.placement ?? 'worker',
     isolation: given.isolation ?? {},
+    startDatabases: given.startDatabases ?? 'lazily',
     budget: given.budget ?? {},
     websocket: given.websocket ?? {},
     allowedHosts: given.allowedHosts ?? [],

@@ -133,6 +133,7 @@ async function assemble(
     directory: dataDirectory,
     placement: configuration.placement,
     isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
+    startDatabases: configuration.startDatabases,
     creators: configuration.publishPolicy ?? 'anyone',
     operators: configuration.operators,
     issuer: configuration.issuer,

@@ -113,7 +113,7 @@ async function definitionOf({ handle }: OpenDatabase): Promise<ModuleDefinition 
 
 function ofDatabase(
   session: McpSession,
-  { database, caller }: OpenDatabase,
+  { database, handle, caller }: OpenDatabase,
   name: string,
   definition: ModuleDefinition | undefined,
 ): Resource[] {
@@ -132,8 +132,10 @@ function ofDatabase(
     mimeType: mimeTypes.logs,
   };
   const tables = definition === undefined ? [] : readableTables(definition, caller.rights);
+  // Reading it opens a database that is closed, and a list is no reason to.
+  const hasSchema = definition !== undefined || handle.statistics().state === 'closed';
   return [
-    ...(definition === undefined ? [] : [schema]),
+    ...(hasSchema ? [schema] : []),
     ...(mayReadLog(session, database) ? [logs] : []),
     ...tables.map(({ name: table, kind, isPublic }) => ({
       uri: uriOf({ kind: 'table', database: name, table }),

@@ -1,8 +1,11 @@
 import type { AcceptedIssuer } from '../../auth/issuer-rules.ts';
+import { startChoices } from '../../host/open-at-start.ts';
+import { limits } from '../../limits.ts';
 import { identityFromHex } from '../../values/identity.ts';
 import { ConfigurationError, parseListenAddress, parsePublishPolicy } from '../configuration.ts';
 import { parseIsolation, parseIsolationExceptions } from '../isolation-choice.ts';
 import { type Setting, setting } from '../setting.ts';
+import { oneOf } from './connections.ts';
 
 /** Where the service listens, and who may do what. */
 export function accessSettings(): Setting[] {
@@ -59,6 +62,18 @@ function serviceSettings(): Setting[] {
       example: ['shop=process'],
       apply: (values, draft) => {
         draft.isolation = { ...draft.isolation, exceptions: parseIsolationExceptions(values) };
+      },
+    }),
+    setting({
+      key: 'start-databases',
+      flag: 'start-databases',
+      kind: 'text',
+      value: '<which>',
+      help: 'which databases open when the service starts: all, or lazily, when first asked for',
+      otherwise: `lazily, but for the ${limits.startDatabasesMax} that were written last`,
+      example: 'all',
+      apply: (value, draft) => {
+        draft.startDatabases = oneOf(startChoices, value);
       },
     }),
     setting({

@@ -1,0 +1,134 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import {
+  createTiny,
+  openTiny,
+  tinyIdentity,
+  tinyProgram,
+} from '../../test/support/tiny-database.ts';
+import { Refusal } from '../database/outcome.ts';
+import { limits } from '../limits.ts';
+import { TestClock } from '../testing/test-clock.ts';
+import { programHash } from './program-hash.ts';
+import type { SeatEvents, SeatMode } from './seat.ts';
+import { SupervisedDatabase } from './supervised-database.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** A database whose log takes as long as the test wants. */
+class Slow {
+  readonly clock = new TestClock();
+  readonly reports: string[] = [];
+  readonly seats: SeatEvents[] = [];
+  readonly database: SupervisedDatabase;
+
+  constructor(mode: SeatMode | 'closed', bytes = 100 * mebibyte) {
+    this.database = new SupervisedDatabase(
+      {
+        identity: tinyIdentity,
+        clock: this.clock,
+        hash: programHash,
+        takeSeat: (_, events) => {
+          this.seats.push(events);
+          const nothing = () => undefined;
+          const kill = () => undefined;
+          return { submit: nothing, setStorage: nothing, close: () => Promise.resolve(), kill };
+        },
+        examine: () => Promise.resolve(tinyProgram.bytes),
+        lines: () => undefined,
+        logBytes: () => bytes,
+        report: (_, message) => this.reports.push(message),
+      },
+      mode,
+    );
+  }
+
+  /** Asks for something; the code and the rest of the refusal, or what it gave. */
+  async ask() {
+    try {
+      return await this.database.program();
+    } catch (error) {
+      if (error instanceof Refusal) return error.body;
+      throw error;
+    }
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+describe('a database that opens', () => {
+  it('is closed until it is asked for', () => {
+    const { database, seats } = new Slow('closed');
+    expect([database.statistics().state, seats.length]).toEqual(['closed', 0]);
+    void database.describe().catch(() => undefined);
+    expect([database.statistics().state, seats.length]).toEqual(['opening', 1]);
+    database.open();
+    expect(seats).toHaveLength(1);
+  });
+
+  it('is ended without having been opened', async () => {
+    const { database, seats } = new Slow('closed');
+    await database.close();
+    expect([database.statistics().state, seats.length]).toEqual(['stopped', 0]);
+    await expect(database.describe()).rejects.toMatchObject({ body: { code: 'database.stopped' } });
+  });
+
+  it('keeps requests waiting so long, and then says how far it is', async () => {
+    const slow = new Slow('closed');
+    const asked = [slow.ask(), slow.database.describe().catch(({ body }: Refusal) => body)];
+    expect(slow.database.statistics().opening?.waiting).toBe(2);
+    slow.clock.advance(limits.openingWaitMillisMax);
+    slow.seats[0]?.hasRead(75 * mebibyte);
+    await vi.advanceTimersByTimeAsync(limits.openingWaitMillisMax);
+    const refused = {
+      code: 'database.opening',
+      message:
+        'The database is opening: 75 MiB of 100 MiB of its log read after 30.0 s. ' +
+        'Try again in 10 s.',
+      retryAfterSeconds: 10,
+    };
+    expect(await Promise.all(asked)).toEqual([refused, refused]);
+    expect(slow.database.statistics().opening).toEqual({
+      readBytes: 75 * mebibyte,
+      bytes: 100 * mebibyte,
+      millis: limits.openingWaitMillisMax,
+      waiting: 0,
+    });
+  });
+
+  it('refuses at once what waits beyond its bound', async () => {
+    const slow = new Slow('closed');
+    for (let count = 0; count < limits.openingRequestsMax; count += 1) void slow.ask();
+    expect(await slow.ask()).toMatchObject({ code: 'database.opening', retryAfterSeconds: 1 });
+    expect(slow.database.statistics().opening?.waiting).toBe(limits.openingRequestsMax);
+  });
+
+  it('says in the log that it begins, now and then how far it is, and how long it took', () => {
+    const slow = new Slow('closed');
+    slow.database.open();
+    const [seat] = slow.seats;
+    for (let part = 1; part <= 12; part += 1) {
+      slow.clock.advance(1_000);
+      seat?.hasRead(part * 10 * mebibyte);
+    }
+    seat?.opened({ description: undefined as never, offset: 1 as never });
+    expect(slow.reports).toEqual([
+      'is opening: 100 MiB of log to read',
+      'is opening: 50 MiB of 100 MiB of its log read after 5.0 s',
+      'is opening: 100 MiB of 100 MiB of its log read after 10.0 s',
+      'serves; opening took 12.0 s (100 MiB of log)',
+    ]);
+  });
+
+  it.each([
+    ['one that is made', createTiny],
+    ['one that opens at once', openTiny],
+  ])('does not begin closed: %s', (_, mode) => {
+    const { database, seats } = new Slow(mode as SeatMode);
+    expect([database.statistics().state, seats.length]).toEqual(['opening', 1]);
+  });
+});

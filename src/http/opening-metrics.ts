@@ -1,0 +1,25 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { HostedStatistics } from '../host/host-types.ts';
+import { identityToHex } from '../values/identity.ts';
+
+const states = ['closed', 'opening', 'serving', 'broken'] as const;
+
+/** Databases by state, and how far those are that open. */
+export function addOpenings(registry: Registry, databases: readonly HostedStatistics[]): void {
+  const gauge = (name: string, help: string, labelNames: readonly string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const byState = gauge('reducerdb_databases', 'Databases by state', ['state']);
+  for (const state of states) {
+    byState.set({ state }, databases.filter((one) => one.state === state).length);
+  }
+  const bytes = gauge('reducerdb_opening_log_bytes', 'Log of a database that opens', ['database']);
+  const read = gauge('reducerdb_opening_read_bytes', 'Bytes of it that are read', ['database']);
+  const waiting = gauge('reducerdb_opening_requests', 'Requests that wait for it', ['database']);
+  for (const { identity, opening } of databases) {
+    if (opening === undefined) continue;
+    const labels = { database: identityToHex(identity) };
+    bytes.set(labels, opening.bytes);
+    read.set(labels, opening.readBytes);
+    waiting.set(labels, opening.waiting);
+  }
+}
