@@ -39,6 +39,10 @@ it.each<readonly [relation: string, holds: boolean]>([
   ],
   ['sockets must leave room for requests', limits.socketsShareMax < 1],
   ['clients must find room', limits.descriptorsKept < limits.descriptorsMin],
+  [
+    'a client that is gone must not make its database look ill',
+    limits.healthFanOutMillisMax > limits.socketIdleMillis + 2 * 1_000,
+  ],
   ['one slow client must be bearable', limits.socketsBytesOutMax >= limits.socketBytesOutMax],
   [
     'two of the largest answers must fit what waits for a client',

@@ -50,6 +50,10 @@ export const limits = {
   silenceMillisMax: 10_000,
   /** Time in which the process of a database must get on with a write, however slow the disk is. */
   writeMillisMax: 60_000,
+  /** Time for which requests, or commits that are not durable, may wait in a healthy database. */
+  healthWaitMillisMax: 5_000,
+  /** The same of updates for a client: a client that is gone is waited for nearly as long. */
+  healthFanOutMillisMax: 40_000,
   /** Between two attempts to open a database whose disk has failed; it doubles each time. */
   reopenMillisMin: 1_000,
   reopenMillisMax: 30_000,

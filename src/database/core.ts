@@ -28,6 +28,8 @@ export interface DatabaseCore {
   /** Writes a line into the module's log; it is what `lines` does. */
   readonly report: (line: ModuleLogLine) => void;
   readonly lines: ModuleLines;
+  /** Tells the operator of a fault that is the service's own. */
+  readonly warn: (message: string) => void;
   readonly views: ViewInstances;
   readonly live: LiveFeed;
   readonly startRead: StartRead;

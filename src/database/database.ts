@@ -22,6 +22,7 @@ import { letIn, runCall } from './run-call.ts';
 import { runQuery } from './run-query.ts';
 import { rowBytesOf, type StorageLimits, type StorageUse } from './storage-quota.ts';
 import { tableFigures } from './table-figures.ts';
+import { type ActorTimes, TimeCounts } from './time-counts.ts';
 import type {
   ConnectRequest,
   DatabaseOwner,
@@ -74,6 +75,7 @@ export class Database {
   #writes = 0;
   #durableWrites = 0;
   #running: number | undefined;
+  readonly #times = { queue: new TimeCounts(), turn: new TimeCounts(), sync: new TimeCounts() };
   /** Whether the caller of the last request wants to know only when it is durable. */
   #isConfirmed = false;
 
@@ -123,6 +125,12 @@ export class Database {
     const { count, bytes, counters } = live.queries;
     const reading = { pausedReads: this.#longReads.count, heldBytes: store.heldBytes };
     return { queries: count, bytes, ...reading, ...counters };
+  }
+
+  /** What its turns and syncs took since it was opened. */
+  times(): ActorTimes {
+    const { queue, turn, sync } = this.#times;
+    return { queue: queue.figures(), turn: turn.figures(), sync: sync.figures() };
   }
 
   /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
@@ -207,6 +215,8 @@ export class Database {
   }
 
   #turn(): void {
+    const { clock } = this.#core;
+    const startedAt = clock.monotonicMillis();
     const results: TurnResult[] = [];
     let last: number | undefined;
     const work = (): void => {
@@ -222,6 +232,7 @@ export class Database {
     const written = this.#writes;
     this.#write(last);
     this.#around.progress.resting();
+    this.#times.turn.add(clock.monotonicMillis() - startedAt);
     if (results.length === 0 && this.#writes === written) return;
     const commits = this.#core.live.takeCommits();
     // One caller that waits is served soonest when nobody is asked to sync on the side.
@@ -249,12 +260,19 @@ export class Database {
       const work = this.#queue.take();
       if (work === undefined) break;
       const isUpdate = 'loaded' in work;
+      if (last === undefined && !isUpdate) this.#waited(work);
       if (!isUpdate) last = work.ticket;
       this.#run(work, results);
       if (isUpdate) break;
       if (clock.monotonicMillis() - startedAt >= limits.turnMillisMax) break;
     }
     return last;
+  }
+
+  /** The clocks of two threads may differ by a millisecond, and the machine may set them back. */
+  #waited({ acceptedMicros }: TicketedRequest): void {
+    const micros = Number(this.#core.clock.nowMicros() - acceptedMicros);
+    this.#times.queue.add(Math.max(0, micros / 1_000));
   }
 
   /**
@@ -445,7 +463,10 @@ export class Database {
   /** False: the disk is slow, or busy. */
   #syncAtOnce(): boolean {
     if (this.#sync !== undefined || this.#writes === this.#durableWrites) return false;
-    if (!this.#core.log.syncAtOnce()) return false;
+    const { clock, log } = this.#core;
+    const startedAt = clock.monotonicMillis();
+    if (!log.syncAtOnce()) return false;
+    this.#times.sync.add(clock.monotonicMillis() - startedAt);
     this.#durableWrites = this.#writes;
     return true;
   }
@@ -459,14 +480,17 @@ export class Database {
       this.#around.owner.durable(write, offset);
       return;
     }
+    const { clock, log } = this.#core;
+    const startedAt = clock.monotonicMillis();
     const done = (): void => {
       this.#sync = undefined;
+      this.#times.sync.add(clock.monotonicMillis() - startedAt);
       if (this.#hasEnded()) return;
       this.#durableWrites = write;
       this.#around.owner.durable(write, offset);
       this.#startSync();
     };
-    this.#sync = this.#core.log.sync().then(done, (error: unknown) => this.#stop(error));
+    this.#sync = log.sync().then(done, (error: unknown) => this.#stop(error));
   }
 
   #stop(error: unknown): void {

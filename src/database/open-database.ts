@@ -57,7 +57,7 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly storage?: StorageLimits;
   /** Takes lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
-  /** Told in full sentences what recovery cut off. */
+  /** Told in full sentences what recovery cut off, and of bugs that ended a statement alone. */
   readonly warn: (message: string) => void;
   /** When the log is to mark what became durable; see `LogOptions`. */
   readonly later?: (work: () => void) => void;
@@ -194,7 +194,8 @@ function coreOf(
   log: CommitLog,
   program: Program,
 ): DatabaseCore {
-  const { identity, ownerIdentity, clock, entropy, statementMillisMax, report, lines } = options;
+  const { identity, ownerIdentity, clock, entropy, statementMillisMax } = options;
+  const { report, lines, warn } = options;
   const connections = new Map();
   return {
     identity,
@@ -206,6 +207,7 @@ function coreOf(
     statementMillisMax,
     report,
     lines,
+    warn,
     program,
     connections,
     views: viewsOf(options, store, program),

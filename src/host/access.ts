@@ -30,6 +30,7 @@ export const actions = {
   lock: { text: 'delete database', allowed: admins },
   rename: { text: 'rename database', allowed: admins },
   viewLogs: { text: 'view module logs', allowed: developers },
+  viewHealth: { text: 'view health', allowed: developers },
   viewQuota: { text: 'view quotas', allowed: admins },
   viewGrants: { text: 'view grants', allowed: admins },
   grant: { text: 'grant roles', allowed: admins },
@@ -41,6 +42,7 @@ export const actions = {
 /** Those that change nothing. */
 const readingActions: readonly DatabaseAction[] = [
   'viewLogs',
+  'viewHealth',
   'viewQuota',
   'viewGrants',
   'viewTokens',

@@ -258,7 +258,8 @@ export class Actor {
     const memory = open.memory();
     this.#board.holds(memory.rowBytes + memory.indexBytes);
     this.#board.keeps?.(ownBytes());
-    const figures = { used: open.storageUse(), live: { ...open.liveFigures } };
+    const used = open.storageUse();
+    const figures = { used, live: { ...open.liveFigures }, times: open.times() };
     this.#port.post({ kind: 'memory', memory: { ...memory, ...figures } });
   }
 

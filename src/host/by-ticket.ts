@@ -59,6 +59,12 @@ export class ByTicket<Item extends Ticketed> {
     return item;
   }
 
+  /** All of them, in no order. */
+  *[Symbol.iterator](): Generator<Item, void, void> {
+    for (const item of this.#slots) if (item !== undefined) yield item;
+    yield* this.#stragglers.values();
+  }
+
   /** All of them, in the order of their tickets; none is left. */
   takeAll(): Item[] {
     const items = this.#slots.filter((item) => item !== undefined);

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest';
 import { childrenOf, spawnersOf } from '../../test/support/process-tree.ts';
 import { endingWithParent, systemCommand } from '../node/command-wrappers.ts';
 import { BoardMirror } from './board-file.ts';
@@ -138,7 +138,8 @@ describe.runIf(hasProc)('the spawner', () => {
   });
 
   it('[living 6.3] takes its processes with it; what is under way is started again', async () => {
-    spawning();
+    const replaced = vi.fn();
+    spawning({ replaced });
     // The second is not ended by the system.
     const unbound = startCommand([process.execPath, '-e', `${echo} for (;;) {}`]);
     const [one, other] = await Promise.all([start(), unbound]);
@@ -154,6 +155,7 @@ describe.runIf(hasProc)('the spawner', () => {
     await expect.poll(ask(child, 'hello')).toMatch(/^hello\./);
     expect(spawner()).not.toBe(killed);
     expect(childrenOf(spawner())).toEqual([child.pid]);
+    expect(replaced).toHaveBeenCalledTimes(1);
   });
 
   it('[living 6.3] is replaced when it does not answer', async () => {

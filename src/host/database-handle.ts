@@ -12,8 +12,11 @@ import type { PreviewOutcome, PreviewRequest } from '../database/preview-outcome
 import type { ProgramSource, UpdatePermission } from '../database/program.ts';
 import type { StorageUse } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
+import type { ActorTimes } from '../database/time-counts.ts';
+import type { DatabaseHealth } from './health.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 import type { OpeningProgress } from './opening.ts';
+import type { VitalFigures } from './vitals.ts';
 
 export type {
   DatabaseDescription,
@@ -75,6 +78,10 @@ export interface DatabaseHandle {
   program(): Promise<ProgramSource>;
   /** Counters for metrics; never waits for the database. */
   statistics(): DatabaseStatistics;
+  /** Never waits for the database, nor opens it. Cost: a look at each request and connection. */
+  health(): DatabaseHealth;
+  /** What came of requests, and why the database was opened again, for metrics. */
+  vitals(): VitalFigures;
   /** Lets accepted work finish, makes it durable and ends; it is killed after `millisMax`. */
   close(millisMax?: number): Promise<void>;
 }
@@ -121,4 +128,6 @@ export interface DatabaseStatistics {
   readonly querySets: number;
   /** The queries in them, each once. */
   readonly live: LiveFigures;
+  /** What the actor has measured since it was opened. */
+  readonly times: ActorTimes;
 }

@@ -1,5 +1,7 @@
 import type { Capability } from '../auth/capability.ts';
 import type { DatabaseHandle, DatabaseStatistics, ProgramSource } from './database-handle.ts';
+import type { DatabaseHealth } from './health.ts';
+import type { VitalFigures } from './vitals.ts';
 
 /** Who asks the host for something; `auth`'s `RequestCaller` is one. */
 export interface HostCaller {
@@ -70,6 +72,8 @@ export interface HostStatistics {
 
 export interface HostedStatistics extends DatabaseStatistics {
   readonly identity: bigint;
+  readonly health: DatabaseHealth;
+  readonly vitals: VitalFigures;
 }
 
 /** Who may create databases; updates always need the owner. */

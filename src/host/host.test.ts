@@ -355,12 +355,10 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
       },
     });
     expect(host.statistics().databases.map(({ state }) => state)).toEqual(['broken', 'serving']);
-    expect(reports.filter(({ level }) => level === 'error')).toEqual([
-      {
-        level: 'error',
-        message: expect.stringContaining('does not serve any more: log is damaged'),
-      },
-    ]);
+    const about = { database: identityToHex(identity), reason: 'refused', next: 'broken' };
+    const message = expect.stringContaining('does not serve any more: log is damaged');
+    const errors = reports.filter(({ level }) => level === 'error');
+    expect(errors).toEqual([{ level: 'error', message, about }]);
     expect(await logOf()).not.toHaveLength(0);
     await host.reset(ada, 'shop', await buildText(shopModule()));
     expect(await count()).toBe(1);

@@ -290,8 +290,10 @@ export class Host {
 
   statistics(): HostStatistics {
     const databases = this.databases.flatMap(({ identity }) => {
-      const running = this.#running.find(identity);
-      return running === undefined ? [] : [{ identity, ...running.handle.statistics() }];
+      const handle = this.#running.find(identity)?.handle;
+      if (handle === undefined) return [];
+      const [health, vitals] = [handle.health(), handle.vitals()];
+      return [{ identity, ...handle.statistics(), health, vitals }];
     });
     return { databases };
   }

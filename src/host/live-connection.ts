@@ -51,6 +51,11 @@ export interface LiveSink {
   deliver(events: readonly LiveEvent[]): void;
   /** The connection is gone, by itself; the last word. */
   ended(reason: LiveEnd): void;
+  /**
+   * For how long the oldest of what was delivered has waited for the client, in milliseconds; 0:
+   * nothing waits. Absent: all is taken at once.
+   */
+  waitingMillis?(): number;
 }
 
 /**

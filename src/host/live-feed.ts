@@ -240,6 +240,15 @@ export class LiveFeed implements LiveConnection {
     if (this.#state !== 'ended' && events.length > 0) this.#sink.deliver(events);
   }
 
+  /**
+   * For how long the oldest event has waited to leave; `heldMillis`: of those that wait for being
+   * durable.
+   */
+  waitingMillis(heldMillis: number): number {
+    const atClient = this.#sink.waitingMillis?.() ?? 0;
+    return this.heldCount > 0 ? Math.max(atClient, heldMillis) : atClient;
+  }
+
   /** The end by itself. The database knows, or is gone, unless `mustLeave`. */
   endNow(reason: LiveEnd, mustLeave = false): void {
     if (this.#state === 'ended') return;

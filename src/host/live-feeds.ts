@@ -72,6 +72,13 @@ export class LiveFeeds {
     return count;
   }
 
+  /** For how long the oldest event of all has waited to leave; see `LiveFeed`. */
+  waitingMillis(heldMillis: number): number {
+    let millis = 0;
+    for (const feed of this.#feeds) millis = Math.max(millis, feed.waitingMillis(heldMillis));
+    return millis;
+  }
+
   open(options: LiveOptions, sink: LiveSink): LiveFeed {
     const feed = new LiveFeed(options, sink, this.#owner);
     this.#feeds.add(feed);

@@ -110,7 +110,7 @@ export class LocalSeat implements Seat {
     const open = this.#database;
     if (open === undefined) return;
     const used = open.storageUse();
-    this.#events.memory({ ...open.memory(), used, live: open.liveFigures });
+    this.#events.memory({ ...open.memory(), used, live: open.liveFigures, times: open.times() });
   }
 
   #end(end: PlainEnd): void {

@@ -101,7 +101,13 @@ export function registryDatabase(
       takeSeat: (start, events) => new LocalSeat(seat, start, events),
       examine: ({ bytes }) => Promise.resolve(bytes),
       lines: () => undefined,
-      report: (level, message) => report({ level, message: `The registry ${message}` }),
+      report: (level, message, about) => {
+        report({
+          level,
+          message: `The registry ${message}`,
+          ...(about !== undefined && { about }),
+        });
+      },
     },
     mode,
   );

@@ -19,6 +19,8 @@ export interface OpeningOptions {
   readonly bytes: number | undefined;
   /** For the operator. */
   readonly report: (level: 'info', message: string) => void;
+  /** Told the code of each refusal. */
+  readonly refused?: (code: string) => void;
 }
 
 /**
@@ -69,14 +71,20 @@ export class Opening {
    * returned function ends the wait before. Throws that refusal when too many wait already.
    */
   wait(giveUp: (refusal: Refusal) => void): () => void {
-    if (this.#waiting >= limits.openingRequestsMax) throw this.#refusal();
+    if (this.#waiting >= limits.openingRequestsMax) throw this.#counted(this.#refusal());
     this.#waiting += 1;
-    const timer = setTimeout(() => giveUp(this.#refusal()), limits.openingWaitMillisMax);
+    const late = () => giveUp(this.#counted(this.#refusal()));
+    const timer = setTimeout(late, limits.openingWaitMillisMax);
     timer.unref();
     return () => {
       clearTimeout(timer);
       this.#waiting -= 1;
     };
+  }
+
+  #counted(refusal: Refusal): Refusal {
+    this.#options.refused?.(refusal.body.code);
+    return refusal;
   }
 
   #report(message: string): void {

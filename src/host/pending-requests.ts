@@ -26,11 +26,13 @@ export class FeedPending implements PendingState {
   readonly ticketed: TicketedRequest;
   readonly feed: LiveFeed;
   readonly request: FeedRequest;
+  readonly acceptedAt: number;
   wasSubmitted = false;
   deaths = 0;
 
-  constructor(ticketed: TicketedRequest, feed: LiveFeed, request: FeedRequest) {
+  constructor({ ticketed, acceptedAt }: Accepted, feed: LiveFeed, request: FeedRequest) {
     this.ticketed = ticketed;
+    this.acceptedAt = acceptedAt;
     this.feed = feed;
     this.request = request;
   }
@@ -55,8 +57,13 @@ export class FeedPending implements PendingState {
   }
 }
 
-interface PendingState {
+interface Accepted {
   readonly ticketed: TicketedRequest;
+  /** When it was, in milliseconds of the monotonic clock. */
+  readonly acceptedAt: number;
+}
+
+interface PendingState extends Accepted {
   wasSubmitted: boolean;
   /** Actors that ended while they had it. */
   deaths: number;
@@ -85,19 +92,31 @@ export class PendingRequests {
     return this.#lastTicket;
   }
 
+  /**
+   * When the request was accepted that has waited longest, by the monotonic clock; `undefined`:
+   * none waits. An update is not meant: while its program is linked, no turn has to do with it.
+   */
+  get oldestAt(): number | undefined {
+    let oldest: number | undefined;
+    for (const { ticketed, acceptedAt } of this.#byTicket) {
+      if (ticketed.request.kind === 'update') continue;
+      if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
+    }
+    return oldest;
+  }
+
   /** Accepts a request: gives it its ticket and its timestamp. */
   add(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     return new Promise((resolve, reject) => {
-      const ticketed = this.#ticketed(request);
-      const state = { ticketed, wasSubmitted: false, deaths: 0 };
+      const state = { ...this.#accept(request), wasSubmitted: false, deaths: 0 };
       this.#push({ kind: 'promised', ...state, isConfirmed, resolve, reject });
     });
   }
 
   /** Accepts a request of a connection, which is told what came of it. */
   addOf(feed: LiveFeed, request: Exclude<FeedRequest, LiveProcedure>): void {
-    const ticketed = this.#ticketed(databaseRequest(request, feed.options));
-    this.#push(new FeedPending(ticketed, feed, request));
+    const accepted = this.#accept(databaseRequest(request, feed.options));
+    this.#push(new FeedPending(accepted, feed, request));
   }
 
   /** What the actor gets now. */
@@ -141,15 +160,21 @@ export class PendingRequests {
   /**
    * An actor ended. The request it was running gets its outcome; those that it may have written are
    * lost, nobody knows; the others are kept, to be submitted to the next actor in the same order.
-   * Connections end with their actor, and what they sent ends with them.
+   * Connections end with their actor, and what they sent ends with them. Returns how many are lost.
    */
-  actorEnded(end: SeatEnd): void {
-    const kept = this.#byTicket.takeAll().filter((pending) => !this.#settleAfter(pending, end));
+  actorEnded(end: SeatEnd): number {
+    let lostCount = 0;
+    const kept = this.#byTicket.takeAll().filter((pending) => {
+      const fate = this.#settleAfter(pending, end);
+      if (fate === 'lost') lostCount += 1;
+      return fate === 'kept';
+    });
     for (const pending of kept) {
       pending.wasSubmitted = false;
       this.#byTicket.add(pending);
     }
     this.#unsubmitted = kept;
+    return lostCount;
   }
 
   rejectAll(refusal: Refusal): void {
@@ -157,9 +182,11 @@ export class PendingRequests {
     for (const pending of this.#byTicket.takeAll()) pending.reject(refusal);
   }
 
-  #ticketed(request: DatabaseRequest): TicketedRequest {
+  #accept(request: DatabaseRequest): Accepted {
     this.#lastTicket += 1;
-    return { ticket: this.#lastTicket, request, acceptedMicros: this.#clock.nowMicros() };
+    const acceptedMicros = this.#clock.nowMicros();
+    const ticketed = { ticket: this.#lastTicket, request, acceptedMicros };
+    return { ticketed, acceptedAt: this.#clock.monotonicMillis() };
   }
 
   #push(pending: Pending): void {
@@ -167,23 +194,30 @@ export class PendingRequests {
     this.#unsubmitted.push(pending);
   }
 
-  #settleAfter(pending: Pending, end: SeatEnd): boolean {
+  #settleAfter(pending: Pending, end: SeatEnd): 'kept' | 'lost' | 'settled' {
     if (pending.kind === 'feed') {
       if (pending.ticketed.ticket === end.running) settleRunning(pending, end);
-      return pending.feed.hasBegun || pending.feed.hasEnded;
+      return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
     }
-    if (!pending.wasSubmitted) return false;
+    if (!pending.wasSubmitted) return 'kept';
     const { ticket, request } = pending.ticketed;
-    if (request.kind === 'update') pending.reject(lostUpdate());
-    // First, because the records of a long read's beginning were written long ago.
-    else if (ticket === end.running) settleRunning(pending, end);
-    else if (end.reached(ticket)) pending.reject(lostRequest());
-    else {
-      pending.deaths += 1;
-      if (pending.deaths < deathsMax) return false;
-      pending.reject(suspectRefusal());
+    if (request.kind === 'update') {
+      pending.reject(lostUpdate());
+      return 'lost';
     }
-    return true;
+    // First, because the records of a long read's beginning were written long ago.
+    if (ticket === end.running) {
+      settleRunning(pending, end);
+      return 'settled';
+    }
+    if (end.reached(ticket)) {
+      pending.reject(lostRequest());
+      return 'lost';
+    }
+    pending.deaths += 1;
+    if (pending.deaths < deathsMax) return 'kept';
+    pending.reject(suspectRefusal());
+    return 'lost';
   }
 }
 

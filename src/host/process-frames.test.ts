@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunksOf } from '../../test/support/chunks-of.ts';
 import { present } from '../assert.ts';
+import { noTimes } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { encodeMessage, MessageReader } from './process-frames.ts';
@@ -85,7 +86,7 @@ describe('frames between gateway and process', () => {
 
   it('with figures have numbers', () => {
     const used = { rowBytes: 1, logBytes: 2, programBytes: 3 };
-    const memory = { rowBytes: 0, indexBytes: 5, used, live: { queries: 0 } };
+    const memory = { rowBytes: 0, indexBytes: 5, used, live: { queries: 0 }, times: noTimes };
     const push = (told: object) => {
       const frame = Buffer.concat([
         Buffer.alloc(5),
@@ -100,6 +101,8 @@ describe('frames between gateway and process', () => {
       { indexBytes: -1 },
       { used: { ...used, logBytes: '1\nfigure 2' } },
       { live: { queries: 3n } },
+      { times: { ...noTimes, turn: [1, 2] } },
+      { times: { ...noTimes, sync: noTimes.sync.map(() => '1\nfigure 2') } },
       { state: 'serving 1\nfigure' },
     ];
     for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow('no figures');

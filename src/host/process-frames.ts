@@ -1,4 +1,5 @@
 import v8 from 'node:v8';
+import { timeCountsLength } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { FrameReader, framed } from './frames.ts';
@@ -125,8 +126,11 @@ function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
 }
 
 /** They are shown to the operator, and the system is asked for memory by them. */
-function checkFigures({ rowBytes, indexBytes, used, live, ...more }: SeatMemory): void {
-  const figures = [rowBytes, indexBytes, ...Object.values(used), ...Object.values(live)];
+function checkFigures({ rowBytes, indexBytes, used, live, times, ...more }: SeatMemory): void {
+  const { queue, turn, sync } = times;
+  const isComplete = [queue, turn, sync].every(({ length }) => length === timeCountsLength);
+  const sizes = [rowBytes, indexBytes, ...Object.values(used), ...Object.values(live)];
+  const figures = [...sizes, ...queue, ...turn, ...sync, isComplete ? 0 : Number.NaN];
   if (!figures.every(isFigure) || Object.keys(more).length > 0) throw new Error('no figures');
 }
 

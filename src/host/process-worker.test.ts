@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { describeExit } from './process-worker.ts';
 
-const exit = { code: null, signal: null, hasRun: true, heapMebibytes: 256 };
+const exit = { code: null, signal: null, hasRun: true, wasInModule: true, heapMebibytes: 256 };
 
 it('tells a process that did not start from a module that ate its memory', () => {
   expect(describeExit({ ...exit, signal: 'SIGABRT' }).message).toBe(
@@ -9,6 +9,9 @@ it('tells a process that did not start from a module that ate its memory', () =>
   );
   expect(describeExit({ ...exit, signal: 'SIGABRT', hasRun: false }).message).toMatch(
     /^The process of the database did not start \(SIGABRT\)\. The system may allow/,
+  );
+  expect(describeExit({ ...exit, signal: 'SIGABRT', wasInModule: false }).message).toBe(
+    'The process of the database ended (SIGABRT).',
   );
   expect(describeExit({ ...exit, signal: 'SIGKILL' }).message).toContain('or by somebody');
   expect(describeExit({ ...exit, code: 7 }).message).toContain('(exit code 7)');

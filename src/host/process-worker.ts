@@ -165,11 +165,13 @@ class ProcessWorker implements Worker {
   #end({ code, signal }: ChildExit): void {
     this.#hasEnded = true;
     const { mirror, ceiling } = this.#parts;
-    const hasRun = mirror.board.changes > 0;
+    const { changes, phase } = mirror.board;
+    const hasRun = changes > 0;
+    const wasInModule = phase === 'calling' || phase === 'viewing' || phase === 'loading';
     mirror.close();
     ceiling.end();
     const heapMebibytes = this.#parts.budget.workerHeapMebibytesMax;
-    const exit = { code, signal, hasRun, heapMebibytes };
+    const exit = { code, signal, hasRun, wasInModule, heapMebibytes };
     this.#events.ended(this.#death ?? describeExit(exit));
   }
 }
@@ -235,11 +237,14 @@ interface ProcessExit {
   readonly signal: NodeJS.Signals | null;
   /** False: it ended before it had loaded its program, which has no part in it. */
   readonly hasRun: boolean;
+  /** What happens elsewhere is not for its program to answer for. */
+  readonly wasInModule: boolean;
   readonly heapMebibytes: number;
 }
 
 /** Says why a process ended, as far as its exit tells. */
-export function describeExit({ code, signal, hasRun, heapMebibytes }: ProcessExit): WorkerDeath {
+export function describeExit(exit: ProcessExit): WorkerDeath {
+  const { code, signal, hasRun, wasInModule, heapMebibytes } = exit;
   if (signal === 'SIGKILL') {
     const who = 'by the system for its memory, or by somebody';
     return { cause: 'died', message: `The process of the database was killed (SIGKILL): ${who}.` };
@@ -253,7 +258,7 @@ export function describeExit({ code, signal, hasRun, heapMebibytes }: ProcessExi
       message: `The process of the database did not start (${how}). ${advice}`,
     };
   }
-  if (signal !== null && memorySignals.has(signal)) {
+  if (signal !== null && memorySignals.has(signal) && wasInModule) {
     const text = `far more than ${heapMebibytes} MiB of memory`;
     return { cause: 'died', message: `The module used ${text} and was stopped (${signal}).` };
   }

@@ -229,7 +229,10 @@ export class RunningDatabases {
           logBytes: () => files.logExtent(identity, generation)?.bytes ?? 0,
         }),
         measured: () => measured(identity),
-        report: (level, message) => report({ level, message: `${nameOf(identity)} ${message}` }),
+        report: (level, message, more) => {
+          const about = { database: identityToHex(identity), ...more };
+          report({ level, message: `${nameOf(identity)} ${message}`, about });
+        },
       },
       mode,
     );

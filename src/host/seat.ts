@@ -1,8 +1,9 @@
-import type { LiveFigures } from '../database/database.ts';
+import { type LiveFigures, noLiveFigures } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { StorageLimits, StorageUse } from '../database/storage-quota.ts';
+import { type ActorTimes, noTimes } from '../database/time-counts.ts';
 import type { TicketedRequest, TurnReport } from '../database/turn.ts';
 import type { ModuleLogLine } from '../module/runner.ts';
 
@@ -82,7 +83,16 @@ export interface SeatMemory {
   /** What counts against its quota. */
   readonly used: StorageUse;
   readonly live: LiveFigures;
+  readonly times: ActorTimes;
 }
+
+export const nothingMeasured: SeatMemory = {
+  rowBytes: 0,
+  indexBytes: 0,
+  used: { rowBytes: 0, logBytes: 0, programBytes: 0 },
+  live: noLiveFigures,
+  times: noTimes,
+};
 
 export interface StampedLine {
   /** Microseconds since the Unix epoch. */
@@ -90,9 +100,12 @@ export interface StampedLine {
   readonly line: ModuleLogLine;
 }
 
-/** Why an actor is ended from outside. */
+/**
+ * Why an actor is ended from outside. `budget`: its module took too much. `silent`: it got no
+ * further outside of any module.
+ */
 export interface Kill {
-  readonly cause: 'budget' | 'bug' | 'closed';
+  readonly cause: 'budget' | 'silent' | 'bug' | 'closed';
   readonly message: string;
 }
 

@@ -6,15 +6,19 @@ import type { ChildOrder } from './spawn-child.ts';
 import { BoardRefused, Spawner, SpawnerEnded } from './spawner.ts';
 import { workerEntry } from './worker-entry.ts';
 
-/** A spawner opens the boards of this process where the system shows them as files. */
-export function childStarter(): ChildStarter {
-  return existsSync('/proc/self/fd') ? new SpawnerStarter() : new DirectStarter();
+/**
+ * A spawner opens the boards of this process where the system shows them as files. `replaced` is
+ * called when one has ended by itself, and another one starts.
+ */
+export function childStarter(replaced: () => void): ChildStarter {
+  return existsSync('/proc/self/fd') ? new SpawnerStarter({ replaced }) : new DirectStarter();
 }
 
 export interface SpawnerOptions {
   readonly answerMillisMax: number;
   /** A path by which the spawner can open a descriptor of this process. */
   readonly pathOf: (descriptor: number) => string;
+  readonly replaced: () => void;
 }
 
 /**
@@ -35,6 +39,7 @@ export class SpawnerStarter implements ChildStarter {
     this.#options = {
       answerMillisMax: limits.spawnerMillisMax,
       pathOf: (descriptor) => `/proc/${process.pid}/fd/${descriptor}`,
+      replaced: () => undefined,
       ...options,
     };
   }
@@ -67,6 +72,7 @@ export class SpawnerStarter implements ChildStarter {
   async #living(): Promise<Spawner> {
     const entry = await workerEntry('spawner');
     if (this.#isClosed) throw new Error('the service is stopping');
+    if (this.#spawner?.hasEnded === true) this.#options.replaced();
     if (this.#spawner === undefined || this.#spawner.hasEnded) {
       this.#spawner = new Spawner(entry, this.#options.answerMillisMax);
     }

@@ -1,7 +1,7 @@
 import { assert } from '../assert.ts';
 import { overloaded } from '../database/call-queue.ts';
 import type { Clock } from '../database/clock.ts';
-import { noLiveFigures, stoppedRefusal } from '../database/database.ts';
+import { stoppedRefusal } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import {
   type Caller,
@@ -12,9 +12,9 @@ import {
   type SqlRequest,
 } from '../database/outcome.ts';
 import { askingOf, type PreviewOutcome, type PreviewRequest } from '../database/preview-outcome.ts';
-import { definitionOf, type ProgramSource, type UpdatePermission } from '../database/program.ts';
-import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
-import type { StorageLimits, StorageUse } from '../database/storage-quota.ts';
+import type { ProgramSource, UpdatePermission } from '../database/program.ts';
+import { hashHex, type ProgramHash } from '../database/program-hash.ts';
+import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
 import {
   type DatabaseReply,
@@ -24,12 +24,9 @@ import {
   type TurnReport,
   type TurnResult,
 } from '../database/turn.ts';
-import { checkTokenPresence, rejectionText } from '../database/update-program.ts';
+import { checkTokenPresence } from '../database/update-program.ts';
 import { limits } from '../limits.ts';
-import { planMigration } from '../schema/migration-plan.ts';
-import { planText } from '../schema/plan-text.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
-import { countReply } from './count-reply.ts';
 import type {
   ConnectOutcome,
   DatabaseHandle,
@@ -38,26 +35,32 @@ import type {
   UpdateOutcome,
 } from './database-handle.ts';
 import { type Deferred, deferred } from './deferred.ts';
+import { endLine, type ReportOfDatabase } from './end-line.ts';
 import { failedRefusal, lostReply, notStartedRefusal } from './end-refusals.ts';
+import { type DatabaseHealth, healthOf } from './health.ts';
 import { LineTimes } from './line-times.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
 import type { LiveFeed } from './live-feed.ts';
 import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
 import { Opening } from './opening.ts';
 import { Outbox } from './outbox.ts';
-import { lostUpdate, PendingRequests, type PromisedRequest } from './pending-requests.ts';
+import { PendingRequests, type PromisedRequest } from './pending-requests.ts';
+import { planProgram } from './plan-program.ts';
 import { programHashInSlices } from './program-hash.ts';
 import { Reopening } from './reopening.ts';
-import type {
-  Seat,
-  SeatEnd,
-  SeatEvents,
-  SeatMemory,
-  SeatMode,
-  SeatOpening,
-  SeatTaker,
-  StampedLine,
+import {
+  nothingMeasured,
+  type Seat,
+  type SeatEnd,
+  type SeatEvents,
+  type SeatMemory,
+  type SeatMode,
+  type SeatOpening,
+  type SeatTaker,
+  type StampedLine,
 } from './seat.ts';
+import { untilDurable } from './until-durable.ts';
+import { type VitalFigures, Vitals } from './vitals.ts';
 
 export interface SupervisionOptions {
   readonly identity: bigint;
@@ -75,14 +78,12 @@ export interface SupervisionOptions {
   readonly measured?: () => void;
   /** Bytes of its log that opening it reads; absent: nothing lasts. */
   readonly logBytes?: () => number;
-  /** For the operator: restarts and failures, one sentence each. */
-  readonly report: (level: 'info' | 'warn' | 'error', message: string) => void;
+  /** For the operator: restarts and failures, one sentence each, and what programs look for. */
+  readonly report: ReportOfDatabase;
 }
 
 /** Requests that one connection submits before others have their turn. */
 const requestsInTurnMax = 256;
-
-const nothingStored: StorageUse = { rowBytes: 0, logBytes: 0, programBytes: 0 };
 
 /** Starts that came to nothing, one after another, before a database is broken. */
 const failuresMax = 3;
@@ -110,7 +111,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     () => this.#flushSoon(),
     () => this.#description,
   );
-  readonly #counts = { callsCommitted: 0, callsAborted: 0, queries: 0, restarts: 0 };
+  #restarts = 0;
   #state: DatabaseStatistics['state'] = 'closed';
   /** While it is on its way from its log; a database that is being made is not. */
   #opening: Opening | undefined;
@@ -129,9 +130,10 @@ export class SupervisedDatabase implements DatabaseHandle {
   #isFlushing = false;
   #offset = commitOffset(0);
   #durableOffset = commitOffset(0);
-  #memory: SeatMemory = { rowBytes: 0, indexBytes: 0, used: nothingStored, live: noLiveFigures };
+  #memory: SeatMemory = nothingMeasured;
   #storage: StorageLimits;
   readonly #lineTimes: LineTimes;
+  readonly #vitals: Vitals;
 
   /**
    * Takes the first seat. `create` makes the database; its failure is final. `closed`: it is there,
@@ -142,6 +144,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#pending = new PendingRequests(options.clock);
     this.#reopening = new Reopening(options.clock);
     this.#lineTimes = new LineTimes(options.clock);
+    this.#vitals = new Vitals(options.clock);
     this.#storage = options.storage ?? {};
     if (mode !== 'closed') this.#begin(mode);
   }
@@ -207,19 +210,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   async plan(program: ProgramSource): Promise<PlanOutcome> {
-    const next = definitionOf(await this.#options.examine(program));
-    const { definition, programHash } = await this.describe();
-    const { hash, identity } = this.#options;
-    const nextHash = hashHex(await programHashInSlices(program.bytes));
-    const token = migrationToken(hash, identity, programHash, nextHash);
-    if (nextHash === programHash) {
-      return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
-    }
-    const plan = planMigration(definition, next);
-    if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
-    const { text, breaksClients, steps } = plan;
-    const colouredText = planText(steps, 'ansi');
-    return { kind: 'automatic', text, colouredText, breaksClients, token };
+    const examined = await this.#options.examine(program);
+    return planProgram(program, await this.describe(), { ...this.#options, examined });
   }
 
   async update(
@@ -234,7 +226,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     await this.#options.examine(program);
     const reply = await this.#request({ kind: 'update', program, permission }, false);
     assert(reply.kind === 'updated', 'an update is answered by its outcome');
-    await this.#untilDurable(confirmMillis);
+    const last = { write: this.#lastWrite, offset: this.#offset };
+    await untilDurable(this.#outbox, last, confirmMillis);
     return { endsConnections: reply.endsConnections };
   }
 
@@ -244,11 +237,21 @@ export class SupervisedDatabase implements DatabaseHandle {
       opening: this.#opening?.progress,
       offset: this.#offset,
       durableOffset: this.#durableOffset,
-      ...this.#counts,
+      ...this.#vitals.counts,
+      restarts: this.#restarts,
       ...this.#memory,
       connections: this.#feeds.count,
       querySets: this.#feeds.setCount,
     };
+  }
+
+  health(): DatabaseHealth {
+    const fanOut = (heldMillis: number) => this.#feeds.waitingMillis(heldMillis);
+    return healthOf(this.#state, this.#vitals.waits(this.#pending.oldestAt, fanOut));
+  }
+
+  vitals(): VitalFigures {
+    return this.#vitals.figures();
   }
 
   /** Holds the database to other limits, also when it is opened again. */
@@ -322,7 +325,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.open();
     if (this.#fault === undefined) return;
     const mayReopen = this.#closing === undefined && this.#reopening.isDue;
-    if (this.#state !== 'broken' || !mayReopen) throw this.#fault;
+    if (this.#state !== 'broken' || !mayReopen) throw this.#counted(this.#fault);
     this.#reopening.begun();
     this.#options.report('info', 'is opened again: its disk may be in order by now');
     this.#fault = undefined;
@@ -335,7 +338,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   async #request(request: DatabaseRequest, isConfirmed: boolean): Promise<DatabaseReply> {
     this.#requireHope();
     if (this.#closing !== undefined) throw stoppedRefusal();
-    if (this.#pending.size + this.#outbox.size >= limits.callQueueMax) throw overloaded();
+    const waiting = this.#pending.size + this.#outbox.size;
+    if (waiting >= limits.callQueueMax) throw this.#counted(overloaded());
     const leave = this.#opening?.wait((refusal) => this.#pending.withdraw(ticket, refusal));
     const reply = this.#pending.add(request, isConfirmed);
     const ticket = this.#pending.lastTicket;
@@ -343,6 +347,11 @@ export class SupervisedDatabase implements DatabaseHandle {
     const settled = await (leave === undefined ? reply : reply.finally(leave));
     if (settled.kind === 'refused') throw new Refusal(settled.body);
     return settled;
+  }
+
+  #counted(refusal: Refusal): Refusal {
+    this.#vitals.refused(refusal.body.code);
+    return refusal;
   }
 
   /** Requests of one tick go to the actor together. */
@@ -380,32 +389,22 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #flushFeeds(): void {
     const held = this.#feeds.flush();
+    const left = this.#vitals.owed();
     if (held === undefined) return;
-    this.#outbox.hold({ write: this.#lastWrite, offset: this.#offset, ...held });
-  }
-
-  /** Waits for all that was handed over so far. */
-  #untilDurable(millisMax: number): Promise<void> {
-    const { promise, resolve, reject } = deferred();
-    const timer = setTimeout(() => {
-      const text = 'timeout waiting for transaction confirmation';
-      const message = `Database update failed: ${text}`;
-      reject(new Refusal({ code: 'durability.timeout', message }));
-    }, millisMax);
-    this.#outbox.hold({
-      write: this.#lastWrite,
-      offset: this.#offset,
-      release: resolve,
-      fail: () => reject(lostUpdate()),
-    });
-    return promise.finally(() => clearTimeout(timer));
+    const release = () => {
+      left();
+      held.release();
+    };
+    this.#outbox.hold({ write: this.#lastWrite, offset: this.#offset, release, fail: held.fail });
   }
 
   /** The database opens, or is made. */
   #begin(mode: SeatMode): void {
     const { clock, report, logBytes } = this.#options;
     this.#state = 'opening';
-    if (mode.kind === 'open') this.#opening = new Opening({ clock, report, bytes: logBytes?.() });
+    const refused = (code: string) => this.#vitals.refused(code);
+    const opening = { clock, report, refused, bytes: logBytes?.() };
+    if (mode.kind === 'open') this.#opening = new Opening(opening);
     this.#seat = this.#takeSeat(mode);
   }
 
@@ -425,6 +424,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       warn: (message) => this.#options.report('warn', message),
       memory: guard((memory) => {
         this.#memory = memory;
+        this.#vitals.measured(memory.times);
         this.#options.measured?.();
       }),
       ended: guard((end) => {
@@ -444,11 +444,11 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   #opened({ description, offset }: SeatOpening): void {
-    this.#description = description;
-    this.#options.runs?.(description.programHash);
+    this.#runs(description);
     this.#offset = offset;
     this.#durableOffset = offset;
     this.#lastWrite = 0;
+    this.#vitals.opened();
     this.#outbox.reopened(offset);
     this.#state = 'serving';
     this.#opening?.succeeded();
@@ -465,6 +465,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#reopening.succeeded();
     this.#offset = turn.offset;
     this.#lastWrite = turn.write;
+    this.#vitals.turned(turn);
     if (turn.isDurable) this.#durable(turn.write, turn.offset);
     for (const one of inOrder(turn)) {
       if ('ticket' in one) this.#settle(one, turn);
@@ -477,6 +478,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   #durable(write: number, offset: CommitOffset): void {
     this.#durableOffset = offset;
+    this.#vitals.durable(write);
     this.#outbox.durable(write);
   }
 
@@ -489,10 +491,18 @@ export class SupervisedDatabase implements DatabaseHandle {
     }
     const pending = this.#pending.take(ticket);
     assert(pending !== undefined, `an outcome came for the unknown ticket ${ticket}`);
-    if (reply.kind === 'updated' && reply.endsConnections) this.#feeds.endOpen('database');
-    this.#note(reply);
-    if (pending.kind === 'promised' && pending.isConfirmed) this.#hold(pending, reply, turn);
-    else pending.resolve(reply);
+    if (reply.kind === 'updated') {
+      if (reply.endsConnections) this.#feeds.endOpen('database');
+      this.#runs(reply.description);
+    }
+    if (pending.kind === 'promised' && pending.isConfirmed) {
+      this.#hold(pending, reply, turn);
+      return;
+    }
+    const leavesLater = pending.kind === 'feed' && pending.feed.options.confirmed;
+    if (leavesLater) this.#vitals.owe(pending, reply);
+    else this.#vitals.left(this.#vitals.answered(pending, reply), pending.acceptedAt);
+    pending.resolve(reply);
   }
 
   #callerOf({ caller }: LiveCommit): CommitCaller | undefined {
@@ -502,25 +512,19 @@ export class SupervisedDatabase implements DatabaseHandle {
     return { feed: pending.feed, requestId, isCaller };
   }
 
-  #hold(
-    { resolve, reject }: PromisedRequest,
-    reply: DatabaseReply,
-    { write, offset }: TurnReport,
-  ): void {
-    this.#outbox.hold({
-      write,
-      offset,
-      release: () => resolve(reply),
-      fail: () => reject(lostReply()),
-    });
+  #hold(pending: PromisedRequest, reply: DatabaseReply, { write, offset }: TurnReport): void {
+    const slot = this.#vitals.answered(pending, reply);
+    const release = () => {
+      this.#vitals.left(slot, pending.acceptedAt);
+      pending.resolve(reply);
+    };
+    const fail = () => pending.reject(this.#counted(lostReply()));
+    this.#outbox.hold({ write, offset, release, fail });
   }
 
-  #note(reply: DatabaseReply): void {
-    if (reply.kind === 'updated') {
-      this.#description = reply.description;
-      this.#options.runs?.(reply.description.programHash);
-    }
-    countReply(this.#counts, reply);
+  #runs(description: DatabaseDescription): void {
+    this.#description = description;
+    this.#options.runs?.(description.programHash);
   }
 
   #tellIdle(): void {
@@ -534,7 +538,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #ended(end: SeatEnd, mode: SeatMode): void {
     const wasServing = this.#state === 'serving';
     this.#tellAuthor(end);
-    this.#pending.actorEnded(end);
+    this.#countEnd(end);
     this.#feeds.endBegun('database');
     if (end.running === undefined || !wasServing) this.#failures += 1;
     const isFinal =
@@ -543,21 +547,21 @@ export class SupervisedDatabase implements DatabaseHandle {
       (mode.kind !== 'open' && !wasServing) ||
       this.#failures >= failuresMax;
     if (this.#closing !== undefined) {
-      if (end.cause !== 'closed') this.#options.report('warn', `did not end well: ${end.message}`);
+      if (end.cause !== 'closed') this.#options.report(...endLine(end, 'closed', false));
       this.#finish('stopped', stoppedRefusal());
     } else if (isFinal) {
-      this.#reportEnd(end, mode, wasServing);
+      this.#options.report(...endLine(end, 'broken', mode.kind === 'create' && !wasServing));
       if (end.cause === 'log' && (wasServing || mode.kind === 'open')) this.#reopening.failed();
       this.#finish('broken', wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
     } else {
-      this.#options.report('warn', `is opened again: ${end.message}`);
+      this.#options.report(...endLine(end, 'reopens', false));
       this.#reopen(!wasServing && end.running !== undefined);
     }
     this.#tellIdle();
   }
 
   #reopen(skipFirstDisconnect: boolean): void {
-    this.#counts.restarts += 1;
+    this.#restarts += 1;
     this.#begin({ kind: 'open', skipFirstDisconnect });
   }
 
@@ -570,18 +574,19 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
   }
 
-  /** Why a new database is not made is for its maker: it has the words of the program. */
-  #reportEnd(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
-    const { report } = this.#options;
-    const isNew = mode.kind === 'create' && !wasServing;
-    if (isNew && end.cause === 'refused') report('info', 'is not made: its program was refused');
-    else report('error', `does not serve any more: ${end.message}`);
+  #countEnd(end: SeatEnd): void {
+    const { cause, running } = end;
+    const isWanted = cause === 'closed' && this.#closing !== undefined;
+    const request = running === undefined ? undefined : this.#pending.find(running);
+    if (!isWanted) this.#vitals.failed(cause, request);
+    this.#vitals.refused('database.lost', this.#pending.actorEnded(end));
   }
 
   #finish(state: 'broken' | 'stopped', fault: Refusal): void {
     this.#state = state;
     this.#opening = undefined;
     this.#fault = fault;
+    if (state === 'broken') this.#vitals.refused(fault.body.code, this.#pending.size);
     this.#pending.rejectAll(fault);
     this.#feeds.endAll('database');
     this.#outbox.failAll();

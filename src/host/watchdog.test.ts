@@ -42,6 +42,23 @@ describe('the watchdog', () => {
     );
   });
 
+  it('does not blame the module for what got stuck outside of any call', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    try {
+      const board = new Board();
+      const watchdog = new Watchdog(completeBudget({ callMillisMax }));
+      const kills: Kill[] = [];
+      const isBusy = () => kills.length === 0;
+      watchdog.add({ board, isBusy, messagesSent: () => 1, kill: (end) => kills.push(end) });
+      vi.advanceTimersByTime(limits.silenceMillisMax + 200);
+      expect(kills).toMatchObject([{ cause: 'silent' }]);
+      expect(kills[0]?.message).toMatch(/^The worker took no message/);
+      vi.advanceTimersByTime(200);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('[ABI 14] gives a call no more time for its views', async () => {
     const board = new Board();
     board.calling(3);

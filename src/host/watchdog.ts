@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
 import type { ProcessorTime } from '../node/processor-time.ts';
-import type { Board } from './board.ts';
+import type { Board, Phase } from './board.ts';
 import type { Budget } from './host-options.ts';
 import { MemoryWatch, runsUserCode } from './memory-watch.ts';
 import type { Kill } from './seat.ts';
@@ -108,13 +108,20 @@ export class Watchdog {
       return;
     }
     const millis = now() - sighting.sinceMillis;
-    const message = this.#overTime(watched, millis);
-    if (message !== undefined) this.#kill(watched, sighting, message);
+    const { phase } = watched.board;
+    const message = this.#overTime(watched, phase, millis);
+    if (message === undefined) return;
+    const cause = phase === 'resting' || phase === 'writing' ? 'silent' : 'budget';
+    this.#kill(watched, sighting, { cause, message });
   }
 
-  #overTime({ board, messagesSent, askMemory }: Watched, millis: number): string | undefined {
+  #overTime(
+    { board, messagesSent, askMemory }: Watched,
+    phase: Phase,
+    millis: number,
+  ): string | undefined {
     const { callMillisMax, publishMillisMax } = this.#budget;
-    switch (board.phase) {
+    switch (phase) {
       case 'calling':
         if (millis <= callMillisMax) return undefined;
         return `The call ran longer than ${callMillisMax} ms and was stopped.`;
@@ -142,14 +149,14 @@ export class Watchdog {
     const sighting = this.#watched.get(watched);
     if (sighting === undefined) return;
     const mebibytes = Math.round(this.#budget.callBufferBytesMax / (1024 * 1024));
-    const text = `The call held more than ${mebibytes} MiB of memory and was stopped.`;
-    this.#kill(watched, sighting, text);
+    const message = `The call held more than ${mebibytes} MiB of memory and was stopped.`;
+    this.#kill(watched, sighting, { cause: 'budget', message });
   }
 
-  #kill(watched: Watched, sighting: Sighting, message: string): void {
+  #kill(watched: Watched, sighting: Sighting, end: Kill): void {
     if (sighting.isKilled) return;
     sighting.isKilled = true;
-    watched.kill({ cause: 'budget', message });
+    watched.kill(end);
   }
 }
 

@@ -29,7 +29,10 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   const watchdog = new Watchdog(budget);
   // One for each processor, and one for who asks while the first databases open.
   const gate = new StartGate(availableParallelism() + 1);
-  const starter = childStarter();
+  const starter = childStarter(() => {
+    const next = 'another one is started, and the databases that ended with it are opened again';
+    report({ level: 'warn', message: `The process that starts those of databases ended; ${next}` });
+  });
   const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({

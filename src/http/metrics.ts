@@ -1,15 +1,21 @@
-import { Counter, Gauge, Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
+import type { TimeFigures } from '../database/time-counts.ts';
 import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
 import { type Exchange, json, type Reply, text } from './exchange.ts';
+import { histogram, type Instrument, instrument, type Labels } from './instruments.ts';
 import { addOpenings } from './opening-metrics.ts';
 import type { Route } from './route.ts';
 
-interface Figure {
-  readonly name: string;
-  readonly help: string;
+interface Figure extends Instrument {
   readonly read: (statistics: HostedStatistics) => number;
+}
+
+/** Several figures of a database, told apart by another label. */
+interface Figures<Value> extends Instrument {
+  readonly labels: readonly string[];
+  readonly read: (statistics: HostedStatistics) => readonly (readonly [Labels, Value])[];
 }
 
 /** What is told of each database, labelled by its identity. */
@@ -18,6 +24,26 @@ const figures: readonly Figure[] = [
     name: 'reducerdb_database_up',
     help: '1 while the database serves',
     read: ({ state }) => (state === 'serving' ? 1 : 0),
+  },
+  {
+    name: 'reducerdb_database_healthy',
+    help: '1 while all parts of the database are fine, as /v1/database/:db/health says',
+    read: ({ health }) => (health.isFine ? 1 : 0),
+  },
+  {
+    name: 'reducerdb_request_wait_seconds',
+    help: 'For how long requests have waited without a turn that ended',
+    read: ({ health }) => health.commits.waitingMillis / 1_000,
+  },
+  {
+    name: 'reducerdb_undurable_seconds',
+    help: 'Age of the oldest commit that is not durable',
+    read: ({ health }) => health.durability.waitingMillis / 1_000,
+  },
+  {
+    name: 'reducerdb_fanout_lag_seconds',
+    help: 'Age of the oldest update that has not left for its client',
+    read: ({ health }) => health.fanOut.waitingMillis / 1_000,
   },
   { name: 'reducerdb_commit_offset', help: 'Last commit', read: ({ offset }) => offset },
   {
@@ -117,6 +143,49 @@ const figures: readonly Figure[] = [
   },
 ];
 
+const labelled: readonly Figures<number>[] = [
+  {
+    name: 'reducerdb_refusals_total',
+    help: 'Requests that got an error, by its code',
+    labels: ['code'],
+    read: ({ vitals }) => [...vitals.refusals].map(([code, count]) => [{ code }, count]),
+  },
+  {
+    name: 'reducerdb_faults_total',
+    help: 'Times the database ended before its time, by the reason',
+    labels: ['reason'],
+    read: ({ vitals }) => [...vitals.faults].map(([reason, count]) => [{ reason }, count]),
+  },
+];
+
+const times: readonly Figures<TimeFigures>[] = [
+  {
+    name: 'reducerdb_answer_duration_seconds',
+    help: 'Time from accepting a request over any door until its answer may leave',
+    labels: ['operation', 'outcome'],
+    read: ({ vitals }) =>
+      vitals.answers.map(({ operation, outcome, times }) => [{ operation, outcome }, times]),
+  },
+  {
+    name: 'reducerdb_queue_wait_seconds',
+    help: 'Time that the first request of a turn has waited for it',
+    labels: [],
+    read: ({ times }) => [[{}, times.queue]],
+  },
+  {
+    name: 'reducerdb_turn_duration_seconds',
+    help: 'Time of one turn, from its begin until its records are written',
+    labels: [],
+    read: ({ times }) => [[{}, times.turn]],
+  },
+  {
+    name: 'reducerdb_sync_duration_seconds',
+    help: 'Time that the disk took to make written records durable',
+    labels: [],
+    read: ({ times }) => [[{}, times.sync]],
+  },
+];
+
 /** The metrics, and where they are, for who scrapes them; nothing when nobody may. */
 export function metricsRoutes(context: HttpContext): Route[] {
   if (context.metricsFor === 'off') return [];
@@ -143,17 +212,13 @@ function scrapeTargets(exchange: Exchange): Reply {
 /** `GET /v1/metrics`: the Prometheus text format. */
 async function metrics({ host, figures: ofService, registry: kept }: HttpContext): Promise<Reply> {
   const registry = new Registry();
-  const instruments = figures.map((figure) => instrument(registry, figure, ['database']));
   const { databases } = host.statistics();
   addOpenings(registry, databases);
-  for (const statistics of databases) {
-    // Nothing is known of one that was not opened yet, and zeros would look like a loss.
-    if (statistics.state === 'closed') continue;
-    const database = identityToHex(statistics.identity);
-    figures.forEach(({ read }, at) => {
-      instruments[at]?.({ database }, read(statistics));
-    });
-  }
+  // Nothing is known of one that was not opened yet, and zeros would look like a loss.
+  addFigures(
+    registry,
+    databases.filter(({ state }) => state !== 'closed'),
+  );
   addLimits(registry, host);
   new Gauge({
     name: 'reducerdb_resident_memory_bytes',
@@ -167,19 +232,30 @@ async function metrics({ host, figures: ofService, registry: kept }: HttpContext
   return text(200, await all.metrics(), { 'content-type': registry.contentType });
 }
 
-/** Sets a figure. By convention what ends in `_total` only grows, and is a counter. */
-function instrument(
-  registry: Registry,
-  { name, help }: Pick<Figure, 'name' | 'help'>,
-  labelNames: readonly 'database'[],
-): (labels: Partial<Record<'database', string>>, value: number) => void {
-  const given = { name, help, labelNames, registers: [registry] };
-  if (name.endsWith('_total')) {
-    const counter = new Counter(given);
-    return (labels, value) => counter.inc(labels, value);
+/** Labels are identities and words of this service: nothing that a module or a client chose. */
+function addFigures(registry: Registry, databases: readonly HostedStatistics[]): void {
+  const ofAll = databases.map((statistics) => {
+    return { database: identityToHex(statistics.identity), statistics };
+  });
+  for (const { read, ...what } of figures) {
+    const set = instrument(registry, what, ['database']);
+    for (const { database, statistics } of ofAll) set({ database }, read(statistics));
   }
-  const gauge = new Gauge(given);
-  return (labels, value) => gauge.set(labels, value);
+  for (const { read, labels: names, ...what } of labelled) {
+    const set = instrument(registry, what, ['database', ...names]);
+    for (const { database, statistics } of ofAll) {
+      for (const [labels, value] of read(statistics)) set({ database, ...labels }, value);
+    }
+  }
+  for (const { read, ...what } of times) {
+    const series = ofAll.flatMap(({ database, statistics }) =>
+      read(statistics).map(([labels, spans]) => ({
+        labels: { database, ...labels },
+        times: spans,
+      })),
+    );
+    histogram(registry, what, series);
+  }
 }
 
 /** Quotas, and what owners have of theirs; what is not limited is left out. */

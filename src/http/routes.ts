@@ -13,6 +13,7 @@ import {
 import { energyRoute } from './energy.ts';
 import { type Exchange, empty, json, type Reply, text } from './exchange.ts';
 import { listGrants, putGrant, removeGrant } from './grants.ts';
+import { databaseHealth, processHealth } from './health.ts';
 import { identityRoutes } from './identity.ts';
 import { logs } from './logs.ts';
 import { type McpDoor, type McpRules, mcpRoutes } from './mcp.ts';
@@ -47,7 +48,7 @@ export function makeRoutes(options: RoutesOptions): Route[] {
 function serviceRoutes(context: HttpContext): Route[] {
   return [
     { path: '/v1/ping', methods: { GET: { token: 'optional', run: () => empty(200) } } },
-    { path: '/v1/health', methods: { GET: { token: 'none', run: () => health(context) } } },
+    { path: '/v1/health', methods: { GET: { token: 'none', run: () => processHealth(context) } } },
     {
       path: readyPath,
       methods: { GET: { token: 'none', run: () => readiness(context.stopping) } },
@@ -111,6 +112,7 @@ function databaseRoutes(context: RoutesOptions): Route[] {
     below('call/:name', { POST: method(call) }),
     below('schema', { GET: method(schema) }),
     below('logs', { GET: method(logs) }),
+    below('health', { GET: method(databaseHealth) }),
     below('sql', { POST: method(sql) }),
     below('pre_publish', { POST: upload(prePublish) }),
     below('reset', { PUT: upload(reset) }),
@@ -146,11 +148,6 @@ function moduleRoute(exchange: Exchange, { host }: HttpContext): Reply {
 }
 
 type DatabaseEndpoint = (exchange: Exchange, context: HttpContext) => Reply | Promise<Reply>;
-
-function health({ packageName, version }: HttpContext): Reply {
-  const body = { nodes: [0], package_name: packageName, schedulable: true, version };
-  return json(200, JSON.stringify(body));
-}
 
 function timestamp(exchange: Exchange, { host, nowMicros }: HttpContext): Reply {
   host.database(targetOf(exchange));

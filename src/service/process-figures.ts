@@ -2,11 +2,12 @@ import { statfs } from 'node:fs';
 import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { Gauge, Histogram, Registry } from 'prom-client';
+import { derived } from '../http/instruments.ts';
 import { descriptorsMax, openDescriptors } from '../node/open-descriptors.ts';
 
 /** The histogram counts the time between two ticks, of which this much is meant to pass. */
 const delayResolutionMillis = 10;
-const quantiles = [50, 99, 99.9, 100];
+const quantiles = [0.5, 0.99, 0.999, 1];
 
 /**
  * Measures the service's own process: how late its event loop is, what collecting garbage takes,
@@ -26,18 +27,17 @@ export function measureProcess(
 function measureDelays(registry: Registry): () => void {
   const delays = monitorEventLoopDelay({ resolution: delayResolutionMillis });
   delays.enable();
-  new Gauge({
+  const what = {
     name: 'reducerdb_event_loop_delay_seconds',
     help: 'How late the event loop was since the last scrape, by quantile; 1 is the worst',
-    labelNames: ['quantile'],
-    registers: [registry],
-    collect() {
-      for (const percent of quantiles) {
-        const millis = delays.percentile(percent) / 1e6 - delayResolutionMillis;
-        this.set({ quantile: percent / 100 }, Math.max(0, millis) / 1_000);
-      }
-      delays.reset();
-    },
+  };
+  derived(registry, what, 'summary', () => {
+    const samples = quantiles.map((quantile) => {
+      const millis = delays.percentile(quantile * 100) / 1e6 - delayResolutionMillis;
+      return { labels: { quantile: String(quantile) }, value: Math.max(0, millis) / 1_000 };
+    });
+    delays.reset();
+    return samples;
   });
   return () => delays.disable();
 }

@@ -95,6 +95,10 @@ export class Connection implements LiveSink, SocketEvents {
     return this.#parts.queue.byteCount;
   }
 
+  waitingMillis(): number {
+    return this.#parts.queue.waitingMillis(performance.now());
+  }
+
   message(bytes: Uint8Array, isBinary: boolean): void {
     if (this.#state.kind !== 'open') return;
     const { traffic } = this.#parts.owner;
@@ -168,9 +172,9 @@ export class Connection implements LiveSink, SocketEvents {
   }
 
   /** Writes what was delivered since the last time. */
-  flush(): void {
+  flush(nowMillis = performance.now()): void {
     if (this.#state.kind !== 'open' && this.#state.kind !== 'finishing') return;
-    this.#parts.owner.traffic.framesOut += this.#parts.queue.flush();
+    this.#parts.owner.traffic.framesOut += this.#parts.queue.flush(nowMillis);
     this.#finishIfDone();
   }
 

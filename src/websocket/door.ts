@@ -173,6 +173,7 @@ export class WebSocketDoor {
         {
           deliver: (events) => connection?.deliver(events),
           ended: (reason) => connection?.ended(reason),
+          waitingMillis: () => connection?.waitingMillis() ?? 0,
         },
       );
     } catch (error) {
@@ -254,7 +255,8 @@ export class WebSocketDoor {
       this.#isFlushing = false;
       const connections = this.#toFlush;
       this.#toFlush = new Set();
-      for (const one of connections) one.flush();
+      const now = performance.now();
+      for (const one of connections) one.flush(now);
       forgetJoined();
       forgetApplied();
     });

@@ -16,6 +16,10 @@ class RecordedSocket implements Socket {
     this.#written.push(written);
   }
 
+  takeOne(): void {
+    this.#written.shift()?.();
+  }
+
   /** The other end takes all. */
   take(): void {
     for (const written of this.#written.splice(0)) written();
@@ -113,6 +117,24 @@ describe('what waits for a socket', () => {
     queue.flush();
     socket.take();
     expect([backlog.byteCount, socket.writes.length]).toEqual([0, 1]);
+  });
+
+  it('[living 1.16] is as old as its oldest write that the system has not taken', () => {
+    const { socket, queue } = queueOf();
+    expect(queue.waitingMillis(50)).toBe(0);
+    queue.push(message('a'));
+    queue.flush(100);
+    queue.push(message('b'));
+    queue.flush(130);
+    expect(queue.waitingMillis(150)).toBe(50);
+    socket.takeOne();
+    expect(queue.waitingMillis(150)).toBe(20);
+    socket.take();
+    expect(queue.waitingMillis(150)).toBe(0);
+    queue.push(message('c'));
+    queue.flush(200);
+    queue.abandon();
+    expect(queue.waitingMillis(900)).toBe(0);
   });
 
   it('[websocket 11] has a bound in bytes', () => {

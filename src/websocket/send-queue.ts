@@ -37,6 +37,8 @@ export class SendQueue {
   #slots: Slot[] = [];
   #messageCount = 0;
   #byteCount = 0;
+  /** When each write that the system has not taken yet was made. */
+  readonly #writtenAt: number[] = [];
   #isAbandoned = false;
 
   constructor(socket: Socket, options: SendQueueOptions) {
@@ -53,6 +55,12 @@ export class SendQueue {
     return this.#byteCount;
   }
 
+  /** For how long the oldest of what was written has waited for the system to take it. */
+  waitingMillis(nowMillis: number): number {
+    const [oldest = nowMillis] = this.#writtenAt;
+    return Math.max(0, nowMillis - oldest);
+  }
+
   /** Returns false when too much waits. The message leaves with the next `flush`. */
   push(message: Outgoing): boolean {
     if (this.#isAbandoned) return true;
@@ -65,13 +73,13 @@ export class SendQueue {
   }
 
   /** Writes what was pushed. Returns the number of frames. */
-  flush(): number {
+  flush(nowMillis = performance.now()): number {
     const messages = this.#messages;
     if (messages.length === 0) return 0;
     this.#messages = [];
     const groups = this.#options.packs ? grouped(messages) : messages.map((one) => [one]);
     for (const group of groups) this.#slots.push(this.#slotOf(group));
-    this.#writeReady();
+    this.#writeReady(nowMillis);
     return groups.length;
   }
 
@@ -82,6 +90,7 @@ export class SendQueue {
     this.#options.backlog.remove(this.#byteCount);
     this.#messages = [];
     this.#slots = [];
+    this.#writtenAt.length = 0;
   }
 
   #slotOf(group: readonly Outgoing[]): Slot {
@@ -103,7 +112,7 @@ export class SendQueue {
     return slot;
   }
 
-  #writeReady(): void {
+  #writeReady(nowMillis = performance.now()): void {
     const slots = this.#slots;
     const chunks: Uint8Array[] = [];
     let messageCount = 0;
@@ -120,10 +129,12 @@ export class SendQueue {
     this.#slots = slots.slice(count);
     const isSmall = chunks.length > 1 && byteCount <= joinedBytesMax;
     const whole = isSmall ? [joinedChunks.of(chunks)] : chunks;
+    this.#writtenAt.push(nowMillis);
     this.#socket.write(whole, () => this.#written(messageCount, byteCount));
   }
 
   #written(messageCount: number, byteCount: number): void {
+    this.#writtenAt.shift();
     this.#messageCount -= messageCount;
     this.#byteCount -= byteCount;
     if (!this.#isAbandoned) this.#options.backlog.remove(byteCount);

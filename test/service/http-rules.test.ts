@@ -58,6 +58,7 @@ describe('a path', () => {
     ['/v1/database/inn/call/add_person', 'POST'],
     ['/v1/database/inn/schema', 'GET,HEAD'],
     ['/v1/database/inn/logs', 'GET,HEAD'],
+    ['/v1/database/inn/health', 'GET,HEAD'],
     ['/v1/database/inn/sql', 'POST'],
     ['/v1/database/inn/mcp', 'POST'],
     ['/v1/database/inn/pre_publish', 'POST'],
@@ -92,7 +93,8 @@ describe('a path', () => {
     const status = async (method: string, path: string) =>
       (await raw({ method, target: `/v1/database/nobody${path}` })).status;
     expect(await status('PATCH', '')).toBe(404);
-    for (const path of ['names', 'sql', 'logs', 'schema', 'reset', 'lock', 'call/x']) {
+    const paths = ['names', 'sql', 'logs', 'health', 'schema', 'reset', 'lock', 'call/x'];
+    for (const path of paths) {
       expect(await status('PATCH', `/${path}`)).toBe(404);
     }
     for (const path of ['identity', 'mcp', 'subscribe']) {
@@ -108,6 +110,7 @@ describe('a path', () => {
     ['/v1/ready', ''],
     ['/v1/identity/public-key', ''],
     ['/v1/database/inn/schema', '?version=9'],
+    ['/v1/database/inn/health', ''],
   ])('[http 2.1] %s%s answers HEAD like GET, without a body', async (path, query) => {
     const target = `${path}${query}`;
     const get = await raw({ target, headers: [bearer(owner)] });
@@ -167,6 +170,8 @@ describe('an answer', () => {
     ['POST', '/v1/database/inn/call/refuse', 400],
     ['GET', '/v1/database/inn/schema', 400],
     ['GET', '/v1/database/inn/logs', 403],
+    ['GET', '/v1/database/inn/health', 200],
+    ['GET', '/v1/database/inn/health?detail', 403],
     ['POST', '/v1/database/inn/sql', 400],
     ['POST', '/v1/database/inn/mcp', 415],
     ['POST', '/v1/mcp', 415],
@@ -219,6 +224,7 @@ describe('an answer', () => {
     ['/v1/database/inn', 'application/json'],
     ['/v1/health', 'application/json'],
     ['/v1/ready', 'application/json'],
+    ['/v1/database/inn/health', 'application/json'],
     ['/v1/database/nobody', 'text/plain; charset=utf-8'],
     ['/v1/database/inn/identity', 'text/plain; charset=utf-8'],
     ['/v1/database/inn/logs?num_lines=1', 'application/x-ndjson'],

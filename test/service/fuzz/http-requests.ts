@@ -49,7 +49,7 @@ function reading({ database, identity, owner }: Scene): [string, string, Body][]
     ...[at, `/v1/database/${identity}`, `${at}/names`, `${at}/identity`, `${at}/tokens`],
     ...[`${at}/schema?version=9`, `${at}/schema?version=10`, `${at}/grants`],
     ...[`${at}/logs?num_lines=3`, `${at}/logs?follow=true&num_lines=1`, `${at}/subscribe`],
-    ...[`${at}/unstable/timestamp`, `${at}/route/hello?x=1`],
+    ...[`${at}/unstable/timestamp`, `${at}/route/hello?x=1`, `${at}/health?detail`],
   ];
   return paths.map((path) => ['GET', path, undefined]);
 }

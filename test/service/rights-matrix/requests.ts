@@ -104,6 +104,7 @@ const special: Readonly<Record<string, Send>> = {
   [`GET ${db}/schema, elsewhere`]: (cell) => {
     return ask(cell, `GET ${db}/schema`, { database: cell.stage.elsewhere, more: '?version=10' });
   },
+  [`GET ${db}/health, detail`]: (cell) => ask(cell, `GET ${db}/health`, { more: '?detail' }),
   [`POST ${db}/sql`]: (cell) => ask(cell, `POST ${db}/sql`, { body: 'SELECT * FROM note' }),
   [`POST ${db}/sql, elsewhere`]: (cell) => {
     const database = cell.stage.elsewhere;

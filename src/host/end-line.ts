@@ -1,0 +1,37 @@
+import type { ReportLine } from './host-options.ts';
+import type { SeatEnd } from './seat.ts';
+
+/** What follows when an actor has ended before its time. */
+export type AfterEnd =
+  | 'reopens'
+  /** Another request may open it, after a while. */
+  | 'broken'
+  | 'closed';
+
+/** Takes a line about a database: its level, its words, and what programs look for. */
+export type ReportOfDatabase = (
+  level: ReportLine['level'],
+  message: string,
+  about?: ReportLine['about'],
+) => void;
+
+/**
+ * The line of the service log about the end of an actor: what happened, and what follows. Why a new
+ * database is not made is for its maker, whose program's words these are.
+ */
+export function endLine(
+  { cause, message }: SeatEnd,
+  next: AfterEnd,
+  isNew: boolean,
+): Parameters<ReportOfDatabase> {
+  const about = { reason: cause, next };
+  switch (next) {
+    case 'reopens':
+      return ['warn', `is opened again: ${message}`, about];
+    case 'closed':
+      return ['warn', `did not end well: ${message}`, about];
+    case 'broken':
+      if (isNew && cause === 'refused') return ['info', 'is not made: its program was refused'];
+      return ['error', `does not serve any more: ${message}`, about];
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { createTiny, putName, tinyDatabase } from '../../test/support/tiny-database.ts';
+import { limits } from '../limits.ts';
+import { SimulatedDisk } from '../testing/simulated-disk.ts';
+import { TestClock } from '../testing/test-clock.ts';
+import { healthOf } from './health.ts';
+
+const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0 };
+const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
+
+describe('the health of a database', () => {
+  it('[living 1.16] is fine while nothing waits for longer than its bound', () => {
+    expect(healthOf('serving', nothing).isFine).toBe(true);
+    expect(healthOf('closed', nothing).isFine).toBe(true);
+    const most = {
+      requestMillis: healthWaitMillisMax,
+      undurableMillis: healthWaitMillisMax,
+      fanOutMillis: healthFanOutMillisMax,
+    };
+    expect(healthOf('serving', most).isFine).toBe(true);
+  });
+
+  it.each([
+    ['opened', healthOf('opening', nothing)],
+    ['opened', healthOf('broken', nothing)],
+    ['commits', healthOf('serving', { ...nothing, requestMillis: healthWaitMillisMax + 1 })],
+    ['durability', healthOf('serving', { ...nothing, undurableMillis: healthWaitMillisMax + 1 })],
+    ['fanOut', healthOf('serving', { ...nothing, fanOutMillis: healthFanOutMillisMax + 1 })],
+  ] as const)('[living 1.16] is not when %s is not, and says which part', (name, health) => {
+    const { isFine, ...parts } = health;
+    expect(isFine).toBe(false);
+    const failing = Object.entries(parts).filter(([, part]) => !part.isFine);
+    expect(failing.map(([part]) => part)).toEqual([name]);
+  });
+});
+
+describe('a database whose disk holds a sync back', () => {
+  it('[living 1.16] has commits that are not durable, until they are', async () => {
+    const disk = new SimulatedDisk();
+    const clock = new TestClock();
+    const database = tinyDatabase(disk, createTiny, undefined, [], { clock });
+    await database.started();
+    expect(database.health()).toMatchObject({ isFine: true, durability: { waitingMillis: 0 } });
+    let release = (): void => undefined;
+    disk.beforeSync = () =>
+      new Promise((resolve) => {
+        release = resolve;
+      });
+    await putName(database, 'first', false);
+    clock.advance(healthWaitMillisMax - 1);
+    const second = putName(database, 'second', true);
+    await putName(database, 'third', false);
+    expect(database.health().isFine).toBe(true);
+    clock.advance(2);
+    expect(database.health()).toMatchObject({
+      isFine: false,
+      // Turns went on meanwhile.
+      commits: { isFine: true },
+      durability: { isFine: false, waitingMillis: healthWaitMillisMax + 1 },
+    });
+    disk.beforeSync = () => Promise.resolve();
+    release();
+    await second;
+    expect(database.health()).toMatchObject({ isFine: true, durability: { waitingMillis: 0 } });
+    await database.close();
+    expect(database.health()).toMatchObject({ isFine: false, opened: { state: 'stopped' } });
+  });
+});

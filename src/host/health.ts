@@ -1,0 +1,47 @@
+import { limits } from '../limits.ts';
+import type { DatabaseStatistics } from './database-handle.ts';
+
+/** How long what waits in a database has waited, in milliseconds; 0: nothing does. */
+export interface Waits {
+  /** Requests, without a turn that ended. */
+  readonly requestMillis: number;
+  /** The oldest commit that is not durable. */
+  readonly undurableMillis: number;
+  /** The oldest update that has not left for its client. */
+  readonly fanOutMillis: number;
+}
+
+/** Whether a database does its work, and which part of it does not. */
+export interface DatabaseHealth {
+  readonly isFine: boolean;
+  readonly opened: { readonly isFine: boolean; readonly state: DatabaseStatistics['state'] };
+  /** Requests that wait are run. */
+  readonly commits: WaitingPart;
+  /** What is written becomes durable. */
+  readonly durability: WaitingPart;
+  /** Clients get the updates that they subscribed to. */
+  readonly fanOut: WaitingPart;
+}
+
+export interface WaitingPart {
+  readonly isFine: boolean;
+  readonly waitingMillis: number;
+}
+
+export function healthOf(
+  state: DatabaseStatistics['state'],
+  { requestMillis, undurableMillis, fanOutMillis }: Waits,
+): DatabaseHealth {
+  const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
+  // One that is closed opens when it is asked for.
+  const opened = { isFine: state === 'serving' || state === 'closed', state };
+  const commits = part(requestMillis, healthWaitMillisMax);
+  const durability = part(undurableMillis, healthWaitMillisMax);
+  const fanOut = part(fanOutMillis, healthFanOutMillisMax);
+  const isFine = [opened, commits, durability, fanOut].every((one) => one.isFine);
+  return { isFine, opened, commits, durability, fanOut };
+}
+
+function part(waitingMillis: number, millisMax: number): WaitingPart {
+  return { isFine: waitingMillis <= millisMax, waitingMillis };
+}

@@ -1,0 +1,34 @@
+import type { DatabaseDescription } from '../database/description.ts';
+import { definitionOf, type ProgramSource } from '../database/program.ts';
+import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
+import { rejectionText } from '../database/update-program.ts';
+import { planMigration } from '../schema/migration-plan.ts';
+import { planText } from '../schema/plan-text.ts';
+import type { PlanOutcome } from './database-handle.ts';
+import { programHashInSlices } from './program-hash.ts';
+
+export interface PlanOptions {
+  readonly identity: bigint;
+  readonly hash: ProgramHash;
+  /** What the program declares, as it was examined. */
+  readonly examined: Uint8Array;
+}
+
+/** What publishing `program` over what serves would do. */
+export async function planProgram(
+  program: ProgramSource,
+  { definition, programHash }: DatabaseDescription,
+  { identity, hash, examined }: PlanOptions,
+): Promise<PlanOutcome> {
+  const next = definitionOf(examined);
+  const nextHash = hashHex(await programHashInSlices(program.bytes));
+  const token = migrationToken(hash, identity, programHash, nextHash);
+  if (nextHash === programHash) {
+    return { kind: 'automatic', text: '', colouredText: '', breaksClients: false, token };
+  }
+  const plan = planMigration(definition, next);
+  if (plan.kind === 'manual') return { kind: 'manual', reason: rejectionText(plan.reason) };
+  const { text, breaksClients, steps } = plan;
+  const colouredText = planText(steps, 'ansi');
+  return { kind: 'automatic', text, colouredText, breaksClients, token };
+}

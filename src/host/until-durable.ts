@@ -1,0 +1,20 @@
+import { type CommitOffset, Refusal } from '../database/outcome.ts';
+import { deferred } from './deferred.ts';
+import type { Outbox } from './outbox.ts';
+import { lostUpdate } from './pending-requests.ts';
+
+/** Waits for what was handed over with this write, and not for longer than `millisMax`. */
+export function untilDurable(
+  outbox: Outbox,
+  { write, offset }: { readonly write: number; readonly offset: CommitOffset },
+  millisMax: number,
+): Promise<void> {
+  const { promise, resolve, reject } = deferred();
+  const timer = setTimeout(() => {
+    const text = 'timeout waiting for transaction confirmation';
+    const message = `Database update failed: ${text}`;
+    reject(new Refusal({ code: 'durability.timeout', message }));
+  }, millisMax);
+  outbox.hold({ write, offset, release: resolve, fail: () => reject(lostUpdate()) });
+  return promise.finally(() => clearTimeout(timer));
+}

@@ -1,0 +1,154 @@
+import type { Clock } from '../database/clock.ts';
+import { type ActorTimes, spanCount } from '../database/time-counts.ts';
+import type { DatabaseReply, DatabaseRequest, TurnReport } from '../database/turn.ts';
+import { AnswerCounts, type AnswerFigures } from './answer-counts.ts';
+import { countReply, type ReplyCounts } from './count-reply.ts';
+import type { Waits } from './health.ts';
+import type { SeatEnd } from './seat.ts';
+
+/** A request as its answer finds it. */
+interface Answered {
+  readonly ticketed: { readonly request: Pick<DatabaseRequest, 'kind'> };
+  readonly acceptedAt: number;
+}
+
+/** What came of the requests of one database, for metrics. */
+export interface VitalFigures {
+  readonly answers: readonly AnswerFigures[];
+  readonly refusals: ReadonlyMap<string, number>;
+  readonly faults: ReadonlyMap<FaultReason, number>;
+}
+
+export type FaultReason = SeatEnd['cause'];
+
+/** Why an actor ended, other than because it was asked to. */
+export const faultReasons: readonly FaultReason[] = [
+  'refused',
+  'log',
+  'sync',
+  'bug',
+  'died',
+  'budget',
+  'silent',
+];
+
+/**
+ * How one database is, as its owner sees it without asking it: when it last got on, since when
+ * commits wait to be durable, what came of its requests, and why its actors ended. A request costs
+ * two readings of the clock, a turn one.
+ */
+export class Vitals {
+  /** Calls and statements since the service started; what was only previewed did not happen. */
+  readonly counts: ReplyCounts = { callsCommitted: 0, callsAborted: 0, queries: 0 };
+  readonly #clock: Clock;
+  readonly #answers = new AnswerCounts();
+  readonly #faults = new Map(faultReasons.map((reason) => [reason, 0]));
+  /** When a turn last ended, or an actor opened. */
+  #turnedAt: number;
+  #turnCount = 0;
+  #lastWrite = 0;
+  /**
+   * Since when a write waits to be durable, and since when the first one does that came after a
+   * sync last ended: when the next one ends, what is left came after that. The sync may cover that
+   * one, too, so the age is too high by one sync at most.
+   */
+  #undurableSince: number | undefined;
+  #laterSince: number | undefined;
+  /** Answers of this turn that leave when it is durable: slot and time of each in turns. */
+  #owed: number[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#turnedAt = clock.monotonicMillis();
+  }
+
+  /** An actor serves; all that it has is durable. */
+  opened(): void {
+    this.#turnedAt = this.#clock.monotonicMillis();
+    this.#turnCount = 0;
+    this.#lastWrite = 0;
+    this.#undurableSince = undefined;
+    this.#laterSince = undefined;
+  }
+
+  turned({ write }: Pick<TurnReport, 'write'>): void {
+    const now = this.#clock.monotonicMillis();
+    this.#turnedAt = now;
+    if (write <= this.#lastWrite) return;
+    this.#lastWrite = write;
+    this.#undurableSince ??= now;
+    this.#laterSince ??= now;
+  }
+
+  durable(write: number): void {
+    this.#undurableSince = write < this.#lastWrite ? this.#laterSince : undefined;
+    this.#laterSince = undefined;
+  }
+
+  /** Turns that hand nothing over, because a long read goes on in them, are seen here. */
+  measured({ turn }: ActorTimes): void {
+    const count = spanCount(turn);
+    if (count !== this.#turnCount) this.#turnedAt = this.#clock.monotonicMillis();
+    this.#turnCount = count;
+  }
+
+  /** `oldestAt`: when the request was accepted that has waited longest. */
+  waits(oldestAt: number | undefined, fanOutMillis: (heldMillis: number) => number): Waits {
+    const now = this.#clock.monotonicMillis();
+    const since = (moment: number | undefined) => (moment === undefined ? 0 : now - moment);
+    const undurableMillis = since(this.#undurableSince);
+    return {
+      requestMillis: oldestAt === undefined ? 0 : now - Math.max(oldestAt, this.#turnedAt),
+      undurableMillis,
+      fanOutMillis: fanOutMillis(undurableMillis),
+    };
+  }
+
+  /** Counts what an answer says; `left` wants the number back when the answer leaves. */
+  answered({ ticketed }: Answered, reply: DatabaseReply): number {
+    countReply(this.counts, reply);
+    return this.#answers.note(ticketed.request.kind, reply);
+  }
+
+  left(slot: number, acceptedAt: number): void {
+    if (slot >= 0) this.#answers.took(slot, this.#clock.monotonicMillis() - acceptedAt);
+  }
+
+  /** An answer to a connection, which leaves with all of its turn: see `owed`. */
+  owe(answered: Answered, reply: DatabaseReply): void {
+    const slot = this.answered(answered, reply);
+    if (slot >= 0) this.#owed.push(slot, answered.acceptedAt);
+  }
+
+  /** What to call when those answers leave. */
+  owed(): () => void {
+    const owed = this.#owed;
+    if (owed.length === 0) return nothingOwed;
+    this.#owed = [];
+    return () => {
+      for (let at = 0; at < owed.length; at += 2) this.left(owed[at] ?? -1, owed[at + 1] ?? 0);
+    };
+  }
+
+  /** Requests that got an error for an answer, outside of any turn. */
+  refused(code: string, count = 1): void {
+    if (count > 0) this.#answers.refused(code, count);
+  }
+
+  /** An actor ended before its time, while it ran this request, if any. */
+  failed(reason: FaultReason, running: Answered | undefined): void {
+    this.#faults.set(reason, (this.#faults.get(reason) ?? 0) + 1);
+    if (running === undefined) return;
+    const { kind } = running.ticketed.request;
+    const ofModule = kind === 'call' ? 'reducer.overBudget' : 'sql.overBudget';
+    const code = reason === 'budget' || reason === 'died' ? ofModule : 'database.stopped';
+    this.left(this.#answers.noteCode(kind, code), running.acceptedAt);
+  }
+
+  figures(): VitalFigures {
+    const { refusals } = this.#answers;
+    return { answers: this.#answers.answers(), refusals, faults: this.#faults };
+  }
+}
+
+const nothingOwed = (): void => undefined;
