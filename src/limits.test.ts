@@ -48,6 +48,10 @@ it.each<readonly [relation: string, holds: boolean]>([
     'two of the largest answers must fit what waits for a client',
     limits.socketBytesOutMax >= 2 * limits.sqlResultBytesMax,
   ],
+  [
+    'a service must have looked who writes before the next one does',
+    limits.writerWaitMillis >= 2 * limits.writerCheckMillis,
+  ],
   ['every row must fit a log record', limits.recordBytesMax >= limits.rowBytesMax],
   ['a row must hold a program', limits.systemRowBytesMax >= limits.programBytesMax + kibibyte],
   [

@@ -71,6 +71,12 @@ export const limits = {
   openingReportMillis: 5_000,
   /** Between two marks, beside a log that is written to, of what is durable. */
   durableMarkMillis: 1_000,
+  /** Between two looks of a database that writes at who may write to its data folder. */
+  writerCheckMillis: 1_000,
+  /** Within which the service before has looked, where no lock says that it has ended. */
+  writerWaitMillis: 3_000,
+  /** Of the command that asks the kernel for the lock of a folder; it never waits for it. */
+  lockCommandMillisMax: 5_000,
   /** One message between the gateway and the process of a database. */
   workerFrameBytesMax: 1024 * mebibyte,
   /**

@@ -195,14 +195,15 @@ export class Actor {
 
   /** What opening reads of it is told to the gateway. */
   #diskAt(directory: string): MachineDisk {
-    return new MachineDisk(directory, (bytes) => {
+    const hasRead = (bytes: number): void => {
       if (this.#serving !== undefined) return;
       this.#readBytes += bytes;
       const now = this.#clock.monotonicMillis();
       if (now - this.#readToldAt < memoryMillis) return;
       this.#readToldAt = now;
       this.#port.post({ kind: 'read', bytes: this.#readBytes });
-    });
+    };
+    return new MachineDisk(directory, { writer: this.#start.writer, hasRead });
   }
 
   #owner(): DatabaseOwner {

@@ -2,6 +2,7 @@ import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
 import { limits } from '../limits.ts';
 import { cutText } from '../module/log-line.ts';
+import type { WriterPlace } from '../node/writer-mark.ts';
 import type { Creators } from './host-types.ts';
 import type { IsolationRules } from './isolation.ts';
 import type { LogBounds } from './module-log.ts';
@@ -11,6 +12,8 @@ import type { QuotaLimits } from './quota-limits.ts';
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
   readonly directory: string | undefined;
+  /** The mark of the folder, which says who writes to it; absent: nobody else can. */
+  readonly writer?: WriterPlace | undefined;
   /**
    * `worker`: a thread or a process for each database. `local`: all in the caller's thread, for
    * tests.

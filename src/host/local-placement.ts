@@ -3,6 +3,7 @@ import type { Entropy } from '../database/entropy.ts';
 import { noProgress } from '../database/progress.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
+import type { WriterPlace } from '../node/writer-mark.ts';
 import { examineAside } from './assemble.ts';
 import { statementMillis } from './budget.ts';
 import type { Budget } from './host-options.ts';
@@ -16,15 +17,19 @@ export interface LocalPlacementOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly budget: Budget;
+  /** Of the data folder; see `HostOptions`. */
+  readonly writer?: WriterPlace | undefined;
 }
 
 /**
  * All databases in the caller's thread. What is kept in memory outlives the actor, not the process.
  */
-export function localPlacement({ clock, entropy, budget }: LocalPlacementOptions): Placement {
+export function localPlacement(given: LocalPlacementOptions): Placement {
+  const { clock, entropy, budget, writer } = given;
   return {
     seatsOf({ identity, ownerIdentity, directory }) {
-      const disk = directory === undefined ? new MemoryDisk() : new MachineDisk(directory);
+      const disk =
+        directory === undefined ? new MemoryDisk() : new MachineDisk(directory, { writer });
       const options = {
         identity,
         ownerIdentity,

@@ -18,7 +18,7 @@ import { SupervisedDatabase } from './supervised-database.ts';
 /** Time for an older registry to take its new tables in. */
 const registryMillisMax = 60_000;
 
-export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report'>;
+export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report' | 'writer'>;
 
 /**
  * Opens the registry's database, or makes it; it runs in this thread. `disk` holds its log, if not
@@ -27,7 +27,7 @@ export type RegistryOptions = Pick<HostOptions, 'clock' | 'entropy' | 'report'>;
 export async function openRegistry(
   options: RegistryOptions,
   files: DatabaseFiles,
-  disk = diskOf(files),
+  disk = diskOf(files, options),
 ): Promise<Registry> {
   const program = { kind: 'js', bytes: registryProgram() } as const;
   const database = registryDatabase(options, files, program, disk);
@@ -68,16 +68,16 @@ function isDamaged(directory: string): boolean {
   }
 }
 
-function diskOf({ registry }: DatabaseFiles): Disk {
-  return registry === undefined ? new MemoryDisk() : new MachineDisk(registry);
+function diskOf({ registry }: DatabaseFiles, { writer }: Pick<RegistryOptions, 'writer'>): Disk {
+  return registry === undefined ? new MemoryDisk() : new MachineDisk(registry, { writer });
 }
 
 /** The database alone; `program` is what it is made with when there is none. */
 export function registryDatabase(
-  { clock, entropy, report }: RegistryOptions,
+  { clock, entropy, report, writer }: RegistryOptions,
   files: DatabaseFiles,
   program: ProgramSource,
-  disk = diskOf(files),
+  disk = diskOf(files, { writer }),
 ): SupervisedDatabase {
   const seat = {
     identity: registryIdentity,

@@ -199,7 +199,8 @@ export class PendingRequests {
       if (pending.ticketed.ticket === end.running) settleRunning(pending, end);
       return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
     }
-    if (!pending.wasSubmitted) return 'kept';
+    // What was not handed over is not in the log: it is refused with the reason.
+    if (!pending.wasSubmitted || end.cause === 'superseded') return 'kept';
     const { ticket, request } = pending.ticketed;
     if (request.kind === 'update') {
       pending.reject(lostUpdate());

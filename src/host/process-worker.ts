@@ -204,21 +204,22 @@ function heapFlags({ workerHeapMebibytesMax, callBufferBytesMax }: Budget): stri
   return [`--max-old-space-size=${Math.ceil(mebibytes)}`];
 }
 
-/** What makes Node keep a process to its own files: this entry, and the database's directory. */
+/** What makes Node keep a process to this entry, the database's directory, and the mark. */
 export function processFlags(
   entry: string,
-  start: Pick<ActorStart, 'directory' | 'hardeningFile' | 'kept'>,
+  start: Pick<ActorStart, 'directory' | 'hardeningFile' | 'kept' | 'writer'>,
 ): string[] {
-  const { directory, hardeningFile, kept } = start;
+  const { directory, hardeningFile, kept, writer } = start;
   // The folder may not be there yet, so that its files are named.
   const programs = kept === undefined ? [] : [path.join(kept.folder, '*')];
   const own = directory === undefined ? [] : [directory];
+  const mark = writer === undefined ? [] : [writer.file];
   return [
     permissionFlag,
     '--no-warnings',
     ...(endsWithParent() ? [] : ['--allow-worker']),
     ...new Set(
-      [entry, hardeningFile, ...own, ...programs].map((file) => `--allow-fs-read=${file}`),
+      [entry, hardeningFile, ...own, ...mark, ...programs].map((file) => `--allow-fs-read=${file}`),
     ),
     ...own.map((file) => `--allow-fs-write=${file}`),
   ];

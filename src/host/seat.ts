@@ -113,9 +113,10 @@ export interface SeatEnd {
   /**
    * `refused`: it could not start, and would not the next time. `log`: the disk failed. `sync`: the
    * disk failed in a way after which its content is unknown. `bug`: an assertion. `died`: the
-   * thread is gone, for want of memory or by a fault of the platform.
+   * thread is gone, for want of memory or by a fault of the platform. `superseded`: another service
+   * may write to the data folder.
    */
-  readonly cause: 'refused' | 'log' | 'sync' | 'bug' | 'died' | Kill['cause'];
+  readonly cause: 'refused' | 'log' | 'sync' | 'superseded' | 'bug' | 'died' | Kill['cause'];
   readonly message: string;
   /** What a seat that could not start says to the caller who wanted it. */
   readonly body?: RefusalBody;

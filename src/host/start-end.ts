@@ -3,7 +3,7 @@ import { Refusal } from '../database/outcome.ts';
 import type { StopReason } from '../database/turn.ts';
 import { limits } from '../limits.ts';
 import { DiskError } from '../log/disk.ts';
-import { LogBrokenError } from '../log/log-error.ts';
+import { LogBrokenError, WriterError } from '../log/log-error.ts';
 import { cutText } from '../module/log-line.ts';
 import type { SeatEnd } from './seat.ts';
 
@@ -17,6 +17,7 @@ export function endOfStart(error: unknown): PlainEnd {
     return { cause: 'refused', message, body: error.body, running: undefined };
   }
   if (error instanceof AssertionError) return { cause: 'bug', message, running: undefined };
+  if (isSuperseded(error)) return { cause: 'superseded', message, running: undefined };
   if (error instanceof DiskError || error instanceof LogBrokenError) {
     return { cause: diskCause(error), message, running: undefined };
   }
@@ -26,8 +27,14 @@ export function endOfStart(error: unknown): PlainEnd {
 /** Why an actor stopped while it served. */
 export function endOfService({ error, running }: StopReason): PlainEnd {
   const message = messageChain(error);
+  if (isSuperseded(error)) return { cause: 'superseded', message, running };
   const isDisk = error instanceof DiskError || error instanceof LogBrokenError;
   return { cause: isDisk ? diskCause(error) : 'bug', message, running };
+}
+
+function isSuperseded(error: unknown): boolean {
+  const cause = error instanceof LogBrokenError ? error.cause : error;
+  return cause instanceof WriterError;
 }
 
 /** After a failed sync nobody knows what the disk holds, whatever it says when it is read. */

@@ -544,6 +544,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     const isFinal =
       end.cause === 'refused' ||
       end.cause === 'sync' ||
+      end.cause === 'superseded' ||
       (mode.kind !== 'open' && !wasServing) ||
       this.#failures >= failuresMax;
     if (this.#closing !== undefined) {

@@ -26,6 +26,7 @@ export const faultReasons: readonly FaultReason[] = [
   'refused',
   'log',
   'sync',
+  'superseded',
   'bug',
   'died',
   'budget',

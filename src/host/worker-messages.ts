@@ -2,6 +2,7 @@ import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
+import type { WriterPlace } from '../node/writer-mark.ts';
 import type { HeapLimits } from './heap-care.ts';
 import type { KeptPlace } from './kept-programs.ts';
 import type { SeatMemory, SeatMode, SeatOpening, StampedLine } from './seat.ts';
@@ -22,6 +23,8 @@ export interface ActorStart extends HeapLimits {
   readonly storage: StorageLimits;
   /** Directory of the log; `undefined` = in this worker's memory. */
   readonly directory: string | undefined;
+  /** The mark of the data folder, which it may read; absent: nobody else can write there. */
+  readonly writer?: WriterPlace | undefined;
   /** Linked programs of this database, which it may read; `undefined` = there are none. */
   readonly kept: KeptPlace | undefined;
   /** Text of the library that hardens realms; a process may read nothing but its own files. */

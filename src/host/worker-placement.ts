@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
+import type { WriterPlace } from '../node/writer-mark.ts';
 import { DatabaseLinker } from './database-linker.ts';
 import { examineProgram } from './examine-program.ts';
 import type { Budget, ReportLine } from './host-options.ts';
@@ -20,12 +21,14 @@ export interface WorkerPlacementOptions {
   readonly budget: Budget;
   /** Asked each time that a database starts. */
   readonly isolationOf: (database: bigint) => Isolation;
+  /** Of the data folder; see `HostOptions`. */
+  readonly writer?: WriterPlace | undefined;
   readonly report: (line: ReportLine) => void;
 }
 
 /** A thread, or a process, for each database. */
 export function workerPlacement(options: WorkerPlacementOptions): Placement {
-  const { budget, isolationOf, report } = options;
+  const { budget, isolationOf, writer, report } = options;
   const watchdog = new Watchdog(budget);
   // One for each processor, and one for who asks while the first databases open.
   const gate = new StartGate(availableParallelism() + 1);
@@ -45,7 +48,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
   return {
     seatsOf(place) {
       const take = (start: SeatStart, events: SeatEvents): Seat =>
-        new WorkerSeat({ ...sharedBy(place), ...place }, start, events);
+        new WorkerSeat({ ...sharedBy(place), ...place, writer }, start, events);
       return place.directory === undefined ? forgetful(take) : take;
     },
     async examine(program, place) {

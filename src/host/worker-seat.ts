@@ -3,8 +3,10 @@ import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TicketedRequest, TurnResult } from '../database/turn.ts';
 import { limits } from '../limits.ts';
 import { hardeningFile } from '../node/realm.ts';
+import type { WriterPlace } from '../node/writer-mark.ts';
 import { heapLimits, statementMillis } from './budget.ts';
 import type { DatabaseLinker } from './database-linker.ts';
+import type { HeapLimits } from './heap-care.ts';
 import type { Budget } from './host-options.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
@@ -25,6 +27,7 @@ export interface WorkerSeatOptions {
   readonly identity: bigint;
   readonly ownerIdentity: bigint;
   readonly directory: string | undefined;
+  readonly writer?: WriterPlace | undefined;
   readonly budget: Budget;
   readonly watchdog: Watchdog;
   /** Bounds how many databases start at once. */
@@ -102,14 +105,15 @@ export class WorkerSeat implements Seat {
   }
 
   async #start({ mode, logBytes }: SeatStart): Promise<void> {
-    const { identity, ownerIdentity, directory, budget, gate, linker, startWorker } = this.#options;
+    const { identity, ownerIdentity, directory, writer } = this.#options;
+    const { budget, gate, linker, startWorker } = this.#options;
     this.#leaveGate = await gate.enter(logBytes);
     if (this.#hasEnded) {
       this.#leaveGate();
       return;
     }
     const task = { kind: 'serve', mode } as const;
-    const place = { identity, ownerIdentity, directory, kept: linker.kept };
+    const place = { identity, ownerIdentity, directory, writer, kept: linker.kept };
     const storage = this.#storage;
     const start = actorStart({ task, ...place, storage }, budget);
     try {
@@ -252,7 +256,7 @@ function isAnswer({ reply }: TurnResult): boolean {
 
 /** What an actor is started with, where the budget decides the rest. */
 export function actorStart(
-  what: Pick<ActorStart, 'task' | 'identity' | 'ownerIdentity' | 'directory' | 'storage' | 'kept'>,
+  what: Omit<ActorStart, 'statementMillisMax' | 'hardeningFile' | keyof HeapLimits>,
   budget: Budget,
 ): ActorStart {
   return {

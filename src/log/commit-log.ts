@@ -180,6 +180,7 @@ export class CommitLog {
     const length = this.#buffer.length;
     if (length === 0) return;
     try {
+      this.#disk.checkWriter?.(false);
       const isFull = this.#end > segmentHeaderBytes && this.#end + length > this.#segmentBytes;
       if (isFull) this.#startSegment();
       this.#reserve(this.#end + length);
@@ -205,6 +206,7 @@ export class CommitLog {
     if (isBusy || this.#isDirectoryDirty) return false;
     try {
       if (!this.#file.syncAtOnce()) return false;
+      this.#disk.checkWriter?.(false);
     } catch (error) {
       throw this.#break(error);
     }
@@ -307,6 +309,8 @@ export class CommitLog {
       }
       await file.sync();
       if (isDirectoryDirty) await this.#disk.syncDirectory();
+      // A service that has taken the log over meanwhile may not have seen what this made durable.
+      this.#disk.checkWriter?.(false);
     } catch (error) {
       throw this.#break(error);
     } finally {
@@ -349,6 +353,7 @@ export class CommitLog {
   /** What fails shows at the next use of the log, like any failure of its disk. */
   #writeMark(): void {
     try {
+      this.#disk.checkWriter?.(true);
       this.#mark?.write({ position: this.#durablePosition, offset: this.#durableOffset });
     } catch (error) {
       this.#break(error);
@@ -357,6 +362,7 @@ export class CommitLog {
 
   /** Leaves the segment, cut to its records, and goes on in a new one. */
   #startSegment(): void {
+    this.#disk.checkWriter?.(true);
     const header = {
       salt: this.#salt,
       databaseIdentity: this.#databaseIdentity,

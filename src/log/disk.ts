@@ -18,6 +18,12 @@ export interface Disk {
   /** Replaces `to` if it exists. */
   rename(from: string, to: string): void;
   syncDirectory(): Promise<void>;
+  /**
+   * Throws `WriterError` when the directory belongs to another service by now. Looks once in
+   * `limits.writerCheckMillis`, so that it may be asked before each write; `always` looks now.
+   * Absent: nobody else can reach the directory.
+   */
+  checkWriter?(always: boolean): void;
 }
 
 export interface DiskFile {

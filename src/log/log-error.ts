@@ -28,6 +28,14 @@ export class LogDamageError extends Error {
 }
 
 /**
+ * Another service may write to the folder of the log, so this one must not: two would give the same
+ * offsets to different commits. Final for this service; opening the log again does not help.
+ */
+export class WriterError extends Error {
+  override readonly name = 'WriterError';
+}
+
+/**
  * A write or sync failed, so what the disk holds is not known any more. Final for this log object;
  * opening the log again recovers what is durable. `cause` says what happened.
  */

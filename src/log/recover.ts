@@ -44,7 +44,10 @@ export interface RecoveredLog {
  * A second crash at any point of it leaves a disk that recovers to the same records.
  */
 export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
+  disk.checkWriter?.(true);
   const walked = walkLog(disk, options);
+  // That took its time, and what follows writes.
+  disk.checkWriter?.(true);
   if (walked.kind === 'log') return repair(disk, walked.log, options.warn);
   const hasRemains = disk.list().some((name) => name.startsWith('commit-'));
   const mark = readDurableMark(disk);

@@ -6,6 +6,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemCommand } from './command-wrappers.ts';
 import { DirectoryLockedError, lockDirectory } from './directory-lock.ts';
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), 'reducerdb-lock-'));
@@ -114,6 +115,55 @@ describe('the lock of a directory', () => {
     lockDirectory(directory).release();
     expect(fs.readdirSync(directory)).toEqual([]);
   });
+
+  const hasFlock = systemCommand('flock') !== undefined;
+  it.runIf(hasFlock)('holds while its process lives, although the file was deleted', async () => {
+    const other = await contender();
+    expect(other.line).toBe('locked');
+    fs.rmSync(file);
+    expect(() => lockDirectory(directory)).toThrow(
+      `cannot take lock on database; another process holds ${path.dirname(file)}, and ` +
+        'reducerdb.pid is gone',
+    );
+    await other.end();
+    const lock = lockDirectory(directory);
+    expect(lock.kind).toBe('flock');
+    lock.release();
+  });
+
+  it('names a process of another pid namespace with its host', () => {
+    const elsewhere = { pid: 1, start: '1', boot: 'x', space: 'pid:[1]', host: 'box-7' };
+    fs.writeFileSync(file, JSON.stringify(elsewhere));
+    expect(() => lockDirectory(directory, () => ({ kind: 'held' }))).toThrow(
+      `${file} already exists (owned by pid 1 in another pid namespace, host box-7)`,
+    );
+  });
+
+  it.runIf(process.platform === 'linux')('knows whose end it would have seen', () => {
+    const { space, boot } = ownLine();
+    const dead = spawnSync(process.execPath, ['-e', '0']).pid;
+    const base = { pid: dead, start: '1', boot, space, host: 'box-7' };
+    for (const [former, isGone] of [
+      [base, true],
+      [{ ...base, boot: 'before the last start of the machine' }, true],
+      [{ ...base, space: 'pid:[1]' }, false],
+      [{ pid: dead, start: '1', boot }, false],
+      [undefined, false],
+    ] as const) {
+      if (former !== undefined) fs.writeFileSync(file, JSON.stringify(former));
+      const lock = lockDirectory(directory, () => ({ kind: 'impossible' }));
+      expect([lock.kind, lock.isFormerOwnerGone]).toEqual(['file', isGone]);
+      lock.release();
+    }
+  });
+
+  /** What a lock of this process says. */
+  function ownLine(): { space: string; boot: string } {
+    const lock = lockDirectory(directory);
+    const line = JSON.parse(fs.readFileSync(file, 'utf8'));
+    lock.release();
+    return line;
+  }
 
   it('names the directory that does not exist', () => {
     expect(() => lockDirectory(path.join(directory, 'absent'))).toThrow('ENOENT');

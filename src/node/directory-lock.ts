@@ -1,20 +1,35 @@
+import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
+import { type KernelLock, lockInKernel } from './kernel-lock.ts';
 import { privateFileMode } from './private-files.ts';
 
 /** Another process works in the directory. */
 export class DirectoryLockedError extends Error {
   override readonly name = 'DirectoryLockedError';
 
-  constructor(file: string, pid: number | string) {
-    super(`cannot take lock on database; ${file} already exists (owned by pid ${pid})`);
+  constructor(file: string, owner: string | undefined) {
+    const found =
+      owner === undefined
+        ? `another process holds ${path.dirname(file)}, and ${path.basename(file)} is gone`
+        : `${file} already exists (owned by ${owner})`;
+    super(`cannot take lock on database; ${found}`);
   }
 }
 
 export interface DirectoryLock {
+  /** The real path of the directory. */
+  readonly directory: string;
+  /** `flock`: the kernel keeps it. `file`: `reducerdb.pid` is all there is. */
+  readonly kind: LockKind;
+  /** True if the process that `reducerdb.pid` named before is known to have ended. */
+  readonly isFormerOwnerGone: boolean;
   /** Gives the directory free; does nothing when called again. */
   release(): void;
 }
+
+export type LockKind = 'flock' | 'file';
 
 const lockName = 'reducerdb.pid';
 /** A takeover is a handful of system calls; one that is older than this was interrupted. */
@@ -22,24 +37,50 @@ const takeoverMillisMax = 10_000;
 const heldHere = new Set<string>();
 
 /**
- * Takes `directory` for this process by the file `reducerdb.pid`, which names the process. Throws
- * `DirectoryLockedError` when another live process, or another part of this one, has it.
+ * Takes `directory` for this process: locks it in the kernel, where that is possible, and writes
+ * the file `reducerdb.pid`, which names the process. Throws `DirectoryLockedError` when another
+ * live process, or another part of this one, has it.
  *
- * The lock of a dead process is taken over. A process is told from a later one with the same number
- * by its start time and the boot of the machine, where the system gives them (Linux).
+ * The kernel's lock ends with its process. The file of a dead process is taken over; a process is
+ * told from a later one with the same number by its start time and the boot of the machine, where
+ * the system gives them (Linux). Where the file is all there is, processes in different pid
+ * namespaces do not see each other: that is what `claimWriter` is for.
  */
-export function lockDirectory(directory: string): DirectoryLock {
-  const file = path.join(fs.realpathSync(directory), lockName);
-  if (heldHere.has(file)) throw new DirectoryLockedError(file, process.pid);
-  const content = JSON.stringify(describeProcess(process.pid));
-  if (!createWith(file, content)) takeOver(file, content);
-  heldHere.add(file);
-  return {
-    release() {
-      if (!heldHere.delete(file)) return;
-      if (readText(file) === content) fs.unlinkSync(file);
-    },
-  };
+export function lockDirectory(
+  directory: string,
+  lockKernel: (directory: string) => KernelLock = lockInKernel,
+): DirectoryLock {
+  const real = fs.realpathSync(directory);
+  const file = path.join(real, lockName);
+  if (heldHere.has(file)) refuse(file);
+  const kernel = lockKernel(real);
+  if (kernel.kind === 'held') refuse(file);
+  try {
+    const former = parseOwner(readText(file));
+    const content = JSON.stringify(describeProcess(process.pid));
+    if (!createWith(file, content)) takeOver(file, content);
+    heldHere.add(file);
+    return {
+      directory: real,
+      kind: kernel.kind === 'taken' ? 'flock' : 'file',
+      isFormerOwnerGone: former !== undefined && isVisible(former),
+      release() {
+        if (!heldHere.delete(file)) return;
+        if (readText(file) === content) fs.unlinkSync(file);
+        if (kernel.kind === 'taken') kernel.release();
+      },
+    };
+  } catch (error) {
+    if (kernel.kind === 'taken') kernel.release();
+    throw error;
+  }
+}
+
+/** True if this process would see the owner if it were still there. */
+function isVisible({ boot, space }: Owner): boolean {
+  const here = describeProcess(process.pid);
+  if (boot !== here.boot) return boot !== '' && here.boot !== '';
+  return space === here.space;
 }
 
 /**
@@ -65,14 +106,28 @@ function refuseIfAlive(file: string): void {
 }
 
 function refuse(file: string): never {
-  throw new DirectoryLockedError(file, parseOwner(readText(file))?.pid ?? 'unknown');
+  const text = readText(file);
+  throw new DirectoryLockedError(file, text === undefined ? undefined : nameOf(parseOwner(text)));
 }
 
+/** Of a process elsewhere, too, whose number means nothing here. */
+function nameOf(owner: Owner | undefined): string {
+  if (owner === undefined) return 'pid unknown';
+  const { pid, space, host } = owner;
+  const isElsewhere = space !== '' && space !== describeProcess(process.pid).space;
+  return isElsewhere ? `pid ${pid} in another pid namespace, host ${host}` : `pid ${pid}`;
+}
+
+/** In the order of the file; scripts read the first number. */
 interface Owner {
   readonly pid: number;
   /** When the process was started, in ticks since boot; empty where the system does not say. */
   readonly start: string;
   readonly boot: string;
+  /** In which numbers of processes `pid` is one; empty where there is one kind, or unknown. */
+  readonly space: string;
+  /** For people: of a container, its name. */
+  readonly host: string;
 }
 
 /** True if the owner may still run. An unreadable lock is one whose writer died while writing. */
@@ -93,15 +148,31 @@ function describeProcess(pid: number): Owner {
   const status = readText(`/proc/${pid}/stat`) ?? '';
   const start = status.slice(status.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   const boot = readText('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
-  return { pid, start, boot };
+  return { pid, start, boot, space: pidNamespace(), host: os.hostname() };
+}
+
+/** Of this process; a number that the kernel uses once at a time. */
+function pidNamespace(): string {
+  try {
+    return fs.readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
 }
 
 function parseOwner(text: string | undefined): Owner | undefined {
   if (text === undefined) return undefined;
   try {
-    const { pid, start, boot } = JSON.parse(text);
-    const isOwner = Number.isSafeInteger(pid) && pid > 0;
-    return isOwner ? { pid, start: String(start), boot: String(boot) } : undefined;
+    // Earlier versions wrote neither `space` nor `host`.
+    const { pid, start, boot, space = '', host = '' } = JSON.parse(text);
+    if (!Number.isSafeInteger(pid) || pid <= 0) return undefined;
+    return {
+      pid,
+      start: String(start),
+      boot: String(boot),
+      space: String(space),
+      host: String(host),
+    };
   } catch {
     return undefined;
   }
@@ -109,7 +180,8 @@ function parseOwner(text: string | undefined): Owner | undefined {
 
 /** Creates `file` with all of `content` at once; false if it exists. */
 function createWith(file: string, content: string): boolean {
-  const own = `${file}.${process.pid}.tmp`;
+  // Two containers may both be process 1.
+  const own = `${file}.${randomUUID()}.tmp`;
   fs.writeFileSync(own, content, { mode: privateFileMode });
   try {
     // A link appears whole: nobody can read a lock that is not written yet.

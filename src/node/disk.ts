@@ -4,6 +4,14 @@ import { promisify } from 'node:util';
 import { type Disk, DiskError, type DiskFile } from '../log/disk.ts';
 import { LinkError, noFollow, privateFileMode, refuseLink } from './private-files.ts';
 import { UnsyncedRange } from './unsynced-range.ts';
+import { WriterCheck, type WriterPlace } from './writer-mark.ts';
+
+export interface MachineDiskOptions {
+  /** The mark of who may write; left out: nobody else can. */
+  readonly writer?: WriterPlace | undefined;
+  /** Called after each read, with its bytes. */
+  readonly hasRead?: (bytes: number) => void;
+}
 
 /**
  * A directory of the file system, which exists already. Reads and writes are synchronous: they go
@@ -13,11 +21,12 @@ import { UnsyncedRange } from './unsynced-range.ts';
 export class MachineDisk implements Disk {
   readonly isLasting = true;
   readonly #directory: string;
+  readonly #writer: WriterCheck | undefined;
   readonly #hasRead: ((bytes: number) => void) | undefined;
 
-  /** `hasRead` is called after each read, with its bytes. */
-  constructor(directory: string, hasRead?: (bytes: number) => void) {
+  constructor(directory: string, { writer, hasRead }: MachineDiskOptions = {}) {
     this.#directory = directory;
+    this.#writer = writer && new WriterCheck(writer);
     this.#hasRead = hasRead;
   }
 
@@ -59,6 +68,10 @@ export class MachineDisk implements Disk {
     } catch (error) {
       throw new DiskError('sync', this.#directory, error);
     }
+  }
+
+  checkWriter(always: boolean): void {
+    this.#writer?.check(always);
   }
 
   #path(name: string): string {

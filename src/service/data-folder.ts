@@ -6,6 +6,7 @@ import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node
 import { MachineEntropy } from '../node/entropy.ts';
 import { refuseLink, tightenEntry, tightenFolder } from '../node/private-files.ts';
 import { linesIn } from '../node/synced-lines.ts';
+import { claimWriter, type WriterPlace } from '../node/writer-mark.ts';
 import { ConfigurationError } from './configuration.ts';
 
 /** What was found in one log, in words. */
@@ -92,12 +93,12 @@ export function requireData(folder: string): void {
  * `ConfigurationError` when one does. The registry goes first: without it no service starts on what
  * an interrupted deletion leaves, and another call finishes it.
  */
-export function clearData(folder: string): void {
-  const lock = takeLock(folder);
+export async function clearData(folder: string): Promise<void> {
+  const claim = await takeToWrite(folder);
   try {
     for (const part of dataParts) rmSync(path.join(folder, part), { recursive: true, force: true });
   } finally {
-    lock.release();
+    claim.release();
   }
 }
 
@@ -117,8 +118,48 @@ export function takeLock(folder: string): DirectoryLock {
   try {
     return lockDirectory(folder);
   } catch (error) {
-    if (!(error instanceof DirectoryLockedError)) throw error;
-    throw new ConfigurationError(`${error.message}. Stop the service first.`, { cause: error });
+    throw mendable(error);
+  }
+}
+
+function mendable(error: unknown): unknown {
+  if (!(error instanceof DirectoryLockedError)) return error;
+  return new ConfigurationError(`${error.message}. Stop the service first.`, { cause: error });
+}
+
+/** A data folder that this process alone writes to. */
+export interface FolderClaim {
+  /** What databases look at before they write. */
+  readonly writer: WriterPlace;
+  release(): void;
+}
+
+/**
+ * Takes a folder whose databases are to be written while no service uses it. Rejects with
+ * `ConfigurationError` when one does.
+ */
+export async function takeToWrite(folder: string): Promise<FolderClaim> {
+  try {
+    return await claimFolder(lockDirectory(folder));
+  } catch (error) {
+    throw mendable(error);
+  }
+}
+
+/** Marks a folder, whose lock the caller has taken, as written by this process. */
+export async function claimFolder(lock: DirectoryLock): Promise<FolderClaim> {
+  try {
+    const { place, release } = await claimWriter(lock);
+    return {
+      writer: place,
+      release() {
+        release();
+        lock.release();
+      },
+    };
+  } catch (error) {
+    lock.release();
+    throw error;
   }
 }
 

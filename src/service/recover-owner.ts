@@ -3,7 +3,7 @@ import { type RecoverOutcome, recoverOwner } from '../host/recover-owner.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
 import { ConfigurationError } from './configuration.ts';
-import { realFolder, requireData, takeLock } from './data-folder.ts';
+import { realFolder, requireData, takeToWrite } from './data-folder.ts';
 
 export type Recovered = Extract<RecoverOutcome, { kind: 'recovered' }>;
 
@@ -17,11 +17,12 @@ export async function recoverOwnerIn(
   owner: bigint,
 ): Promise<Recovered> {
   requireData(folder);
-  const lock = takeLock(folder);
+  const claim = await takeToWrite(folder);
   const faults: string[] = [];
   try {
     const outcome = await recoverOwner({
       directory: realFolder(folder),
+      writer: claim.writer,
       target,
       owner,
       clock: new MachineClock(),
@@ -35,6 +36,6 @@ export async function recoverOwnerIn(
     if (!(error instanceof RegistryError)) throw error;
     throw new ConfigurationError(error.message, { cause: error });
   } finally {
-    lock.release();
+    claim.release();
   }
 }

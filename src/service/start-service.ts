@@ -18,6 +18,7 @@ import { limits } from '../limits.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import type { WriterPlace } from '../node/writer-mark.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
 import { parameterFault } from '../websocket/parameters.ts';
 import { acceptLossesIn } from './accept-losses.ts';
@@ -29,7 +30,7 @@ import {
   type ServiceConfiguration,
   type TlsFiles,
 } from './configuration.ts';
-import { realFolder, securePermissions } from './data-folder.ts';
+import { claimFolder, realFolder, securePermissions } from './data-folder.ts';
 import { DescriptorReserve } from './descriptor-reserve.ts';
 import { chooseIsolation } from './isolation-choice.ts';
 import { keyFilesOf } from './key-folder.ts';
@@ -103,7 +104,7 @@ async function assemble(
   releases: (() => Promise<void> | void)[],
 ): Promise<Service> {
   const descriptors = reserveDescriptors(configuration, log);
-  const dataDirectory = await takeDataFolder(configuration, log, releases);
+  const { dataDirectory, writer } = await takeDataFolder(configuration, log, releases);
   const keyFiles = keyFilesOf(configuration);
   const isNewPair = !existsSync(keyFiles.privateKeyFile);
   const readKeys = () => loadKeysOf(dataDirectory, keyFiles);
@@ -131,6 +132,7 @@ async function assemble(
   releases.push(() => upgrades.end());
   const host = await Host.open({
     directory: dataDirectory,
+    writer,
     placement: configuration.placement,
     isolation: chooseIsolation({ ...configuration, dataDirectory }).rules,
     startDatabases: configuration.startDatabases,
@@ -186,21 +188,40 @@ function reserveDescriptors({ bounds }: ServiceConfiguration, log: ServiceLog): 
   return descriptors;
 }
 
-/** The real path of the data folder, if there is one, which is this service's alone from now on. */
+interface DataFolder {
+  /** Its real path; `undefined`: databases are kept in memory. */
+  readonly dataDirectory: string | undefined;
+  readonly writer: WriterPlace | undefined;
+}
+
+/** The data folder, if there is one, which is this service's alone from now on. */
 async function takeDataFolder(
   { dataDirectory: named, acceptedLosses }: ServiceConfiguration,
   log: ServiceLog,
   releases: (() => Promise<void> | void)[],
-): Promise<string | undefined> {
+): Promise<DataFolder> {
   if (named !== undefined) mkdirSync(named, { recursive: true, mode: 0o700 });
   const folder = named === undefined ? undefined : realFolder(named);
+  let writer: WriterPlace | undefined;
   if (folder !== undefined) {
     const lock = lockDirectory(folder);
-    releases.push(() => lock.release());
+    if (lock.kind === 'file') reportWeakLock(folder, log);
+    const claim = await claimFolder(lock);
+    releases.push(() => claim.release());
+    writer = claim.writer;
     securePermissions(folder, (level, message) => log.report({ level, message }));
   }
   await acceptLossesIn(folder, acceptedLosses, log);
-  return folder;
+  return { dataDirectory: folder, writer };
+}
+
+function reportWeakLock(folder: string, log: ServiceLog): void {
+  if (process.platform !== 'linux') return;
+  const message =
+    `${folder} cannot be locked in the kernel. A second service in another container is not ` +
+    'refused; the one that started first then stops its databases. Install the command `flock` ' +
+    '(util-linux or BusyBox)';
+  log.report({ level: 'warn', message });
 }
 
 function millisUntil(moment: number): number {

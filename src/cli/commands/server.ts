@@ -38,7 +38,7 @@ export function addServer(program: Command, io: Io): void {
       }
       const question = 'Are you sure you want to delete all data from the local database?';
       if (!(await confirm(io, question, session.answersYes('delete-data')))) return;
-      clearData(folder);
+      await clearData(folder);
       io.out(`Deleted database: ${folder}`);
     });
 }
