@@ -69,6 +69,9 @@ export const limits = {
   openingRetrySecondsMax: 30,
   /** Between two lines in the log of the service about one database that opens. */
   openingReportMillis: 5_000,
+  /** Between two looks whether a full disk has space again, and how much of it is enough. */
+  spaceLookMillis: 1_000,
+  spaceBytesMin: 4 * mebibyte,
   /** Between two marks, beside a log that is written to, of what is durable. */
   durableMarkMillis: 1_000,
   /** Between two looks of a database that writes at who may write to its data folder. */
@@ -335,6 +338,8 @@ export const limits = {
   auditRefusalsPerMinuteMax: 600,
   /** Identities whose balance of energy is remembered. */
   energyBalancesMax: 4_096,
+  /** What is read of the newest file of the audit log at a start, from its end. */
+  auditLookBytes: mebibyte,
   /** Lines of the audit log of a host that keeps everything in memory. */
   auditMemoryLinesMax: 10_000,
   /** Lines of the audit log in one answer. */

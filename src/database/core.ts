@@ -7,6 +7,7 @@ import type { Clock } from './clock.ts';
 import type { Entropy } from './entropy.ts';
 import type { LiveFeed } from './live/live-feed.ts';
 import type { ModuleLines } from './module-lines.ts';
+import { Refusal } from './outcome.ts';
 import type { Program } from './program.ts';
 import type { Slices, StartRead } from './read-execution.ts';
 import type { StatementMemory } from './statement-memory.ts';
@@ -38,6 +39,10 @@ export interface DatabaseCore {
   readonly statementMemory: StatementMemory;
   /** What transactions are held to. */
   readonly quota: StorageQuota;
+  /** When the last commit was accepted that it was opened with; 0n: there is none. */
+  readonly lastMicros: bigint;
+  /** Why nothing can be committed, in words for callers; `undefined`: everything can. */
+  readonly full: string | undefined;
   /** Replaced by an update. */
   program: Program;
 }
@@ -47,6 +52,12 @@ export interface OpenConnection {
   readonly jwtPayload: string;
   /** True: it was let in, and nobody learned of it. */
   readonly isReadOnly?: boolean;
+}
+
+/** Before a transaction that is to be kept: throws `Refusal` when there is no space for it. */
+export function requireSpace({ full }: Pick<DatabaseCore, 'full'>): void {
+  if (full === undefined) return;
+  throw new Refusal({ code: 'database.full', message: full, retryAfterSeconds: 1 });
 }
 
 /** Appends what a transaction changed, if it changed anything. */

@@ -189,7 +189,7 @@ describe('a database that stops by itself', () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
     await putName(database, 'before');
-    disk.failAt('write', (disk.counts.get('write') ?? 0) + 1, 'ENOSPC');
+    disk.failAt('write', (disk.counts.get('write') ?? 0) + 1, 'EIO');
     const failed = await putName(database, 'a').catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(Refusal);
     expect(failed).toMatchObject({ body: { code: 'database.lost' } });
@@ -219,18 +219,18 @@ describe('a database that stops by itself', () => {
     await again.close();
   });
 
-  it('[durability 2.3] is tried again, by a request, after its disk was full', async () => {
+  it('[durability 2.3] is tried again, by a request, after its disk had failed', async () => {
     const disk = new SimulatedDisk();
     const clock = new TestClock();
     const reports: string[] = [];
     const database = tinyDatabase(disk, createTiny, undefined, reports, { clock });
     await database.started();
     await putName(database, 'before');
-    disk.isFull = true;
+    disk.isFailing = true;
     const lost = { body: { code: 'database.lost' } };
     await expect(putName(database, 'lost')).rejects.toMatchObject(lost);
     const broken = {
-      body: { code: 'database.broken', message: expect.stringContaining('ENOSPC') },
+      body: { code: 'database.broken', message: expect.stringContaining('EIO') },
     };
     const refused = (name: string) => expect(putName(database, name)).rejects.toMatchObject(broken);
     await refused('while it is opened again');
@@ -240,9 +240,9 @@ describe('a database that stops by itself', () => {
     expect(database.statistics().restarts).toBe(restarts);
 
     clock.advance(limits.reopenMillisMin);
-    await refused('still full');
+    await refused('still failing');
     expect(database.statistics().restarts).toBe(restarts + 1);
-    disk.isFull = false;
+    disk.isFailing = false;
     clock.advance(limits.reopenMillisMin);
     await refused('sooner than twice the delay');
     clock.advance(limits.reopenMillisMin);
@@ -254,10 +254,10 @@ describe('a database that stops by itself', () => {
     expect(database.statistics()).toMatchObject({ state: 'serving', restarts: restarts + 2 });
     expect(reports).toContain('is opened again: its disk may be in order by now');
 
-    disk.isFull = true;
+    disk.isFailing = true;
     await expect(putName(database, 'lost')).rejects.toMatchObject(lost);
     await refused('broken');
-    disk.isFull = false;
+    disk.isFailing = false;
     clock.advance(limits.reopenMillisMin);
     await database.close();
     await refused('closed');

@@ -1,6 +1,7 @@
 import { assert, unreachable } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { LiveCounters } from '../live/live-queries.ts';
+import { isForSpace } from '../log/log-error.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
@@ -28,6 +29,7 @@ import type {
   DatabaseOwner,
   DatabaseReply,
   LiveCommit,
+  StopReason,
   TicketedRequest,
   TurnResult,
   UpdateRequest,
@@ -59,16 +61,21 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
  * ```
  *  serving ──▶ closing ──▶ ended     close: accepted requests finish, all is durable
  *  serving ──▶ ended                 a bug or a failing log: `stopped`, nothing more is written
+ *  serving ──▶ undoing ──▶ ended     no space: what was written in part is cut off, then `stopped`
  * ```
+ *
+ * One that is opened while its disk is full commits nothing: connections leave no trace, and
+ * requests that would write are refused.
  */
 export class Database {
   readonly #core: DatabaseCore;
   readonly #around: DatabaseSurroundings;
   readonly #queue = new CallQueue<QueuedWork>();
   readonly #longReads: LongReads;
-  #state: 'serving' | 'closing' | 'ended' = 'serving';
+  #state: 'serving' | 'closing' | 'undoing' | 'ended' = 'serving';
   /** The loop that takes turns, while there is work. */
   #loop: Promise<void> | undefined;
+  #undoing: Promise<void> | undefined;
   /** Updates whose program is being loaded beside the turns. */
   #loads = new Set<Promise<void>>();
   #sync: Promise<void> | undefined;
@@ -91,6 +98,11 @@ export class Database {
 
   get offset(): CommitOffset {
     return this.#core.store.offset;
+  }
+
+  /** When the last of its commits was accepted that were there when it was opened. */
+  get lastMicros(): bigint {
+    return this.#core.lastMicros;
   }
 
   /** What counts against its quota. */
@@ -133,8 +145,12 @@ export class Database {
     return { queue: queue.figures(), turn: turn.figures(), sync: sync.figures() };
   }
 
-  /** Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn. */
+  /**
+   * Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn, or is
+   * told that the database has stopped.
+   */
   submit(request: TicketedRequest): void {
+    if (this.#state === 'undoing') return;
     if (this.#state !== 'serving') throw stoppedRefusal();
     if (request.request.kind === 'update') {
       this.#prepareUpdate(request.ticket, request.request, request.acceptedMicros);
@@ -146,6 +162,7 @@ export class Database {
 
   /** The same for several, which must not be updates. They are decoded as they are run. */
   submitAll(requests: ItemSource<TicketedRequest>): void {
+    if (this.#state === 'undoing') return;
     if (this.#state !== 'serving') throw stoppedRefusal();
     this.#queue.pushAll(requests);
     this.#wake();
@@ -157,36 +174,43 @@ export class Database {
    */
   async disconnectLeftovers(nowMicros: bigint, skipFirstReducer: boolean): Promise<void> {
     const { progress } = this.#around;
-    connectedClients(this.#core).forEach((client, at) => {
-      progress.calling(0);
-      const skip = skipFirstReducer && at === 0;
-      disconnectClient(this.#core, { ...client, timestampMicros: nowMicros }, skip);
-      this.#core.log.write();
-    });
-    progress.resting();
-    await this.#core.log.sync();
+    const { lastMicros } = this.#core;
+    const timestampMicros = nowMicros > lastMicros ? nowMicros : lastMicros;
+    try {
+      connectedClients(this.#core).forEach((client, at) => {
+        progress.calling(0);
+        const skip = skipFirstReducer && at === 0;
+        disconnectClient(this.#core, { ...client, timestampMicros }, skip);
+        this.#core.log.write();
+      });
+      progress.resting();
+      await this.#core.log.sync();
+    } catch (error) {
+      if (isForSpace(error)) await this.#core.log.takeBack();
+      throw error;
+    }
   }
 
   /** Refuses what comes, finishes what was accepted, makes it durable. */
   async close(): Promise<void> {
-    if (this.#state === 'ended') return;
+    if (this.#isOver()) return this.#undoing;
     this.#state = 'closing';
     await Promise.all(this.#loads);
     this.#wake();
     await this.#loop;
     while (this.#sync !== undefined) await this.#sync;
-    if (this.#hasEnded()) return;
+    if (this.#isOver()) return this.#undoing;
     try {
       await this.#core.log.close();
       this.#state = 'ended';
     } catch (error) {
-      this.#stop(error);
+      this.#end({ error, running: undefined });
     }
     this.#core.program.runner.dispose();
   }
 
-  #hasEnded(): boolean {
-    return this.#state === 'ended';
+  #isOver(): boolean {
+    return this.#state === 'ended' || this.#state === 'undoing';
   }
 
   #wake(): void {
@@ -196,9 +220,9 @@ export class Database {
   /** Never rejects: what goes wrong ends the database. */
   async #takeTurns(): Promise<void> {
     try {
-      while (this.#hasWork() && !this.#hasEnded()) {
+      while (this.#hasWork() && !this.#isOver()) {
         await this.#around.nextTurn();
-        if (this.#hasEnded()) return;
+        if (this.#isOver()) return;
         this.#turn();
       }
     } catch (error) {
@@ -292,7 +316,7 @@ export class Database {
     this.#isConfirmed = request.kind === 'call' && request.call.confirmed;
     this.#begin(ticket, results.length);
     const reply =
-      'loaded' in work ? this.#finishUpdate(work, results) : this.#answer(work, results);
+      'loaded' in work ? this.#finishUpdate(work, results) : this.#answerOrRefuse(work, results);
     this.#running = undefined;
     if (reply !== undefined) results.push({ ticket, reply });
   }
@@ -305,6 +329,16 @@ export class Database {
   #resume(ticket: number): void {
     this.#running = ticket;
     this.#around.progress.calling(ticket);
+  }
+
+  /** What writes is refused while the disk is full. */
+  #answerOrRefuse(work: TicketedRequest, results: TurnResult[]): DatabaseReply | undefined {
+    if (this.#core.full === undefined) return this.#answer(work, results);
+    try {
+      return this.#answer(work, results);
+    } catch (error) {
+      return refusedReply(error);
+    }
   }
 
   /** `undefined`: a read that has paused, and is answered in a later turn. */
@@ -387,13 +421,13 @@ export class Database {
   }
 
   #disconnect(connectionId: bigint, timestampMicros: bigint): DatabaseReply {
-    const { connections, live } = this.#core;
+    const { connections, live, full } = this.#core;
     const open = connections.get(connectionId);
     if (open !== undefined) {
       live.dropConnection(this.#core, connectionId, timestampMicros);
       connections.delete(connectionId);
       const leaving = { ...open, connectionId, timestampMicros };
-      if (open.isReadOnly !== true) disconnectClient(this.#core, leaving);
+      if (open.isReadOnly !== true && full === undefined) disconnectClient(this.#core, leaving);
     }
     return { kind: 'disconnected' };
   }
@@ -433,8 +467,7 @@ export class Database {
       });
       return { kind: 'updated', description: this.description, endsConnections };
     } catch (error) {
-      if (error instanceof Refusal) return { kind: 'refused', body: error.body };
-      throw error;
+      return refusedReply(error);
     }
   }
 
@@ -451,7 +484,8 @@ export class Database {
 
   /** Gives the records of the turn to the operating system. */
   #write(lastTicket: number | undefined): void {
-    const { log, store } = this.#core;
+    const { log, store, full } = this.#core;
+    if (full !== undefined) return;
     const marks = store.takeSequenceMarks();
     if (marks.length > 0) log.appendMarks(marks);
     if (!log.hasUnwritten) return;
@@ -485,7 +519,7 @@ export class Database {
     const done = (): void => {
       this.#sync = undefined;
       this.#times.sync.add(clock.monotonicMillis() - startedAt);
-      if (this.#hasEnded()) return;
+      if (this.#isOver()) return;
       this.#durableWrites = write;
       this.#around.owner.durable(write, offset);
       this.#startSync();
@@ -494,12 +528,38 @@ export class Database {
   }
 
   #stop(error: unknown): void {
-    if (this.#state === 'ended') return;
-    this.#state = 'ended';
+    if (this.#isOver()) return;
     this.#longReads.abandon();
+    if (isForSpace(error)) {
+      this.#undoing = this.#undo(error);
+      return;
+    }
     this.#core.log.abandon();
-    this.#around.owner.stopped({ error, running: this.#running });
+    this.#end({ error, running: this.#running });
   }
+
+  /** What this turn has committed in memory is not in the log, and shall not come to be there. */
+  async #undo(error: unknown): Promise<void> {
+    this.#state = 'undoing';
+    const running = this.#running;
+    try {
+      const isUndone = await this.#core.log.takeBack();
+      this.#end({ error, running, isUndone });
+    } catch (failedSync) {
+      this.#end({ error: failedSync, running });
+    }
+  }
+
+  #end(reason: StopReason): void {
+    this.#state = 'ended';
+    this.#around.owner.stopped(reason);
+  }
+}
+
+/** Throws what is no refusal. */
+function refusedReply(error: unknown): DatabaseReply {
+  if (error instanceof Refusal) return { kind: 'refused', body: error.body };
+  throw error;
 }
 
 /** For metrics. */

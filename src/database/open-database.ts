@@ -1,6 +1,6 @@
 import { assert } from '../assert.ts';
 import { CommitLog } from '../log/commit-log.ts';
-import { decodeInputs } from '../log/decode-record.ts';
+import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
 import { type ModuleLogLine, ProgramError, type RunnerContext } from '../module/runner.ts';
@@ -57,6 +57,8 @@ export interface DatabaseOptions extends DatabaseSurroundings {
   readonly storage?: StorageLimits;
   /** Takes lines of the module's log. */
   readonly report: (line: ModuleLogLine) => void;
+  /** Why a database is opened to be read only; see `DatabaseCore`. */
+  readonly full?: string | undefined;
   /** Told in full sentences what recovery cut off, and of bugs that ended a statement alone. */
   readonly warn: (message: string) => void;
   /** When the log is to mark what became durable; see `LogOptions`. */
@@ -90,7 +92,8 @@ export async function createCore(
   const log = await openLog(options, true, () => {
     throw new Error('the directory of a new database holds a log already');
   });
-  const core = coreOf(options, store, log, programIn(options, store, loaded, tables));
+  const program = programIn(options, store, loaded, tables);
+  const core = { ...coreOf(options, store, log, program), lastMicros: createdMicros };
   try {
     options.progress.loading();
     initialize(core, tables, createdMicros);
@@ -115,11 +118,12 @@ export async function openDatabase(given: DatabaseOptions): Promise<Database> {
   const log = await openLog(options, false, (record) => replay.apply(record));
   try {
     const { source, described, publishedMicros, offset } = replay.program();
+    const { lastMicros } = replay;
     const context = contextOf(options, store, publishedMicros);
     const loaded = await reloadProgram(source, described, context, options);
     const sql = reopenedSchema(loaded, store.catalog);
     const program = programIn(options, store, loaded, { sql, offset });
-    return new Database(coreOf(options, store, log, program), options);
+    return new Database({ ...coreOf(options, store, log, program), lastMicros }, options);
   } catch (error) {
     log.abandon();
     throw error;
@@ -137,7 +141,7 @@ function withLines(options: DatabaseOptions): LinedOptions {
 }
 
 function openLog(
-  { disk, identity, entropy, warn, later }: DatabaseOptions,
+  { disk, identity, entropy, warn, later, full }: DatabaseOptions,
   create: boolean,
   onRecord: (record: LogRecord) => void,
 ): Promise<CommitLog> {
@@ -147,6 +151,7 @@ function openLog(
     databaseIdentity: identity,
     create,
     salt: new DataView(salt.buffer).getInt32(0),
+    isReadOnly: full !== undefined,
     onRecord,
     warn,
     ...(later !== undefined && { later }),
@@ -193,7 +198,7 @@ function coreOf(
   store: Store,
   log: CommitLog,
   program: Program,
-): DatabaseCore {
+): Omit<DatabaseCore, 'lastMicros'> {
   const { identity, ownerIdentity, clock, entropy, statementMillisMax } = options;
   const { report, lines, warn } = options;
   const connections = new Map();
@@ -216,6 +221,7 @@ function coreOf(
     slices: options.slices ?? slicesOfLimits,
     statementMemory: new StatementMemory(),
     quota: quotaOf(options),
+    full: options.full,
   };
 }
 
@@ -300,12 +306,19 @@ export class NoProgramError extends Error {
 class Replay {
   readonly #store: Store;
   #program: ReplayedProgram | undefined;
+  #lastMicros = 0;
 
   constructor(store: Store) {
     this.#store = store;
   }
 
+  /** When the latest of the commits was accepted. */
+  get lastMicros(): bigint {
+    return BigInt(this.#lastMicros);
+  }
+
   apply(record: LogRecord): void {
+    if (record.kind !== 'marks') this.#note(acceptedMicrosOf(record.inputs));
     switch (record.kind) {
       case 'commit':
         this.#store.replay(record.changes);
@@ -322,6 +335,10 @@ class Replay {
   program(): ReplayedProgram {
     if (this.#program === undefined) throw new NoProgramError('the log holds no program');
     return this.#program;
+  }
+
+  #note(micros: number): void {
+    if (micros > this.#lastMicros && Number.isSafeInteger(micros)) this.#lastMicros = micros;
   }
 
   #schema(record: Extract<LogRecord, { kind: 'schema' }>): void {

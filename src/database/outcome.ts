@@ -256,6 +256,8 @@ export interface RefusalBody {
     | 'database.opening'
     | 'database.stopped'
     | 'database.broken'
+    /** Its disk is full: it is read as ever, and written again as soon as there is space. */
+    | 'database.full'
     /** A crash left it unknown whether the request happened. */
     | 'database.lost'
     /** The operator lets only some callers create databases. */

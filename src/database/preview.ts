@@ -3,7 +3,7 @@ import type { TableChange } from '../store/change-set.ts';
 import type { Transaction } from '../store/transaction.ts';
 import { sameBytes } from '../values/bytes.ts';
 import { identityToHex } from '../values/identity.ts';
-import type { DatabaseCore } from './core.ts';
+import { type DatabaseCore, requireSpace } from './core.ts';
 import { tryConnection } from './lifecycle.ts';
 import type { CollectedLines } from './module-lines.ts';
 import type { CommitOffset } from './outcome.ts';
@@ -52,6 +52,7 @@ export function runPreview(run: PreviewRun): PreviewOutcome {
   const { apply } = request;
   const message = refusalOf(request);
   if (message !== undefined) return { kind: 'refused', message, micros: 0 };
+  if (apply !== undefined) requireSpace(core);
   const startedAt = core.clock.monotonicMillis();
   const moment = apply ?? { entropy: freshEntropy(core), timestampMicros: acceptedMicros };
   assert(moment.entropy.length === entropyBytes, 'a preview is applied with its own entropy');

@@ -1,6 +1,6 @@
 import { unreachable } from '../assert.ts';
 import { DecodeError } from '../values/binary-reader.ts';
-import type { DatabaseCore } from './core.ts';
+import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
 import type { CallError, Caller, CallOutcome, CallRequest } from './outcome.ts';
@@ -55,21 +55,22 @@ export function enter(
 }
 
 /**
- * Lets a connection in; one that only reads is asked for, and leaves no trace. Returns why not.
+ * Lets a connection in; one that only reads, or finds no space to be noted in, is asked for and
+ * leaves no trace. Returns why not.
  */
 export function letIn(
   core: DatabaseCore,
   connecting: Connecting,
   isReadOnly: boolean,
 ): string | undefined {
-  if (!isReadOnly) return connectClient(core, connecting);
+  if (!isReadOnly && core.full === undefined) return connectClient(core, connecting);
   return tentatively(core, (transaction) => tryConnection(core, connecting, transaction));
 }
 
 /** After a request: a temporary connection goes. */
 export function leave(core: DatabaseCore, asking: Asking, timestampMicros: bigint): void {
   const { caller, connection } = asking;
-  if (connection.kind === 'open' || caller.rights.isReadOnly) return;
+  if (connection.kind === 'open' || caller.rights.isReadOnly || core.full !== undefined) return;
   disconnectClient(core, connectingOf(asking, timestampMicros));
 }
 
@@ -86,6 +87,7 @@ function attempt(
   if (call.caller.rights.isReadOnly) return readOnlyError;
   const run = reducerRunOf(core, call, timestampMicros);
   if ('code' in run) return run;
+  requireSpace(core);
   const outcome = runReducer(core, run);
   return outcome.kind === 'returned' ? outcome : errorOf(run.reducer, outcome);
 }

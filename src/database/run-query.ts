@@ -4,7 +4,7 @@ import { executeWrite, isWrite, type PreparedStatement } from '../sql/statement.
 import type { Transaction } from '../store/transaction.ts';
 import { identityToHex } from '../values/identity.ts';
 import { emptyTypespace } from '../values/type.ts';
-import { appendChanges, type DatabaseCore } from './core.ts';
+import { appendChanges, type DatabaseCore, requireSpace } from './core.ts';
 import type { SqlOutcome, SqlParameters, SqlRequest, SqlRows } from './outcome.ts';
 import { PausedQuery } from './paused-query.ts';
 import {
@@ -67,6 +67,7 @@ function begin(
   } catch (error) {
     return { kind: 'failed', error: readErrorOf(core, error) };
   }
+  requireSpace(core);
   try {
     return { kind: 'result', ...runWrite(core, query, asked), offset: store.offset };
   } catch (error) {

@@ -151,6 +151,8 @@ export interface StopReason {
   readonly error: unknown;
   /** Ticket of the request that was running. */
   readonly running: number | undefined;
+  /** True: nothing is left of what was not handed over, so all of it can be run again. */
+  readonly isUndone?: boolean;
 }
 
 /**

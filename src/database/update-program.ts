@@ -8,7 +8,7 @@ import { addedDefaults, planMigration } from '../schema/migration-plan.ts';
 import type { MigrationStep } from '../schema/migration-steps.ts';
 import type { SqlSchema } from '../sql/schema.ts';
 import { type Migration, MigrationError } from '../store/migrate.ts';
-import type { DatabaseCore } from './core.ts';
+import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
 import { type Refusal, type RefusalBody, refusal } from './outcome.ts';
@@ -43,6 +43,7 @@ export function applyUpdate(core: DatabaseCore, update: ProgramUpdate): boolean 
       loaded.runner.dispose();
       return false;
     }
+    requireSpace(core);
     return migrate(core, update);
   } catch (error) {
     loaded.runner.dispose();

@@ -140,7 +140,8 @@ export class Actor {
       this.#serving = open;
       this.#lines.send();
       this.#tellMemory(open);
-      const opening = { description: open.description, offset: open.offset };
+      const { description, offset, lastMicros } = open;
+      const opening = { description, offset, lastMicros };
       this.#port.post({ kind: 'opened', opening });
       return open;
     } catch (error) {

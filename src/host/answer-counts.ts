@@ -128,6 +128,7 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   'sql.overQuota': 'refused',
   'sql.parameter': 'refused',
   'database.broken': 'failed',
+  'database.full': 'failed',
   'database.locked': 'refused',
   'database.lost': 'failed',
   'database.opening': 'failed',

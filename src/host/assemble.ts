@@ -6,7 +6,9 @@ import {
   NoProgramError,
   openDatabase,
 } from '../database/open-database.ts';
+import { Refusal } from '../database/outcome.ts';
 import { examineProgram, type ProgramSource } from '../database/program.ts';
+import { isForSpace } from '../log/log-error.ts';
 import { emptyCatalog } from '../schema/build-catalog.ts';
 import { Store } from '../store/store.ts';
 import type { SeatMode } from './seat.ts';
@@ -22,14 +24,14 @@ export async function assembleDatabase(
     case 'create':
       return createDatabase(options, mode.program, mode.createdMicros);
     case 'open':
-      return open(options, mode.skipFirstDisconnect);
+      return open({ ...options, full: mode.full }, mode.skipFirstDisconnect);
     case 'openOrCreate':
       try {
         if (options.disk.list().length > 0) return await open(options, false);
       } catch (error) {
         if (!(error instanceof NoProgramError)) throw error;
       }
-      return createDatabase(options, mode.program, mode.createdMicros);
+      return createDatabase(options, mode.program, mode.createdMicros).catch(refuseForSpace);
     default:
       return unreachable(mode);
   }
@@ -37,8 +39,15 @@ export async function assembleDatabase(
 
 async function open(options: DatabaseOptions, skipFirstDisconnect: boolean): Promise<Database> {
   const database = await openDatabase(options);
+  if (options.full !== undefined) return database;
   await database.disconnectLeftovers(options.clock.nowMicros(), skipFirstDisconnect);
   return database;
+}
+
+/** Where there was nothing, there is nothing to be read either. */
+function refuseForSpace(error: unknown): never {
+  if (!isForSpace(error)) throw error;
+  throw new Refusal({ code: 'database.full', message: String(error) }, { cause: error });
 }
 
 export type ExamineOptions = Pick<

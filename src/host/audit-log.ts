@@ -55,6 +55,25 @@ export class AuditLog {
     this.#options = options;
   }
 
+  /**
+   * Looks at the newest lines once, when a service starts, and reports those that nobody can read.
+   * They stay: lines are never changed.
+   */
+  check(): void {
+    const { lines, report } = this.#options;
+    try {
+      const newest = lines.newest(limits.auditLookBytes);
+      if (newest === undefined) return;
+      const unreadable = newest.lines.filter((line) => !isNote(line)).length;
+      if (unreadable === 0) return;
+      const count = `${unreadable} of the last ${newest.lines.length} lines`;
+      const message = `The audit log is damaged: ${count} of ${newest.file} cannot be read`;
+      report({ level: 'warn', message: `${message}; they stay, and further lines follow them` });
+    } catch (error) {
+      report({ level: 'error', message: `the audit log cannot be read: ${String(error)}` });
+    }
+  }
+
   /** Resolves when it is durable, or reported that it cannot be kept. */
   async note(note: AuditNote): Promise<void> {
     const { lines, clock, report } = this.#options;
@@ -86,6 +105,14 @@ export class AuditLog {
     }
     this.#refusals += 1;
     return this.#refusals > limits.auditRefusalsPerMinuteMax;
+  }
+}
+
+function isNote(line: string): boolean {
+  try {
+    return typeof JSON.parse(line) === 'object';
+  } catch {
+    return false;
   }
 }
 

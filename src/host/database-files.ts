@@ -67,10 +67,10 @@ export class DatabaseFiles {
     return this.registry === undefined || readdirSync(this.registry).length === 0;
   }
 
-  /** The lines of the audit log. */
-  async openAuditLines(): Promise<LineStore> {
+  /** The lines of the audit log; `warn` is told what had to be set aside. */
+  async openAuditLines(warn?: (message: string) => void): Promise<LineStore> {
     if (this.#root === undefined) return new MemoryLines(limits.auditMemoryLinesMax);
-    return SyncedLines.open(path.join(this.#root, 'audit'));
+    return SyncedLines.open(path.join(this.#root, 'audit'), warn);
   }
 
   logDirectory(identity: bigint, generation: number): string | undefined {

@@ -33,10 +33,10 @@ export type {
  * One contract suite for both.
  *
  * Every method rejects with `Refusal` when nothing ran: `database.stopped`, `database.broken` (with
- * the reason it did not start), `database.overloaded`. A request opens a database that is closed.
- * Requests made while it opens, also again after a crash, wait for it; they are refused with
- * `database.opening` when that takes too long, or when too many wait. `database.lost` is the one
- * exception: a crash left it unknown whether the request happened.
+ * the reason it did not start), `database.overloaded`, `database.full` (of what writes). A request
+ * opens a database that is closed. Requests made while it opens, also again after a crash, wait for
+ * it; they are refused with `database.opening` when that takes too long, or when too many wait.
+ * `database.lost` is the one exception: a crash left it unknown whether the request happened.
  */
 export interface DatabaseHandle {
   /** Resolves once the database serves. */
@@ -113,6 +113,8 @@ export interface DatabaseStatistics {
   readonly state: 'closed' | 'opening' | 'serving' | 'broken' | 'stopped';
   /** How far it is, while it opens. */
   readonly opening: OpeningProgress | undefined;
+  /** True while its disk is full: it is read, and what writes is refused. */
+  readonly isReadOnly: boolean;
   readonly offset: CommitOffset;
   readonly durableOffset: CommitOffset;
   readonly callsCommitted: number;

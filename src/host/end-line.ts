@@ -1,3 +1,5 @@
+import type { DatabaseRequest } from '../database/turn.ts';
+import type { ModuleLogLine } from '../module/runner.ts';
 import type { ReportLine } from './host-options.ts';
 import type { SeatEnd } from './seat.ts';
 
@@ -34,4 +36,13 @@ export function endLine(
       if (isNew && cause === 'refused') return ['info', 'is not made: its program was refused'];
       return ['error', `does not serve any more: ${message}`, about];
   }
+}
+
+/** For the module's log: a call that ended the actor left no line of its own there. */
+export function authorLine(
+  { cause, message }: SeatEnd,
+  request: DatabaseRequest | undefined,
+): ModuleLogLine | undefined {
+  if (request?.kind !== 'call' || (cause !== 'budget' && cause !== 'died')) return undefined;
+  return { level: 'error', message, functionName: request.call.reducer };
 }

@@ -100,7 +100,9 @@ export class Host {
       options.placement === 'local'
         ? localPlacement(placed)
         : workerPlacement({ ...placed, isolationOf });
-    const audit = new AuditLog({ ...options, lines: await files.openAuditLines() });
+    const warn = (message: string) => options.report({ level: 'warn', message });
+    const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
+    audit.check();
     const access = new Access({ ...options, registry, audit });
     const quotas: Quotas = new Quotas({ ...options, registry, access, audit }, (database) =>
       running.measured(database),

@@ -98,7 +98,8 @@ export class LocalSeat implements Seat {
       });
       this.#database = database;
       this.#tellMemory();
-      events.opened({ description: database.description, offset: database.offset });
+      const { description, offset, lastMicros } = database;
+      events.opened({ description, offset, lastMicros });
       return database;
     } catch (error) {
       this.#end(endOfStart(error));

@@ -4,6 +4,7 @@ import type { Disk } from '../log/disk.ts';
 import { verifyLog } from '../log/verify.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import { MachineDisk } from '../node/disk.ts';
+import { FolderSpace } from '../node/folder-space.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
 import { type DatabaseFiles, RegistryError } from './database-files.ts';
 import type { ProgramSource } from './database-handle.ts';
@@ -101,6 +102,7 @@ export function registryDatabase(
       takeSeat: (start, events) => new LocalSeat(seat, start, events),
       examine: ({ bytes }) => Promise.resolve(bytes),
       lines: () => undefined,
+      space: files.registry === undefined ? undefined : new FolderSpace(files.registry),
       report: (level, message, about) => {
         report({
           level,

@@ -115,7 +115,7 @@ describe('a database that opens', () => {
       slow.clock.advance(1_000);
       seat?.hasRead(part * 10 * mebibyte);
     }
-    seat?.opened({ description: undefined as never, offset: 1 as never });
+    seat?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
     expect(slow.reports).toEqual([
       'is opening: 100 MiB of log to read',
       'is opening: 50 MiB of 100 MiB of its log read after 5.0 s',

@@ -71,6 +71,33 @@ describe('pending requests, when an actor ends', () => {
     expect(pending.size).toBe(0);
   });
 
+  it('of which nothing is left are all submitted again, however often', async () => {
+    const pending = new PendingRequests(new TestClock());
+    for (const request of [ask, update, query]) void pending.add(request, true);
+    for (let death = 0; death < 4; death++) {
+      expect(tickets(pending)).toEqual([1, 2, 3]);
+      const reached = () => true;
+      pending.actorEnded(endOf({ cause: 'full', isUndone: true, running: 3, reached }));
+    }
+  });
+
+  it('have times that do not go back, as those of the log do not', () => {
+    const clock = new TestClock();
+    const pending = new PendingRequests(clock);
+    const times = () => pending.submit().map(({ acceptedMicros }) => acceptedMicros);
+    const { microsSinceUnixEpoch: start } = clock.now;
+    void pending.add(ask, false);
+    pending.notBefore(start + 5n);
+    void pending.add(ask, false);
+    expect(times()).toEqual([start + 5n, start + 5n]);
+    clock.advance(1);
+    void pending.add(ask, false);
+    clock.advance(-60_000);
+    void pending.add(ask, false);
+    pending.notBefore(start);
+    expect(times()).toEqual([start + 1_000n, start + 1_000n]);
+  });
+
   it('that no actor had yet are not suspected', () => {
     const pending = new PendingRequests(new TestClock());
     void pending.add(ask, false);

@@ -23,7 +23,7 @@ export interface PromisedRequest extends PendingState {
 /** Came through a connection, which is told. */
 export class FeedPending implements PendingState {
   readonly kind = 'feed';
-  readonly ticketed: TicketedRequest;
+  ticketed: TicketedRequest;
   readonly feed: LiveFeed;
   readonly request: FeedRequest;
   readonly acceptedAt: number;
@@ -58,7 +58,7 @@ export class FeedPending implements PendingState {
 }
 
 interface Accepted {
-  readonly ticketed: TicketedRequest;
+  ticketed: TicketedRequest;
   /** When it was, in milliseconds of the monotonic clock. */
   readonly acceptedAt: number;
 }
@@ -79,6 +79,8 @@ export class PendingRequests {
   /** Requests that no actor has. */
   #unsubmitted: Pending[] = [];
   #lastTicket = 0;
+  /** Time of the last request: a machine's clock may be set back, that of a database is not. */
+  #lastMicros = 0n;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -103,6 +105,16 @@ export class PendingRequests {
       if (oldest === undefined || acceptedAt < oldest) oldest = acceptedAt;
     }
     return oldest;
+  }
+
+  /** No request gets an earlier time, nor has one that no actor was given yet. */
+  notBefore(micros: bigint): void {
+    if (micros <= this.#lastMicros) return;
+    this.#lastMicros = micros;
+    for (const pending of this.#unsubmitted) {
+      if (pending.ticketed.acceptedMicros >= micros) continue;
+      pending.ticketed = { ...pending.ticketed, acceptedMicros: micros };
+    }
   }
 
   /** Accepts a request: gives it its ticket and its timestamp. */
@@ -184,8 +196,9 @@ export class PendingRequests {
 
   #accept(request: DatabaseRequest): Accepted {
     this.#lastTicket += 1;
-    const acceptedMicros = this.#clock.nowMicros();
-    const ticketed = { ticket: this.#lastTicket, request, acceptedMicros };
+    const now = this.#clock.nowMicros();
+    if (now > this.#lastMicros) this.#lastMicros = now;
+    const ticketed = { ticket: this.#lastTicket, request, acceptedMicros: this.#lastMicros };
     return { ticketed, acceptedAt: this.#clock.monotonicMillis() };
   }
 
@@ -195,6 +208,7 @@ export class PendingRequests {
   }
 
   #settleAfter(pending: Pending, end: SeatEnd): 'kept' | 'lost' | 'settled' {
+    if (end.cause === 'full' && end.isUndone === true) return settleUndone(pending, end);
     if (pending.kind === 'feed') {
       if (pending.ticketed.ticket === end.running) settleRunning(pending, end);
       return pending.feed.hasBegun || pending.feed.hasEnded ? 'settled' : 'kept';
@@ -220,6 +234,14 @@ export class PendingRequests {
     pending.reject(suspectRefusal());
     return 'lost';
   }
+}
+
+/** Nothing came of what was submitted: it is run again, but where its connection has ended. */
+function settleUndone(pending: Pending, { message }: SeatEnd): 'kept' | 'settled' {
+  if (pending.kind !== 'feed') return 'kept';
+  const isOver = pending.feed.hasBegun || pending.feed.hasEnded;
+  if (isOver && pending.request.kind === 'call') pending.reject(refusal('database.full', message));
+  return isOver ? 'settled' : 'kept';
 }
 
 /** The outcome of the request that an actor ended with; it never committed. */

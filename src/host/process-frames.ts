@@ -3,7 +3,7 @@ import { timeCountsLength } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { FrameReader, framed } from './frames.ts';
-import type { SeatMemory, StampedLine } from './seat.ts';
+import type { SeatMemory, SeatOpening, StampedLine } from './seat.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** What goes to a process: first how it starts, then messages. */
@@ -99,6 +99,7 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
       if (message.kind === 'memory') checkFigures(message.memory);
       if (message.kind === 'read' && !isFigure(message.bytes)) throw new Error('no figure');
       if (message.kind === 'lines') checkLines(message.lines);
+      if (message.kind === 'opened') checkOpening(message.opening);
       return message;
     }
     case frameKinds.requests:
@@ -136,6 +137,12 @@ function checkFigures({ rowBytes, indexBytes, used, live, times, ...more }: Seat
 
 function isFigure(figure: unknown): boolean {
   return Number.isFinite(figure) && Number(figure) >= 0;
+}
+
+/** Times of requests are compared with it. */
+function checkOpening({ lastMicros }: SeatOpening): void {
+  const isTime = typeof lastMicros === 'bigint' && BigInt.asUintN(63, lastMicros) === lastMicros;
+  if (!isTime) throw new Error('no opening');
 }
 
 /** They are written to a file, after their texts were measured and their times compared. */

@@ -42,6 +42,7 @@ export function statusOf(code: RefusalBody['code']): number {
     case 'durability.timeout':
       return 504;
     case 'quota.bytes':
+    case 'database.full':
       return 507;
     default:
       return unreachable(code);

@@ -1,7 +1,9 @@
 import { present } from '../assert.ts';
 import type { Clock } from '../database/clock.ts';
+import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
+import { FolderSpace, noSpaceText } from '../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
@@ -120,7 +122,7 @@ export class RunningDatabases {
   ): Promise<NewDatabase> {
     const { files, clock } = this.#options;
     const generation = files.freeGeneration(identity, after);
-    await files.makeLogDirectory(identity, generation);
+    await this.#makeLogDirectory(identity, generation);
     const lines: StampedLine[] = [];
     let sink = (more: readonly StampedLine[]): void => {
       lines.push(...more.slice(0, Math.max(0, creationLinesMax - lines.length)));
@@ -182,6 +184,18 @@ export class RunningDatabases {
     await this.#options.placement.close();
   }
 
+  async #makeLogDirectory(identity: bigint, generation: number): Promise<void> {
+    const { files } = this.#options;
+    try {
+      await files.makeLogDirectory(identity, generation);
+    } catch (cause) {
+      const text = noSpaceText(cause, files.logDirectory(identity, generation) ?? '');
+      if (text === undefined) throw cause;
+      const message = `The database was not created: ${text}. Free some space, then try again`;
+      throw new Refusal({ code: 'database.full', message }, { cause });
+    }
+  }
+
   /** A log that cannot be opened is kept in memory: the database matters more. */
   #openLog(identity: bigint): FollowedLog {
     const { linesPerSecondMax } = this.#logBounds;
@@ -228,6 +242,7 @@ export class RunningDatabases {
         ...(directory !== undefined && {
           logBytes: () => files.logExtent(identity, generation)?.bytes ?? 0,
         }),
+        space: directory === undefined ? undefined : new FolderSpace(directory),
         measured: () => measured(identity),
         report: (level, message, more) => {
           const about = { database: identityToHex(identity), ...more };

@@ -43,6 +43,8 @@ export type SeatMode =
       readonly kind: 'open';
       /** True: the `client_disconnected` of the first connection left over does not run. */
       readonly skipFirstDisconnect: boolean;
+      /** Why it is to be read only, in words for callers: its disk is full. */
+      readonly full?: string | undefined;
     }
   /**
    * For a database of which a crash may have left the beginnings; `create` demands that there are
@@ -74,6 +76,8 @@ export interface SeatEvents {
 export interface SeatOpening {
   readonly description: DatabaseDescription;
   readonly offset: CommitOffset;
+  /** When its last commit was accepted; requests get no earlier time. */
+  readonly lastMicros: bigint;
 }
 
 /** Sizes and counters, told every now and then. */
@@ -109,17 +113,22 @@ export interface Kill {
   readonly message: string;
 }
 
+/** Ends that nobody asked for. */
+type SelfEnd = 'refused' | 'log' | 'full' | 'sync' | 'superseded' | 'bug' | 'died';
+
 export interface SeatEnd {
   /**
-   * `refused`: it could not start, and would not the next time. `log`: the disk failed. `sync`: the
-   * disk failed in a way after which its content is unknown. `bug`: an assertion. `died`: the
-   * thread is gone, for want of memory or by a fault of the platform. `superseded`: another service
-   * may write to the data folder.
+   * `refused`: it could not start, and would not the next time. `log`: the disk failed. `full`: it
+   * had no space. `sync`: it failed in a way after which its content is unknown. `bug`: an
+   * assertion. `died`: the thread is gone, for want of memory or by a fault of the platform.
+   * `superseded`: another service may write to the data folder.
    */
-  readonly cause: 'refused' | 'log' | 'sync' | 'superseded' | 'bug' | 'died' | Kill['cause'];
+  readonly cause: SelfEnd | Kill['cause'];
   readonly message: string;
   /** What a seat that could not start says to the caller who wanted it. */
   readonly body?: RefusalBody;
+  /** True: nothing is left of what was not handed over, whatever `reached` says. */
+  readonly isUndone?: boolean | undefined;
   /** What the actor was doing; its ticket when it ran a request. */
   readonly running: number | undefined;
   /** True when the records of this ticket were written, or were just being written. */

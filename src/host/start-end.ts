@@ -3,12 +3,12 @@ import { Refusal } from '../database/outcome.ts';
 import type { StopReason } from '../database/turn.ts';
 import { limits } from '../limits.ts';
 import { DiskError } from '../log/disk.ts';
-import { LogBrokenError, WriterError } from '../log/log-error.ts';
+import { isForSpace, LogBrokenError, WriterError } from '../log/log-error.ts';
 import { cutText } from '../module/log-line.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** The part of an end that crosses threads. */
-export type PlainEnd = Pick<SeatEnd, 'cause' | 'message' | 'body' | 'running'>;
+export type PlainEnd = Pick<SeatEnd, 'cause' | 'message' | 'body' | 'isUndone' | 'running'>;
 
 /** Why an actor did not start, sorted by whether another start could help. */
 export function endOfStart(error: unknown): PlainEnd {
@@ -25,11 +25,11 @@ export function endOfStart(error: unknown): PlainEnd {
 }
 
 /** Why an actor stopped while it served. */
-export function endOfService({ error, running }: StopReason): PlainEnd {
+export function endOfService({ error, running, isUndone }: StopReason): PlainEnd {
   const message = messageChain(error);
   if (isSuperseded(error)) return { cause: 'superseded', message, running };
   const isDisk = error instanceof DiskError || error instanceof LogBrokenError;
-  return { cause: isDisk ? diskCause(error) : 'bug', message, running };
+  return { cause: isDisk ? diskCause(error) : 'bug', message, isUndone, running };
 }
 
 function isSuperseded(error: unknown): boolean {
@@ -38,9 +38,11 @@ function isSuperseded(error: unknown): boolean {
 }
 
 /** After a failed sync nobody knows what the disk holds, whatever it says when it is read. */
-function diskCause(error: Error): 'log' | 'sync' {
+function diskCause(error: Error): 'log' | 'full' | 'sync' {
   const disk = error instanceof DiskError ? error : error.cause;
-  return disk instanceof DiskError && disk.operation.startsWith('sync') ? 'sync' : 'log';
+  if (!(disk instanceof DiskError)) return 'log';
+  if (disk.operation.startsWith('sync')) return 'sync';
+  return isForSpace(disk) ? 'full' : 'log';
 }
 
 /**

@@ -1,6 +1,5 @@
 import { assert } from '../assert.ts';
 import { overloaded } from '../database/call-queue.ts';
-import type { Clock } from '../database/clock.ts';
 import { stoppedRefusal } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import {
@@ -13,7 +12,7 @@ import {
 } from '../database/outcome.ts';
 import { askingOf, type PreviewOutcome, type PreviewRequest } from '../database/preview-outcome.ts';
 import type { ProgramSource, UpdatePermission } from '../database/program.ts';
-import { hashHex, type ProgramHash } from '../database/program-hash.ts';
+import { hashHex } from '../database/program-hash.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
 import {
@@ -35,8 +34,9 @@ import type {
   UpdateOutcome,
 } from './database-handle.ts';
 import { type Deferred, deferred } from './deferred.ts';
-import { endLine, type ReportOfDatabase } from './end-line.ts';
+import { authorLine, endLine } from './end-line.ts';
 import { failedRefusal, lostReply, notStartedRefusal } from './end-refusals.ts';
+import { FullDisk } from './full-disk.ts';
 import { type DatabaseHealth, healthOf } from './health.ts';
 import { LineTimes } from './line-times.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
@@ -44,7 +44,7 @@ import type { LiveFeed } from './live-feed.ts';
 import { type CommitCaller, LiveFeeds } from './live-feeds.ts';
 import { Opening } from './opening.ts';
 import { Outbox } from './outbox.ts';
-import { PendingRequests, type PromisedRequest } from './pending-requests.ts';
+import { type Pending, PendingRequests, type PromisedRequest } from './pending-requests.ts';
 import { planProgram } from './plan-program.ts';
 import { programHashInSlices } from './program-hash.ts';
 import { Reopening } from './reopening.ts';
@@ -56,31 +56,10 @@ import {
   type SeatMemory,
   type SeatMode,
   type SeatOpening,
-  type SeatTaker,
-  type StampedLine,
 } from './seat.ts';
+import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
 import { type VitalFigures, Vitals } from './vitals.ts';
-
-export interface SupervisionOptions {
-  readonly identity: bigint;
-  readonly clock: Clock;
-  readonly hash: ProgramHash;
-  readonly takeSeat: SeatTaker;
-  /** Loads a program aside and returns its description; rejects with `Refusal`. */
-  readonly examine: (program: ProgramSource) => Promise<Uint8Array>;
-  /** Told which program runs, when it may be another one. */
-  readonly runs?: (programHash: string) => void;
-  readonly lines: (lines: readonly StampedLine[]) => void;
-  /** How much it may hold; absent: any amount. */
-  readonly storage?: StorageLimits;
-  /** Told when the actor has said what it holds. */
-  readonly measured?: () => void;
-  /** Bytes of its log that opening it reads; absent: nothing lasts. */
-  readonly logBytes?: () => number;
-  /** For the operator: restarts and failures, one sentence each, and what programs look for. */
-  readonly report: ReportOfDatabase;
-}
 
 /** Requests that one connection submits before others have their turn. */
 const requestsInTurnMax = 256;
@@ -96,6 +75,7 @@ const failuresMax = 3;
  *  opening ──opened──▶ serving ──ended──▶ opening        what was not written is run again
  *  opening ──ended, too often or for good──▶ broken      every request is refused with the reason
  *  broken ──a request, if the disk was why──▶ opening    not before `Reopening` allows it
+ *  opening, serving ──no space, or space again──▶ opening   see `FullDisk`
  *  closed, opening, serving ──close──▶ stopped
  * ```
  *
@@ -125,6 +105,7 @@ export class SupervisedDatabase implements DatabaseHandle {
   #whenIdle: (() => void)[] = [];
   #failures = 0;
   readonly #reopening: Reopening;
+  readonly #disk: FullDisk;
   /** Write of the present actor that the last turn came with. */
   #lastWrite = 0;
   #isFlushing = false;
@@ -145,6 +126,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#reopening = new Reopening(options.clock);
     this.#lineTimes = new LineTimes(options.clock);
     this.#vitals = new Vitals(options.clock);
+    this.#disk = new FullDisk(options, () => void this.#writeAgain());
     this.#storage = options.storage ?? {};
     if (mode !== 'closed') this.#begin(mode);
   }
@@ -235,6 +217,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     return {
       state: this.#state,
       opening: this.#opening?.progress,
+      isReadOnly: this.#disk.text !== undefined,
       offset: this.#offset,
       durableOffset: this.#durableOffset,
       ...this.#vitals.counts,
@@ -417,7 +400,7 @@ export class SupervisedDatabase implements DatabaseHandle {
       };
     const events: SeatEvents = {
       hasRead: guard((bytes) => this.#opening?.hasRead(bytes)),
-      opened: guard((opening) => this.#opened(opening)),
+      opened: guard((opening) => this.#opened(opening, mode)),
       handOver: guard((turn) => this.#handOver(turn)),
       durable: guard((write, offset) => this.#durable(write, offset)),
       lines: (lines) => this.#options.lines(this.#lineTimes.within(lines)),
@@ -443,8 +426,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     );
   }
 
-  #opened({ description, offset }: SeatOpening): void {
+  #opened({ description, offset, lastMicros }: SeatOpening, mode: SeatMode): void {
+    this.#disk.opened(mode);
     this.#runs(description);
+    this.#pending.notBefore(lastMicros);
     this.#offset = offset;
     this.#durableOffset = offset;
     this.#lastWrite = 0;
@@ -537,10 +522,20 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** Decides what follows when an actor ended before its time. */
   #ended(end: SeatEnd, mode: SeatMode): void {
     const wasServing = this.#state === 'serving';
-    this.#tellAuthor(end);
-    this.#countEnd(end);
+    const isRead = this.#closing === undefined && this.#disk.canBeRead(end, mode, wasServing);
+    const request = end.running === undefined ? undefined : this.#pending.find(end.running);
+    const line = authorLine(end, request?.ticketed.request);
+    if (line) this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
+    this.#countEnd(isRead ? { ...end, message: this.#disk.noticed(end) } : end, request);
     this.#feeds.endBegun('database');
-    if (end.running === undefined || !wasServing) this.#failures += 1;
+    if (isRead) this.#reopen(false, this.#disk.text);
+    else this.#conclude(end, mode, wasServing);
+    this.#tellIdle();
+  }
+
+  #conclude(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
+    const isOfCall = end.running !== undefined && wasServing && end.cause !== 'full';
+    if (!isOfCall) this.#failures += 1;
     const isFinal =
       end.cause === 'refused' ||
       end.cause === 'sync' ||
@@ -552,40 +547,46 @@ export class SupervisedDatabase implements DatabaseHandle {
       this.#finish('stopped', stoppedRefusal());
     } else if (isFinal) {
       this.#options.report(...endLine(end, 'broken', mode.kind === 'create' && !wasServing));
-      if (end.cause === 'log' && (wasServing || mode.kind === 'open')) this.#reopening.failed();
-      this.#finish('broken', wasServing ? failedRefusal(end) : notStartedRefusal(end, mode));
+      const isDisk = end.cause === 'log' || end.cause === 'full';
+      if (isDisk && (wasServing || mode.kind === 'open')) this.#reopening.failed();
+      const refusal = wasServing ? failedRefusal(end) : notStartedRefusal(end, mode);
+      this.#finish('broken', this.#disk.refusalOf(end) ?? refusal);
     } else {
       this.#options.report(...endLine(end, 'reopens', false));
-      this.#reopen(!wasServing && end.running !== undefined);
+      this.#reopen(!wasServing && end.running !== undefined, this.#disk.text);
     }
-    this.#tellIdle();
   }
 
-  #reopen(skipFirstDisconnect: boolean): void {
+  /** `full`: only to be read, and why. */
+  #reopen(skipFirstDisconnect: boolean, full?: string): void {
     this.#restarts += 1;
-    this.#begin({ kind: 'open', skipFirstDisconnect });
+    this.#begin({ kind: 'open', skipFirstDisconnect, full });
   }
 
-  /** A call that ended the actor left no line of its own in the module's log. */
-  #tellAuthor({ cause, message, running }: SeatEnd): void {
-    if (running === undefined || (cause !== 'budget' && cause !== 'died')) return;
-    const request = this.#pending.find(running)?.ticketed.request;
-    if (request?.kind !== 'call') return;
-    const line = { level: 'error', message, functionName: request.call.reducer } as const;
-    this.#options.lines([{ micros: this.#options.clock.nowMicros(), line }]);
+  /** There is space: the actor that reads finishes what it has, and its connections end with it. */
+  async #writeAgain(): Promise<void> {
+    const seat = this.#seat;
+    if (seat === undefined || this.#state !== 'serving' || this.#closing !== undefined) return;
+    this.#state = 'opening';
+    const slow = { cause: 'bug', message: 'It was too slow to end.' } as const;
+    const deadline = setTimeout(() => seat.kill(slow), limits.shutdownMillisMax);
+    await seat.close().finally(() => clearTimeout(deadline));
+    // Where it has ended by itself, another one was started, or there will be none.
+    if (this.#seat !== seat || this.#fault !== undefined) return;
+    this.#feeds.endBegun('database');
+    this.#reopen(false);
   }
 
-  #countEnd(end: SeatEnd): void {
-    const { cause, running } = end;
-    const isWanted = cause === 'closed' && this.#closing !== undefined;
-    const request = running === undefined ? undefined : this.#pending.find(running);
-    if (!isWanted) this.#vitals.failed(cause, request);
+  #countEnd(end: SeatEnd, request: Pending | undefined): void {
+    const isWanted = end.cause === 'closed' && this.#closing !== undefined;
+    if (!isWanted) this.#vitals.failed(end.cause, request);
     this.#vitals.refused('database.lost', this.#pending.actorEnded(end));
   }
 
   #finish(state: 'broken' | 'stopped', fault: Refusal): void {
     this.#state = state;
     this.#opening = undefined;
+    this.#disk.stop();
     this.#fault = fault;
     if (state === 'broken') this.#vitals.refused(fault.body.code, this.#pending.size);
     this.#pending.rejectAll(fault);

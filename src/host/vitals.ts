@@ -25,6 +25,7 @@ export type FaultReason = SeatEnd['cause'];
 export const faultReasons: readonly FaultReason[] = [
   'refused',
   'log',
+  'full',
   'sync',
   'superseded',
   'bug',

@@ -45,6 +45,11 @@ const figures: readonly Figure[] = [
     help: 'Age of the oldest update that has not left for its client',
     read: ({ health }) => health.fanOut.waitingMillis / 1_000,
   },
+  {
+    name: 'reducerdb_database_read_only',
+    help: '1 while its disk is full: it is read, and what writes is refused',
+    read: ({ isReadOnly }) => (isReadOnly ? 1 : 0),
+  },
   { name: 'reducerdb_commit_offset', help: 'Last commit', read: ({ offset }) => offset },
   {
     name: 'reducerdb_durable_offset',

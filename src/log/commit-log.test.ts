@@ -174,7 +174,7 @@ describe('a sync', () => {
 
 describe('a log whose disk refuses', () => {
   it.each([
-    ['write', 'ENOSPC'],
+    ['write', 'EIO'],
     ['sync', 'EIO'],
     ['allocate', 'ENOSPC'],
     ['create', 'ENOSPC'],
@@ -228,6 +228,122 @@ describe('a log whose disk refuses', () => {
     expect(log.durableOffset).toBe(0);
   });
 });
+
+describe('a log that finds no space', () => {
+  it.each(['write', 'allocate', 'create'] as const)(
+    'takes back what it could not write: at any %s nothing of it is left',
+    async (operation) => {
+      for (let number = 1; number <= 8; number++) {
+        const disk = new SimulatedDisk();
+        const { log } = await openLog(disk, { segmentBytes: 900 });
+        disk.failAt(operation, (disk.counts.get(operation) ?? 0) + number, 'ENOSPC');
+        const written = writeUntilItFails(log);
+        expect(await log.takeBack()).toBe(true);
+        for (const seed of [1, 2, 3, 4]) {
+          const { found } = await openLog(disk.afterKill().crash(new Random(seed)));
+          // What had been written and not synced may be lost with the power, from the end.
+          expect(found).toEqual(written.slice(0, found.length));
+        }
+        const { found, warnings, log: again } = await openLog(disk.afterKill());
+        expect([found, warnings]).toEqual([written, []]);
+        appendRandom(again, 9, 5);
+        await again.close();
+      }
+    },
+  );
+
+  it('is read with nothing written, whatever was left behind', async () => {
+    const disk = new SimulatedDisk();
+    const { log } = await openLog(disk, { segmentBytes: 900 });
+    disk.failAt('write', (disk.counts.get('write') ?? 0) + 7, 'ENOSPC');
+    const written = writeUntilItFails(log);
+    log.abandon();
+    const left = disk.afterKill();
+    left.isFull = true;
+    const files = () => left.list().map((name) => left.contentOf(name));
+    const before = files();
+    const read = await openLog(left, { create: false, isReadOnly: true });
+    expect(read.found.slice(0, written.length)).toEqual(written);
+    expect(read.warnings).toEqual([]);
+    const { changes, inputs } = someCommit(read.log.offset + 1);
+    expect(() => read.log.appendCommit(changes, inputs)).toThrow('nothing is written');
+    await read.log.close();
+    expect(files()).toEqual(before);
+    expect(left.counts.get('write') ?? 0).toBe(0);
+    // All that was handed over is durable.
+    const again = await openLog(left.crash(new Random(1)), { create: false });
+    expect(again.found).toEqual(read.found);
+  });
+
+  it('rejects what it takes back when a sync has failed', async () => {
+    const disk = new SimulatedDisk();
+    const { log } = await openLog(disk);
+    const gate = hold(disk);
+    appendCommits(log, 1, 1);
+    const sync = log.sync().catch((error: unknown) => error);
+    disk.isFull = true;
+    appendCommits(log, 2, 2);
+    expect(() => log.write()).toThrow(LogBrokenError);
+    disk.failAt('syncDirectory', (disk.counts.get('syncDirectory') ?? 0) + 1, 'EIO');
+    disk.failAt('sync', (disk.counts.get('sync') ?? 0) + 1, 'EIO');
+    gate();
+    await sync;
+    await expect(log.takeBack()).rejects.toThrow('EIO');
+  });
+
+  it('keeps a mark that is behind for want of space, and goes on', async () => {
+    const disk = new SimulatedDisk();
+    let mark = (): void => undefined;
+    const later = (work: () => void) => {
+      mark = work;
+    };
+    const { log } = await openLog(disk, { later, segmentBytes: 1 << 20 });
+    const appended = appendRandom(log, 1, 3);
+    await log.sync();
+    disk.isFull = true;
+    mark();
+    disk.isFull = false;
+    appended.push(...appendRandom(log, 2, 3));
+    await log.sync();
+    mark();
+    await log.close();
+    expect((await openLog(disk)).found).toEqual(appended);
+  });
+});
+
+describe('a log whose files are deleted', () => {
+  it('takes nothing more once it has looked', async () => {
+    const disk = new SimulatedDisk();
+    let look = (): void => undefined;
+    const later = (work: () => void) => {
+      look = work;
+    };
+    const { log } = await openLog(disk, { later });
+    appendRandom(log, 1, 2);
+    await log.sync();
+    for (const name of disk.list()) disk.remove(name);
+    appendRandom(log, 2, 2);
+    await log.sync();
+    look();
+    await expectBroken(log);
+    expect(() => log.write()).toThrow('it was deleted, moved or replaced');
+  });
+});
+
+/** Returns what was written before. */
+function writeUntilItFails(log: Awaited<ReturnType<typeof openLog>>['log']): string[] {
+  const written: string[] = [];
+  for (let round = 0; round < 60; round++) {
+    const appended = appendRandom(log, round, 2);
+    try {
+      log.write();
+    } catch {
+      return written;
+    }
+    written.push(...appended);
+  }
+  throw new Error('no write has failed');
+}
 
 async function expectBroken(log: Awaited<ReturnType<typeof openLog>>['log']): Promise<void> {
   expect(log.isBroken).toBe(true);

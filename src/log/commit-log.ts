@@ -2,7 +2,7 @@ import { AssertionError, assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import type { ChangeSet, SequenceMark } from '../store/change-set.ts';
 import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
-import type { Disk, DiskFile } from './disk.ts';
+import { type Disk, DiskError, type DiskFile } from './disk.ts';
 import type { DurableMark } from './durable-mark.ts';
 import { RecordEncoder } from './encode-record.ts';
 import { LogBrokenError } from './log-error.ts';
@@ -25,6 +25,8 @@ export interface LogOptions {
   /** Told in full sentences what recovery cut off. */
   readonly warn: (message: string) => void;
   readonly segmentBytes?: number;
+  /** True: nothing is written, and nothing may be appended, because there is no space. */
+  readonly isReadOnly?: boolean;
   /**
    * Runs `work` a little later, at most once at a time: then the mark beside the log follows what
    * became durable meanwhile. Absent: it follows each sync.
@@ -47,7 +49,8 @@ export interface LogOptions {
  * ```
  *  open ──▶ open            append…, write, sync
  *  open ──▶ broken          any of them, when the disk refuses: final, all throw LogBrokenError
- *  open, broken ──▶ closed  close, abandon
+ *  open, broken ──▶ closed  close, abandon, takeBack
+ *  readOnly ──▶ closed      close, abandon; nothing else may be asked of it
  * ```
  */
 export class CommitLog {
@@ -58,7 +61,7 @@ export class CommitLog {
   readonly #buffer: RecordBuffer;
   readonly #encoder = new RecordEncoder();
   readonly #place: { kind: number; offset: number; durablePosition: number; salt: number };
-  #state: 'open' | 'broken' | 'closed' = 'open';
+  #state: 'open' | 'readOnly' | 'broken' | 'closed' = 'open';
   #failure: LogBrokenError | undefined;
 
   #file: DiskFile;
@@ -84,6 +87,8 @@ export class CommitLog {
   readonly #later: (work: () => void) => void;
   #isMarkDue = false;
   #isDirectoryDirty = false;
+  /** What became of a sync that failed. */
+  #syncFailure: unknown;
   #running: Promise<void> | undefined;
   /** Log position that the running sync makes durable. */
   #runningPosition = 0;
@@ -99,6 +104,7 @@ export class CommitLog {
     this.#databaseIdentity = options.databaseIdentity;
     this.#segmentBytes = options.segmentBytes ?? limits.segmentBytes;
     this.#salt = recovered.salt;
+    if (options.isReadOnly === true) this.#state = 'readOnly';
     this.#mark = recovered.mark;
     this.#later = options.later ?? ((work) => work());
     this.#buffer = new RecordBuffer(recovered.chainLow, recovered.chainHigh);
@@ -278,6 +284,38 @@ export class CommitLog {
     else running.catch(() => undefined).then(() => this.#closeFiles());
   }
 
+  /**
+   * Instead of `abandon`, of a log that is broken for want of space: cuts off what was appended
+   * since the last write that succeeded, durably. Resolves with true when none of it is left, with
+   * false when some may be. Rejects when a sync has failed, now or before.
+   */
+  async takeBack(): Promise<boolean> {
+    assert(this.#failure?.isForSpace === true, 'only want of space is taken back');
+    try {
+      // A file closed, or cut, under a running sync could be another one's, or longer again.
+      await Promise.allSettled([this.#running, this.#waiting]);
+      if (this.#syncFailure !== undefined) throw this.#syncFailure;
+      // What another service has written behind it must not be cut.
+      this.#disk.checkWriter?.(true);
+      if (!this.#tryToCut()) return false;
+      await this.#file.sync();
+      return true;
+    } finally {
+      this.#state = 'closed';
+      this.#closeFiles();
+    }
+  }
+
+  #tryToCut(): boolean {
+    try {
+      this.#file.truncate(this.#end);
+      return true;
+    } catch {
+      // The next to open the log finds what is there.
+      return false;
+    }
+  }
+
   #closeFiles(): void {
     for (const file of [...this.#leftFiles, this.#file]) file.close();
     this.#mark?.close();
@@ -312,6 +350,7 @@ export class CommitLog {
       // A service that has taken the log over meanwhile may not have seen what this made durable.
       this.#disk.checkWriter?.(false);
     } catch (error) {
+      this.#syncFailure ??= error;
       throw this.#break(error);
     } finally {
       this.#running = undefined;
@@ -330,8 +369,18 @@ export class CommitLog {
     this.#isMarkDue = true;
     this.#later(() => {
       this.#isMarkDue = false;
-      if (this.#state === 'open') this.#writeMark();
+      if (this.#state === 'open') this.#lookAround();
     });
+  }
+
+  /** Each second while the log is written to: nothing more is kept in files that are deleted. */
+  #lookAround(): void {
+    try {
+      if (this.#file.isInPlace()) this.#writeMark();
+      else throw new DiskError('look', this.#file.name, new Error(notInPlace));
+    } catch (error) {
+      this.#break(error);
+    }
   }
 
   /** The end of a segment is kept for good; nobody waits for it. */
@@ -350,13 +399,16 @@ export class CommitLog {
     }
   }
 
-  /** What fails shows at the next use of the log, like any failure of its disk. */
+  /**
+   * What fails shows at the next use of the log, like any failure of its disk; but for want of
+   * space the mark stays behind for a while, which it may.
+   */
   #writeMark(): void {
     try {
       this.#disk.checkWriter?.(true);
       this.#mark?.write({ position: this.#durablePosition, offset: this.#durableOffset });
     } catch (error) {
-      this.#break(error);
+      if (!(error instanceof DiskError && error.isForSpace)) this.#break(error);
     }
   }
 
@@ -393,8 +445,14 @@ export class CommitLog {
     const step = Math.min(Math.max(this.#reserved, reserveBytesMin), reserveBytesMax);
     const ahead = Math.min(this.#reserved + step, Math.max(this.#segmentBytes, end));
     const size = Math.max(end, ahead);
-    this.#file.allocate(size);
-    this.#reserved = size;
+    try {
+      this.#file.allocate(size);
+      this.#reserved = size;
+    } catch (error) {
+      // The last of the space may do for what is to be written now.
+      this.#reserved = this.#file.size();
+      if (!(error instanceof DiskError && error.isForSpace) || this.#reserved < end) throw error;
+    }
   }
 
   #checkNext(offset: number): void {
@@ -406,6 +464,7 @@ export class CommitLog {
 
   #checkOpen(): void {
     if (this.#failure !== undefined) throw this.#failure;
+    assert(this.#state !== 'readOnly', 'nothing is written to a log that is only read');
     assert(this.#state === 'open', 'the log is closed');
   }
 
@@ -416,5 +475,6 @@ export class CommitLog {
   }
 }
 
+const notInPlace = 'it is no longer in its folder: it was deleted, moved or replaced';
 const reserveBytesMin = 64 * 1024;
 const reserveBytesMax = 4 * 1024 * 1024;

@@ -41,6 +41,16 @@ export function decodeRecord(
   }
 }
 
+/**
+ * When the request of a recovered record was accepted, microseconds since the Unix epoch; as a
+ * number, since it is asked of every record.
+ */
+export function acceptedMicrosOf(inputs: Uint8Array): number {
+  let micros = 0;
+  for (let at = 7; at >= 0; at--) micros = micros * 256 + (inputs[at] ?? 0);
+  return micros;
+}
+
 /** The inputs of a recovered record, as copies. */
 export function decodeInputs(bytes: Uint8Array): CommitInputs {
   const reader = new PayloadReader(bytes, 0, bytes.length);

@@ -42,9 +42,11 @@ export interface DiskFile {
   allocate(size: number): void;
   /** Resolves when all that was written before the call is durable. */
   sync(): Promise<void>;
+  /** False: it was deleted, moved or replaced; what is written to it nobody finds again. */
+  isInPlace(): boolean;
   /**
-   * The same in the call itself, for a thread that has nothing else to do: where that is known to
-   * take less time. False: nothing was done.
+   * Makes all that was written durable in the call itself, for a thread that has nothing else to
+   * do: where that is known to take less time. False: nothing was done.
    */
   syncAtOnce(): boolean;
   close(): void;
@@ -61,4 +63,24 @@ export class DiskError extends Error {
     this.operation = operation;
     this.file = file;
   }
+
+  /** True: there was no space for it. Never of a sync: after a failed one all is unknown. */
+  get isForSpace(): boolean {
+    return !this.operation.startsWith('sync') && isNoSpace(this.cause);
+  }
+}
+
+/** For the way out of a failure, which says more than that of removing. */
+export function tryToRemove(disk: Disk, name: string): void {
+  try {
+    disk.remove(name);
+  } catch {
+    // An operator finds it.
+  }
+}
+
+/** Whether the system has refused something because the disk, or a quota on it, is full. */
+export function isNoSpace(error: unknown): boolean {
+  if (!(error instanceof Error) || !('code' in error)) return false;
+  return error.code === 'ENOSPC' || error.code === 'EDQUOT';
 }

@@ -1,5 +1,5 @@
 import { crc32c } from './checksum.ts';
-import type { Disk, DiskFile } from './disk.ts';
+import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
 
 /**
  * What is known to be durable, kept beside the segments: a log cannot say of itself that its end is
@@ -127,6 +127,7 @@ export class DurableMark {
       return new DurableMark(file, salt, end.position);
     } catch (error) {
       file.close();
+      if (!isThere) tryToRemove(disk, durableMarkName);
       throw error;
     }
   }

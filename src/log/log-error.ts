@@ -1,3 +1,5 @@
+import { DiskError } from './disk.ts';
+
 /** Where in the log something was found. */
 export interface LogPlace {
   readonly file: string;
@@ -27,6 +29,11 @@ export class LogDamageError extends Error {
   }
 }
 
+/** Whether something was not written, and nothing but that has happened, for want of space. */
+export function isForSpace(error: unknown): boolean {
+  return (error instanceof DiskError || error instanceof LogBrokenError) && error.isForSpace;
+}
+
 /**
  * Another service may write to the folder of the log, so this one must not: two would give the same
  * offsets to different commits. Final for this service; opening the log again does not help.
@@ -41,6 +48,11 @@ export class WriterError extends Error {
  */
 export class LogBrokenError extends Error {
   override readonly name = 'LogBrokenError';
+
+  /** True: there was no space to write. */
+  get isForSpace(): boolean {
+    return this.cause instanceof DiskError && this.cause.isForSpace;
+  }
 
   constructor(cause: unknown) {
     super(`the log stopped: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });

@@ -1,5 +1,5 @@
-import type { Disk, DiskFile } from './disk.ts';
-import { DurableMark, readDurableMark } from './durable-mark.ts';
+import { type Disk, type DiskFile, tryToRemove } from './disk.ts';
+import { DurableMark, durableMarkName, readDurableMark } from './durable-mark.ts';
 import { LogDamageError } from './log-error.ts';
 import {
   encodeSegmentHeader,
@@ -15,6 +15,8 @@ export interface RecoverOptions extends WalkOptions {
   readonly create: boolean;
   /** 32 bits for a log that is made now. Should not be guessable by those who write rows. */
   readonly salt: number;
+  /** True: nothing is written; what would be cut off stays, for the next to open the log. */
+  readonly isReadOnly?: boolean;
   /** Told in full sentences what recovery cut off. */
   readonly warn: (message: string) => void;
 }
@@ -32,7 +34,10 @@ export interface RecoveredLog {
   readonly chainLow: number;
   readonly chainHigh: number;
   readonly recordCount: number;
-  /** Says so beside the log; the caller closes it. `undefined`: the disk forgets all at once. */
+  /**
+   * Says so beside the log; the caller closes it. `undefined`: the disk forgets all at once, or the
+   * log is only read.
+   */
   readonly mark: DurableMark | undefined;
 }
 
@@ -48,7 +53,10 @@ export async function recoverLog(disk: Disk, options: RecoverOptions): Promise<R
   const walked = walkLog(disk, options);
   // That took its time, and what follows writes.
   disk.checkWriter?.(true);
-  if (walked.kind === 'log') return repair(disk, walked.log, options.warn);
+  if (walked.kind === 'log') {
+    if (options.isReadOnly === true) return settle(disk, walked.log);
+    return repair(disk, walked.log, options.warn);
+  }
   const hasRemains = disk.list().some((name) => name.startsWith('commit-'));
   const mark = readDurableMark(disk);
   const durableOffset = mark.kind === 'valid' ? mark.end.offset : 0;
@@ -67,9 +75,27 @@ export function goneError(durableOffset: number): LogDamageError {
 
 /** Makes the file of a segment and writes its header; the caller syncs file and directory. */
 export function createSegment(disk: Disk, header: SegmentHeader): DiskFile {
-  const file = disk.open(segmentName(header.sequence, header.firstOffset), 'create');
-  file.write(encodeSegmentHeader(header), 0);
-  return file;
+  const name = segmentName(header.sequence, header.firstOffset);
+  const file = disk.open(name, 'create');
+  try {
+    file.write(encodeSegmentHeader(header), 0);
+    return file;
+  } catch (error) {
+    file.close();
+    tryToRemove(disk, name);
+    throw error;
+  }
+}
+
+/** What could not be made leaves nothing: a mark alone would stand for a log that is gone. */
+function createFirst(disk: Disk, header: SegmentHeader, mark: DurableMark | undefined): DiskFile {
+  try {
+    return createSegment(disk, header);
+  } catch (error) {
+    mark?.close();
+    if (mark !== undefined) tryToRemove(disk, durableMarkName);
+    throw error;
+  }
 }
 
 async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog> {
@@ -86,7 +112,7 @@ async function create(disk: Disk, options: RecoverOptions): Promise<RecoveredLog
     hasMark: disk.isLasting,
   };
   const mark = await openMark(disk, { salt, position: 0, offset: 0 });
-  const file = createSegment(disk, header);
+  const file = createFirst(disk, header, mark);
   await file.sync();
   await disk.syncDirectory();
   const { chainLow, chainHigh } = header;
@@ -122,6 +148,20 @@ export async function repair(
   if (log.isMarkHalf) warn('A half of the file `durable` was not valid; it is written again.');
   const verdict = log.lost === undefined ? 'never durable' : 'given up';
   if (log.tail !== undefined) await cutTail(disk, log.tail, verdict, warn);
+  const settled = await settle(disk, log);
+  try {
+    const isNew = disk.isLasting && readDurableMark(disk).kind === 'absent';
+    const mark = await openMark(disk, log);
+    if (isNew) await disk.syncDirectory();
+    return { ...settled, mark };
+  } catch (error) {
+    settled.file.close();
+    throw error;
+  }
+}
+
+/** Makes what counts durable, and nothing more: that takes no space. */
+async function settle(disk: Disk, log: WalkedLog): Promise<RecoveredLog> {
   for (const segment of log.segments.slice(0, -1)) {
     if (segment.endPosition > log.durablePosition) await syncSegment(disk, segment.name);
   }
@@ -130,17 +170,15 @@ export async function repair(
   const file = disk.open(last.name, 'existing');
   try {
     await file.sync();
-    const isNew = disk.isLasting && readDurableMark(disk).kind === 'absent';
     await disk.syncDirectory();
-    const mark = await openMark(disk, log);
-    if (isNew) await disk.syncDirectory();
-    const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
-    const { sequence, end } = last;
-    return { file, sequence, end, salt, offset, position, chainLow, chainHigh, recordCount, mark };
   } catch (error) {
     file.close();
     throw error;
   }
+  const { salt, offset, position, chainLow, chainHigh, recordCount } = log;
+  const { sequence, end } = last;
+  const place = { sequence, end, salt, offset, position, chainLow, chainHigh, recordCount };
+  return { file, ...place, mark: undefined };
 }
 
 const noPlace = { file: '', position: 0, offset: 0 };
@@ -221,15 +259,6 @@ async function save(disk: Disk, name: string, pieces: Iterable<Uint8Array>): Pro
     file.close();
   }
   await disk.syncDirectory();
-}
-
-/** For the way out of a failure, which says more than that of removing. */
-function tryToRemove(disk: Disk, name: string): void {
-  try {
-    disk.remove(name);
-  } catch {
-    // An operator finds it.
-  }
 }
 
 function freeName(disk: Disk, name: string): string {

@@ -23,7 +23,8 @@ export async function writeFileAtomically(
     await fs.promises.rename(temporary, target);
   } catch (error) {
     await fs.promises.rm(temporary, { force: true });
-    throw error;
+    // The system names the temporary file, or none.
+    throw Object.assign(error as Error, { path: target });
   }
   await syncDirectory(directory);
 }

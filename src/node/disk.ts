@@ -181,6 +181,13 @@ class MachineFile implements DiskFile {
     this.#syncMillis = performance.now() - startedAt;
   }
 
+  isInPlace(): boolean {
+    return attempt('look', this.name, () => {
+      const found = fs.statSync(this.#path, { throwIfNoEntry: false });
+      return found !== undefined && this.#isSame(found);
+    });
+  }
+
   /** Going to another thread and back takes as long as a quick disk needs. */
   syncAtOnce(): boolean {
     if (this.#syncMillis >= quickSyncMillis) return false;
@@ -247,9 +254,13 @@ class MachineFile implements DiskFile {
     }
   }
 
-  #checkSame({ ino, dev }: fs.Stats): void {
+  #checkSame(found: fs.Stats): void {
+    if (!this.#isSame(found)) throw new Error('another file has its name now');
+  }
+
+  #isSame({ ino, dev }: fs.Stats): boolean {
     const own = fs.fstatSync(this.#descriptor);
-    if (ino !== own.ino || dev !== own.dev) throw new Error('another file has its name now');
+    return ino === own.ino && dev === own.dev;
   }
 
   #writeAll(bytes: Uint8Array, position: number): void {

@@ -94,6 +94,10 @@ class MemoryFile implements DiskFile {
     return Promise.resolve();
   }
 
+  isInPlace(): boolean {
+    return true;
+  }
+
   syncAtOnce(): boolean {
     return true;
   }

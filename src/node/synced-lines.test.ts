@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -42,6 +42,35 @@ describe('lines on disk', () => {
     await lines.append('kept', micros('2026-01-01'));
     expect([...lines.lines()]).toEqual(['kept']);
     await lines.close();
+  });
+
+  it('that were cut are ended before the next one, and the newest are looked at', async () => {
+    const audit = path.join(folder, 'audit');
+    mkdirSync(audit);
+    const file = path.join(audit, '2026-01.jsonl');
+    writeFileSync(file, 'first\nsecond, which was c');
+    const lines = await SyncedLines.open(audit);
+    expect(lines.newest(1_000)).toEqual({ file, lines: ['first', 'second, which was c'] });
+    expect(lines.newest(20)?.lines).toEqual(['second, which was c']);
+    await lines.append('third', micros('2026-01-31'));
+    expect([...lines.lines()]).toEqual(['first', 'second, which was c', 'third']);
+    await lines.close();
+  });
+
+  it('find their place taken, and set aside what has it', async () => {
+    const audit = path.join(folder, 'audit');
+    writeFileSync(audit, 'no folder');
+    const told: string[] = [];
+    await (await SyncedLines.open(audit, (message) => told.push(message))).close();
+    mkdirSync(path.join(audit, '2026-01.jsonl'));
+    const lines = await SyncedLines.open(audit, (message) => told.push(message));
+    await lines.append('kept', micros('2026-01-31'));
+    expect([...lines.lines()]).toEqual(['kept']);
+    await lines.close();
+    expect(told).toEqual([
+      `${audit} cannot be written; it was set aside as ${audit}.set-aside-1`,
+      expect.stringContaining('2026-01.jsonl.set-aside-1'),
+    ]);
   });
 });
 

@@ -4,7 +4,8 @@ import { makeDirectoryDurably } from './atomic-file.ts';
 import { syncDirectory } from './disk.ts';
 import { noFollow, privateFileMode, refuseLink } from './private-files.ts';
 
-const appending = fs.constants.O_APPEND | fs.constants.O_CREAT | fs.constants.O_WRONLY | noFollow;
+const appending = fs.constants.O_APPEND | fs.constants.O_CREAT | fs.constants.O_RDWR | noFollow;
+const lineEnd = 10;
 
 /** Lines that are only ever appended; each is durable when its promise resolves. */
 export interface LineStore {
@@ -12,12 +13,20 @@ export interface LineStore {
   append(line: string, micros: number): Promise<void>;
   /** All lines, the oldest first. */
   lines(): Iterable<string>;
+  /** Lines at the end of the newest file, as many as fit; `undefined`: there is none. */
+  newest(bytesMax: number): NewestLines | undefined;
   close(): Promise<void>;
+}
+
+export interface NewestLines {
+  readonly file: string;
+  readonly lines: readonly string[];
 }
 
 /**
  * Keeps lines in a directory of its own, one file per UTC month, `YYYY-MM.jsonl`. Lines that come
- * while others are being synced share the next sync.
+ * while others are being synced share the next sync. A line that was cut, by the end of a process
+ * or a full disk, is ended before the next one.
  */
 export class SyncedLines implements LineStore {
   readonly #directory: string;
@@ -29,9 +38,18 @@ export class SyncedLines implements LineStore {
     this.#directory = directory;
   }
 
-  static async open(directory: string): Promise<SyncedLines> {
+  /** What has its place and cannot be written is set aside, and `warn` is told so. */
+  static async open(
+    directory: string,
+    warn: (message: string) => void = () => undefined,
+  ): Promise<SyncedLines> {
     refuseLink(directory);
+    if (fs.statSync(directory, { throwIfNoEntry: false })?.isFile()) setAside(directory, warn);
     await makeDirectoryDurably(directory);
+    for (const name of filesIn(directory)) {
+      const file = path.join(directory, name);
+      if (!isUsable(file)) setAside(file, warn);
+    }
     return new SyncedLines(directory);
   }
 
@@ -48,6 +66,13 @@ export class SyncedLines implements LineStore {
 
   lines(): Iterable<string> {
     return linesIn(this.#directory);
+  }
+
+  newest(bytesMax: number): NewestLines | undefined {
+    const name = filesIn(this.#directory).at(-1);
+    if (name === undefined) return undefined;
+    const file = path.join(this.#directory, name);
+    return { file, lines: lastLines(file, bytesMax) };
   }
 
   async close(): Promise<void> {
@@ -86,16 +111,72 @@ export class SyncedLines implements LineStore {
       appending,
       privateFileMode,
     );
-    await syncDirectory(this.#directory);
+    try {
+      await endLastLine(handle);
+      await syncDirectory(this.#directory);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
     this.#file = { name, handle };
     return handle;
   }
 }
 
+async function endLastLine(handle: fs.promises.FileHandle): Promise<void> {
+  const { size } = await handle.stat();
+  if (size === 0) return;
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+  if (buffer[0] !== lineEnd) await handle.appendFile('\n');
+}
+
+function filesIn(directory: string): string[] {
+  return fs
+    .readdirSync(directory)
+    .filter((name) => /^\d{4}-\d\d\.jsonl$/.test(name))
+    .sort();
+}
+
+/** False: it is no file, or none of this user. Anything else shows when it is written. */
+function isUsable(file: string): boolean {
+  try {
+    fs.closeSync(fs.openSync(file, fs.constants.O_RDWR | noFollow));
+    return true;
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    return !['EISDIR', 'EACCES', 'EPERM', 'ELOOP'].includes(code);
+  }
+}
+
+function setAside(place: string, warn: (message: string) => void): void {
+  let number = 1;
+  while (fs.existsSync(`${place}.set-aside-${number}`)) number++;
+  const kept = `${place}.set-aside-${number}`;
+  try {
+    fs.renameSync(place, kept);
+    warn(`${place} cannot be written; it was set aside as ${kept}`);
+  } catch (error) {
+    warn(`${place} cannot be written, nor be set aside: ${String(error)}`);
+  }
+}
+
+function lastLines(file: string, bytesMax: number): string[] {
+  const descriptor = fs.openSync(file, fs.constants.O_RDONLY | noFollow);
+  try {
+    const { size } = fs.fstatSync(descriptor);
+    const start = Math.max(0, size - bytesMax);
+    const bytes = Buffer.alloc(size - start);
+    const length = fs.readSync(descriptor, bytes, 0, bytes.length, start);
+    const lines = bytes.toString('utf8', 0, length).split('\n');
+    return lines.slice(start === 0 ? 0 : 1).filter((line) => line !== '');
+  } finally {
+    fs.closeSync(descriptor);
+  }
+}
+
 /** The lines of such a directory, the oldest first; somebody may be appending more to it. */
 export function* linesIn(directory: string): Iterable<string> {
-  for (const name of fs.readdirSync(directory).sort()) {
-    if (!/^\d{4}-\d\d\.jsonl$/.test(name)) continue;
+  for (const name of filesIn(directory)) {
     const text = fs.readFileSync(path.join(directory, name), 'utf8');
     yield* text.split('\n').filter((line) => line !== '');
   }
@@ -118,6 +199,10 @@ export class MemoryLines implements LineStore {
 
   lines(): Iterable<string> {
     return [...this.#lines];
+  }
+
+  newest(): undefined {
+    return undefined;
   }
 
   close(): Promise<void> {

@@ -18,6 +18,7 @@ import { limits } from '../limits.ts';
 import { MachineClock } from '../node/clock.ts';
 import { DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
+import { noSpaceText } from '../node/folder-space.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import { WebSocketDoor } from '../websocket/door.ts';
 import { parameterFault } from '../websocket/parameters.ts';
@@ -83,12 +84,17 @@ export async function startService(given: GivenConfiguration = {}): Promise<Serv
     return await assemble(configuration, log, releases);
   } catch (error) {
     for (const release of releases.reverse()) await release();
-    throw startError(error);
+    throw startError(error, configuration.dataDirectory);
   }
 }
 
 /** What an operator can mend is told apart from what is a bug. */
-function startError(error: unknown): unknown {
+function startError(error: unknown, dataDirectory = 'A file'): unknown {
+  const noSpace = noSpaceText(error, dataDirectory);
+  if (noSpace !== undefined) {
+    const advice = 'Free some space, then start the service again.';
+    return new ConfigurationError(`${noSpace}. ${advice}`, { cause: error });
+  }
   if (error instanceof DirectoryLockedError) {
     const advice = 'Stop that service, or name another folder with --data-dir.';
     return new ConfigurationError(`${error.message}. ${advice}`, { cause: error });

@@ -42,6 +42,8 @@ export class SimulatedDisk implements Disk {
   beforeSync: () => Promise<void> = () => Promise.resolve();
   /** True: nothing that takes space is done. */
   isFull = false;
+  /** True: the same, but for a fault of the device. */
+  isFailing = false;
   /** True: it syncs at once when asked to. */
   isQuick = false;
   readonly #entries: Map<string, SimulatedInode>;
@@ -162,8 +164,20 @@ export class SimulatedDisk implements Disk {
     const failure = this.#failures.find(
       (each) => each.operation === operation && each.number === number,
     );
-    const code = this.isFull && spaceOperations.has(operation) ? 'ENOSPC' : failure?.code;
-    if (code !== undefined) throw new DiskError(operation, file, new Error(code));
+    const code = this.#faultOf(operation) ?? failure?.code;
+    if (code === undefined) return;
+    throw new DiskError(operation, file, Object.assign(new Error(code), { code }));
+  }
+
+  /** True if the name still stands for this content. */
+  has(name: string, inode: SimulatedInode): boolean {
+    return this.#entries.get(name) === inode;
+  }
+
+  #faultOf(operation: DiskOperation): string | undefined {
+    if (!spaceOperations.has(operation)) return undefined;
+    if (this.isFull) return 'ENOSPC';
+    return this.isFailing ? 'EIO' : undefined;
   }
 
   checkOn(): void {
@@ -410,6 +424,11 @@ class SimulatedFile implements DiskFile {
     await this.#disk.beforeSync();
     this.#disk.checkOn();
     this.#inode.settle(covered);
+  }
+
+  isInPlace(): boolean {
+    this.#check();
+    return this.#disk.has(this.name, this.#inode);
   }
 
   syncAtOnce(): boolean {

@@ -111,6 +111,20 @@ export function diskContract(name: string, make: () => Disk): void {
       expect(() => disk.rename('a', 'c')).toThrow(DiskError);
     });
 
+    it('knows whether a file is still in its place', () => {
+      const file = disk.open('a', 'create');
+      expect(file.isInPlace()).toBe(true);
+      disk.rename('a', 'b');
+      const isByName = file.name === 'a';
+      if (isByName) expect(file.isInPlace()).toBe(false);
+      const next = disk.open('a', 'create');
+      expect(next.isInPlace()).toBe(true);
+      disk.remove('a');
+      if (isByName) expect(next.isInPlace()).toBe(false);
+      file.close();
+      next.close();
+    });
+
     it('removes, and makes anew with nothing of the old content', () => {
       const file = disk.open('a', 'create');
       file.write(bytes(1, 2, 3), 0);

@@ -1,5 +1,6 @@
 import { AssertionError } from '../../src/assert.ts';
 import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
+import type { Space } from '../../src/host/full-disk.ts';
 import { LocalSeat } from '../../src/host/local-seat.ts';
 import { programHash } from '../../src/host/program-hash.ts';
 import {
@@ -37,6 +38,7 @@ const owner = { identity: tinyIdentity, rights: ownerRights, jwtPayload: '' };
 interface TinyParts {
   readonly beforeLoad?: () => void;
   readonly clock?: TestClock;
+  readonly space?: Space;
 }
 
 export function tinyDatabase(
@@ -44,7 +46,7 @@ export function tinyDatabase(
   mode: SeatMode,
   random = new Random(1),
   reports: string[] = [],
-  { beforeLoad = () => undefined, clock = new TestClock() }: TinyParts = {},
+  { beforeLoad = () => undefined, clock = new TestClock(), space }: TinyParts = {},
 ): SupervisedDatabase {
   const fill = (bytes: Uint8Array): void => {
     for (let at = 0; at < bytes.length; at++) bytes[at] = random.below(256);
@@ -72,6 +74,7 @@ export function tinyDatabase(
       takeSeat: (start, events) => new LocalSeat(seat, start, events),
       examine: () => Promise.resolve(tinyProgram.bytes),
       lines: () => undefined,
+      space,
       report: (_, message) => reports.push(message),
     },
     mode,
@@ -133,7 +136,7 @@ export async function clientsIn(database: SupervisedDatabase): Promise<number> {
   return (await queryTiny(database, 'SELECT * FROM st_client')).rowCount - 1;
 }
 
-async function queryTiny(
+export async function queryTiny(
   database: SupervisedDatabase,
   sql: string,
 ): Promise<Extract<SqlOutcome, { kind: 'result' }>> {

@@ -1,0 +1,63 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { isNoSpace } from '../log/disk.ts';
+import { noFollow, privateFileMode } from './private-files.ts';
+
+/** Written to see whether it can be: more than a file system keeps beside the name of a file. */
+const probe = new Uint8Array(64 * 1024);
+
+/** The space of the disk that a folder is on. */
+export class FolderSpace {
+  readonly folder: string;
+
+  constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** What a user without privileges may still write there; `undefined`: the system does not say. */
+  freeBytes(): number | undefined {
+    try {
+      const { bavail, bsize } = fs.statfsSync(this.folder);
+      return bavail * bsize;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** True when there are so many bytes free and something can be written: a quota may forbid it. */
+  has(bytes: number): boolean {
+    const free = this.freeBytes();
+    return (free === undefined || free >= bytes) && this.#takesProbe();
+  }
+
+  #takesProbe(): boolean {
+    const file = path.join(this.folder, `.space-${process.pid}.tmp`);
+    const { O_CREAT, O_TRUNC, O_WRONLY } = fs.constants;
+    try {
+      const flags = O_CREAT | O_TRUNC | O_WRONLY | noFollow;
+      const descriptor = fs.openSync(file, flags, privateFileMode);
+      try {
+        return fs.writeSync(descriptor, probe) === probe.length;
+      } finally {
+        fs.closeSync(descriptor);
+        fs.unlinkSync(file);
+      }
+    } catch {
+      return false;
+    }
+  }
+}
+
+/**
+ * Says of an error, or of what caused it, that there was no space, and where; `undefined`: that is
+ * not why. `place` is named where the system does not name a file.
+ */
+export function noSpaceText(error: unknown, place: string): string | undefined {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (!isNoSpace(at)) continue;
+    const { code, path: named = place } = at as NodeJS.ErrnoException;
+    const what = code === 'EDQUOT' ? 'the quota of this user is used up' : 'the disk is full';
+    return `${named} cannot be written: ${what} (${code})`;
+  }
+  return undefined;
+}
