@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,11 +40,25 @@ beforeAll(async () => {
     }
     await running.pause();
   }
+  await keepLinked();
 }, 3_600_000);
 afterAll(() => {
   sandbox.remove();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** What makes the databases links nothing; a service that has opened them before has done it. */
+async function keepLinked(): Promise<void> {
+  const { service } = await start([]);
+  await ask(names[0] ?? '');
+  expect(await service.stop()).toBe(0);
+  const databases = path.join(folder, 'databases');
+  const folders = readdirSync(databases).map((name) => path.join(databases, name, 'programs'));
+  const linked = folders.find((programs) => existsSync(programs)) ?? '';
+  for (const programs of folders) {
+    if (!existsSync(programs)) cpSync(linked, programs, { recursive: true });
+  }
+}
 
 /** Milliseconds from the start of the process until it takes requests. */
 async function start(flags: readonly string[]) {
