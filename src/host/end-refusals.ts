@@ -1,12 +1,26 @@
 import { Refusal } from '../database/outcome.ts';
 import type { SeatEnd, SeatMode } from './seat.ts';
+import type { PlainEnd } from './start-end.ts';
 
 /** Why there is no database: what its program did, or what was found on the disk. */
-export function notStartedRefusal({ body, message }: SeatEnd, mode: SeatMode): Refusal {
-  if (body !== undefined) return new Refusal(body);
-  if (mode.kind === 'create') return new Refusal({ code: 'program.invalid', message });
+export function notStartedRefusal(end: SeatEnd, mode: SeatMode): Refusal {
+  const { body, message } = end;
+  if (body !== undefined || mode.kind === 'create') return programRefusal(end);
   const text = `error starting database: ${message}`;
   return new Refusal({ code: 'database.broken', message: text });
+}
+
+/** Why a program is not taken: for what it did, or because it could not be tried. */
+export function programRefusal({ body, cause, message }: PlainEnd): Refusal {
+  if (body !== undefined) return new Refusal(body);
+  if (!isOfService(cause)) return new Refusal({ code: 'program.invalid', message });
+  const text = `The service could not try the program, which may be in order: ${message}`;
+  return new Refusal({ code: 'database.stopped', message: `${text} Publish it again.` });
+}
+
+/** True: the program had no part in it. */
+export function isOfService(cause: SeatEnd['cause']): boolean {
+  return cause === 'silent' || cause === 'closed';
 }
 
 /** Why a database that served does so no more. */

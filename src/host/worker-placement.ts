@@ -1,8 +1,9 @@
 import { availableParallelism } from 'node:os';
-import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
+import { identityToHex } from '../values/identity.ts';
 import { DatabaseLinker } from './database-linker.ts';
+import { isOfService, programRefusal } from './end-refusals.ts';
 import { examineProgram } from './examine-program.ts';
 import type { Budget, ReportLine } from './host-options.ts';
 import type { Isolation } from './isolation.ts';
@@ -54,7 +55,12 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     async examine(program, place) {
       const outcome = await examineProgram(program, place.identity, sharedBy(place));
       if (outcome instanceof Uint8Array) return outcome;
-      throw new Refusal(outcome.body ?? { code: 'program.invalid', message: outcome.message });
+      if (isOfService(outcome.cause)) {
+        const about = { database: identityToHex(place.identity), reason: outcome.cause };
+        const message = `A program could not be examined, and its publisher has to try again: `;
+        report({ level: 'warn', message: message + outcome.message, about });
+      }
+      throw programRefusal(outcome);
     },
     close() {
       linker.close();

@@ -148,6 +148,15 @@ describe('the alert rules', () => {
     for (const { alert } of rules) expect(guide).toContain(`\`${alert}\``);
   });
 
+  it('[operating] are each fired by a test that brings their cause about', () => {
+    const tests = ['test/service/alerts.test.ts', 'test/long/alerts.long.ts'];
+    const fired = tests.map((file) => readFileSync(path.join(root, file), 'utf8')).join();
+    const isFired = (alert: string) =>
+      fired.includes(`watch.fires('${alert}')).toBe(true)`) ||
+      fired.includes(`expectFired('${alert}'`);
+    expect(rules.map(({ alert }) => alert).filter((alert) => !isFired(alert))).toEqual([]);
+  });
+
   it.each(rules.map(({ alert, expr }) => [alert, expr]))(
     '[operating] %s asks for what there is, and a service that is well does not fire it',
     (_, expr) => {
