@@ -3,29 +3,36 @@ import { createTiny, putName, tinyDatabase } from '../../test/support/tiny-datab
 import { limits } from '../limits.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { TestClock } from '../testing/test-clock.ts';
+import type { DatabaseStatistics } from './database-handle.ts';
 import { healthOf } from './health.ts';
 
 const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0 };
 const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
 
+const is = (state: DatabaseStatistics['state'], isReadOnly = false) => ({ state, isReadOnly });
+
 describe('the health of a database', () => {
   it('[living 1.16] is fine while nothing waits for longer than its bound', () => {
-    expect(healthOf('serving', nothing).isFine).toBe(true);
-    expect(healthOf('closed', nothing).isFine).toBe(true);
+    expect(healthOf(is('serving'), nothing).isFine).toBe(true);
+    expect(healthOf(is('closed'), nothing).isFine).toBe(true);
     const most = {
       requestMillis: healthWaitMillisMax,
       undurableMillis: healthWaitMillisMax,
       fanOutMillis: healthFanOutMillisMax,
     };
-    expect(healthOf('serving', most).isFine).toBe(true);
+    expect(healthOf(is('serving'), most).isFine).toBe(true);
   });
 
   it.each([
-    ['opened', healthOf('opening', nothing)],
-    ['opened', healthOf('broken', nothing)],
-    ['commits', healthOf('serving', { ...nothing, requestMillis: healthWaitMillisMax + 1 })],
-    ['durability', healthOf('serving', { ...nothing, undurableMillis: healthWaitMillisMax + 1 })],
-    ['fanOut', healthOf('serving', { ...nothing, fanOutMillis: healthFanOutMillisMax + 1 })],
+    ['opened', healthOf(is('opening'), nothing)],
+    ['opened', healthOf(is('broken'), nothing)],
+    ['commits', healthOf(is('serving'), { ...nothing, requestMillis: healthWaitMillisMax + 1 })],
+    [
+      'durability',
+      healthOf(is('serving'), { ...nothing, undurableMillis: healthWaitMillisMax + 1 }),
+    ],
+    ['durability', healthOf(is('serving', true), nothing)],
+    ['fanOut', healthOf(is('serving'), { ...nothing, fanOutMillis: healthFanOutMillisMax + 1 })],
   ] as const)('[living 1.16] is not when %s is not, and says which part', (name, health) => {
     const { isFine, ...parts } = health;
     expect(isFine).toBe(false);

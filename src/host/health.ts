@@ -18,7 +18,7 @@ export interface DatabaseHealth {
   /** Requests that wait are run. */
   readonly commits: WaitingPart;
   /** What is written becomes durable. */
-  readonly durability: WaitingPart;
+  readonly durability: WaitingPart & { readonly isReadOnly: boolean };
   /** Clients get the updates that they subscribed to. */
   readonly fanOut: WaitingPart;
 }
@@ -29,14 +29,16 @@ export interface WaitingPart {
 }
 
 export function healthOf(
-  state: DatabaseStatistics['state'],
+  { state, isReadOnly }: Pick<DatabaseStatistics, 'state' | 'isReadOnly'>,
   { requestMillis, undurableMillis, fanOutMillis }: Waits,
 ): DatabaseHealth {
   const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
   // One that is closed opens when it is asked for.
   const opened = { isFine: state === 'serving' || state === 'closed', state };
   const commits = part(requestMillis, healthWaitMillisMax);
-  const durability = part(undurableMillis, healthWaitMillisMax);
+  const written = part(undurableMillis, healthWaitMillisMax);
+  // Nothing waits in one that refuses what writes because its disk is full.
+  const durability = { ...written, isFine: written.isFine && !isReadOnly, isReadOnly };
   const fanOut = part(fanOutMillis, healthFanOutMillisMax);
   const isFine = [opened, commits, durability, fanOut].every((one) => one.isFine);
   return { isFine, opened, commits, durability, fanOut };

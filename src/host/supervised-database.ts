@@ -230,7 +230,7 @@ export class SupervisedDatabase implements DatabaseHandle {
 
   health(): DatabaseHealth {
     const fanOut = (heldMillis: number) => this.#feeds.waitingMillis(heldMillis);
-    return healthOf(this.#state, this.#vitals.waits(this.#pending.oldestAt, fanOut));
+    return healthOf(this.statistics(), this.#vitals.waits(this.#pending.oldestAt, fanOut));
   }
 
   vitals(): VitalFigures {

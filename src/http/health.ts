@@ -33,7 +33,7 @@ function detailed({ isFine, opened, commits, durability, fanOut }: DatabaseHealt
     parts: {
       opened: { ok: opened.isFine, state: opened.state },
       commits: shown(commits),
-      durability: shown(durability),
+      durability: { ...shown(durability), read_only: durability.isReadOnly },
       fan_out: shown(fanOut),
     },
   };

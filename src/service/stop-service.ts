@@ -1,5 +1,6 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import type { ListenerCopies } from './listener-copies.ts';
 
 /**
@@ -11,6 +12,8 @@ export class ServerEnd {
   readonly #copies: ListenerCopies;
   /** By connection: an answer that waits behind another one is not told when theirs ends. */
   readonly #open = new Map<Socket, Set<ServerResponse>>();
+  /** Connections that have asked nothing yet: the platform takes them for busy ones. */
+  readonly #silent = new Set<Socket>();
   #isEnding = false;
 
   constructor(server: Server, copies: ListenerCopies) {
@@ -18,13 +21,21 @@ export class ServerEnd {
     this.#copies = copies;
     // Before any other listener, so that nothing has been written yet.
     server.prependListener('request', ({ socket }, response) => {
+      this.#silent.delete(socket);
       this.#watch(this.#openOn(socket), response);
+    });
+    server.prependListener('upgrade', (_, socket) => this.#silent.delete(socket as Socket));
+    const connected = server instanceof TlsServer ? 'secureConnection' : 'connection';
+    server.on(connected, (socket: Socket) => {
+      this.#silent.add(socket);
+      socket.once('close', () => this.#silent.delete(socket));
     });
   }
 
   /**
-   * Takes no new connections, closes idle ones, answers the requests that were accepted and closes
-   * their connections; after `millis` it cuts what is left, such as a client that does not read.
+   * Takes no new connections, closes idle and silent ones, answers the requests that were accepted
+   * and closes their connections; after `millis` it cuts what is left, such as a client that does
+   * not read.
    */
   async close(millis: number): Promise<void> {
     this.#isEnding = true;
@@ -32,6 +43,7 @@ export class ServerEnd {
     const copiesEnd = this.#copies.close();
     const end = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#server.closeIdleConnections();
+    for (const socket of this.#silent) socket.destroy();
     for (const open of this.#open.values()) open.forEach(announceEnd);
     await Promise.all([end, copiesEnd]);
     clearTimeout(cut);

@@ -149,7 +149,8 @@ describe('the alert rules', () => {
   });
 
   it('[operating] are each fired by a test that brings their cause about', () => {
-    const tests = ['test/service/alerts.test.ts', 'test/long/alerts.long.ts'];
+    const quick = ['alerts', 'full-disk'].map((name) => `test/service/${name}.test.ts`);
+    const tests = [...quick, 'test/long/alerts.long.ts'];
     const fired = tests.map((file) => readFileSync(path.join(root, file), 'utf8')).join();
     const isFired = (alert: string) =>
       fired.includes(`watch.fires('${alert}')).toBe(true)`) ||

@@ -54,7 +54,8 @@ describe('the health of a database', () => {
     expect(headers.get('cache-control')).toBe('no-store');
     const fine = { ok: true, waiting_seconds: expect.any(Number) };
     const opened = { ok: true, state: 'serving' };
-    const parts = { opened, commits: fine, durability: fine, fan_out: fine };
+    const durability = { ...fine, read_only: false };
+    const parts = { opened, commits: fine, durability, fan_out: fine };
     expect(JSON.parse(text)).toEqual({ ok: true, parts });
     expect((await running.ask('GET', '/v1/database/nobody/health')).status).toBe(404);
   });

@@ -9,10 +9,10 @@ for (const isolation of isolations) {
   it(`[living 6.3] all attackers at once leave neighbours as they were: ${isolation}`, async () => {
     const report = await siege({
       isolation,
-      aloneSeconds: 4,
+      aloneSeconds: 2,
       siegeSeconds: 12,
-      databaseCount: 5,
-      runawayCount: 3,
+      databaseCount: 4,
+      runawayCount: 2,
       only: process.env.SIEGE_ONLY,
     });
     console.log(siegeTable(report));

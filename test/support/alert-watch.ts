@@ -1,16 +1,20 @@
-import type { Running } from '../service/running.ts';
 import { ruleOf } from './alert-rules.ts';
 import { familiesIn, type Sample } from './prometheus-text.ts';
 import { evaluate, type Scrapes } from './promql.ts';
 
+/** A service that can be asked. */
+interface Asked {
+  ask(method: string, where: string): Promise<{ readonly text: string }>;
+}
+
 /** Scrapes a service as Prometheus does, and says which alerts its figures would fire. */
 export class AlertWatch {
-  readonly #running: () => Running;
+  readonly #service: () => Asked;
   #before: readonly Sample[] = [];
   #beforeAt = 0;
 
-  constructor(running: () => Running) {
-    this.#running = running;
+  constructor(service: () => Asked) {
+    this.#service = service;
   }
 
   /** What comes is compared with the figures of this moment. */
@@ -31,7 +35,7 @@ export class AlertWatch {
   async #scrape(): Promise<readonly Sample[]> {
     const up = (value: number): Sample => ({ name: 'up', labels: { job: 'reducerdb' }, value });
     try {
-      const { text } = await this.#running().ask('GET', '/v1/metrics');
+      const { text } = await this.#service().ask('GET', '/v1/metrics');
       return [up(1), ...[...familiesIn(text).values()].flatMap(({ samples }) => samples)];
     } catch (error) {
       if (error instanceof TypeError) return [up(0)];
