@@ -1,8 +1,9 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Isolation } from '../../../src/host/isolation.ts';
+import { descendantsOf, readOr } from '../descendants.ts';
 import { root } from '../harness.ts';
 
 /** More than the service needs; a fault in it must not take the whole machine down. */
@@ -98,29 +99,7 @@ export function startLoader(): ChildProcess {
   return fork(path.join(root, 'test/service/siege/loader.mjs'), [], { execArgv: [] });
 }
 
-function descendantsOf(ancestor: number): number[] {
-  if (!existsSync('/proc/self/stat')) return [];
-  const parents = new Map<number, number>();
-  for (const name of readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) continue;
-    const parent = /^\d+ \(.*\) \S (\d+)/s.exec(readOr(`/proc/${name}/stat`))?.[1];
-    if (parent !== undefined) parents.set(Number(name), Number(parent));
-  }
-  const isBelow = (pid: number | undefined): boolean =>
-    pid !== undefined && (parents.get(pid) === ancestor || isBelow(parents.get(pid)));
-  return [...parents.keys()].filter(isBelow);
-}
-
 function residentBytes(pid: number): number {
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1];
   return Number(kibibytes ?? 0) * 1024;
-}
-
-/** Nothing, where the process is gone meanwhile. */
-function readOr(file: string): string {
-  try {
-    return readFileSync(file, 'latin1');
-  } catch {
-    return '';
-  }
 }
