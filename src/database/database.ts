@@ -146,8 +146,8 @@ export class Database {
   }
 
   /**
-   * Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn, or is
-   * told that the database has stopped.
+   * Accepts a request; throws `Refusal` when it cannot. The owner gets the reply with a turn, or
+   * `stopped`.
    */
   submit(request: TicketedRequest): void {
     if (this.#state === 'undoing') return;

@@ -114,7 +114,7 @@ describe('a long read', () => {
     const reads = Array.from({ length: limits.longReadsMax }, () => items.query(all));
     await paused(slices, limits.longReadsMax);
     expect(failureOf(await items.query(all))).toMatch(
-      /^sql.busy: The statement takes long, and 8 such statements are already running; try again/,
+      /^sql.busy: 8 long statements are already running, and this is one more; try again/,
     );
     for (const outcome of await Promise.all(reads)) {
       expect(outcome).toMatchObject({ kind: 'result', rowCount: 100_000 });

@@ -171,7 +171,7 @@ function replyOf(outcome: SqlOutcome): DatabaseReply {
 const tooMany: SqlError = {
   code: 'sql.busy',
   message:
-    `The statement takes long, and ${limits.longReadsMax} such statements are already running; ` +
+    `${limits.longReadsMax} long statements are already running, and this is one more; ` +
     'try again when one of them has ended, or narrow its WHERE clause or add an index for it',
 };
 

@@ -67,7 +67,7 @@ export class Actor {
   readonly #memoryDisk = new MemoryDisk();
   readonly #lines: LineBatch;
   #memoryToldAt = 0;
-  /** Bytes of the log that were read, and when that was told. */
+  /** Bytes of the log that were read, and when that was last reported. */
   #readBytes = 0;
   #readToldAt = 0;
   #isMemoryDue = false;
@@ -194,7 +194,7 @@ export class Actor {
     };
   }
 
-  /** What opening reads of it is told to the gateway. */
+  /** Reports to the gateway how much of it opening has read. */
   #diskAt(directory: string): MachineDisk {
     const hasRead = (bytes: number): void => {
       if (this.#serving !== undefined) return;

@@ -67,7 +67,7 @@ export class DatabaseFiles {
     return this.registry === undefined || readdirSync(this.registry).length === 0;
   }
 
-  /** The lines of the audit log; `warn` is told what had to be set aside. */
+  /** The lines of the audit log; reports to `warn` what had to be set aside. */
   async openAuditLines(warn?: (message: string) => void): Promise<LineStore> {
     if (this.#root === undefined) return new MemoryLines(limits.auditMemoryLinesMax);
     return SyncedLines.open(path.join(this.#root, 'audit'), warn);
@@ -89,7 +89,7 @@ export class DatabaseFiles {
       const bytes = found.reduce((sum, { size }) => sum + size, 0);
       return { bytes, writtenMillis: Math.max(...found.map(({ mtimeMs }) => mtimeMs)) };
     } catch {
-      // Whoever opens it is refused, with the reason.
+      // Opening it is refused, with the reason.
       return undefined;
     }
   }

@@ -21,7 +21,7 @@ export interface LiveConnection {
   send(request: LiveRequest): void;
   /** Requests sent that are not answered. The door bounds it: nothing here does. */
   readonly unanswered: number;
-  /** Answers and updates that the client is told as soon as what they say is durable. */
+  /** Answers and updates that are sent as soon as the commits that they report are durable. */
   readonly heldCount: number;
   /**
    * What serves, once it does. An update that ends the connection does not show: what it is told

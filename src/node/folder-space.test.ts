@@ -17,7 +17,7 @@ it('a folder has the space of its disk, and is left as it was', () => {
   expect(space.has(1)).toBe(false);
 });
 
-it('want of space is told by the file, if the system names one', () => {
+it('a lack of space is reported with the file, if the system names one', () => {
   const error = (code: string, more = {}) => Object.assign(new Error(code), { code, ...more });
   expect(noSpaceText(error('EACCES'), '/data')).toBe(undefined);
   const full = error('ENOSPC', { path: '/data/reducerdb.pid' });

@@ -38,7 +38,7 @@ export class SyncedLines implements LineStore {
     this.#directory = directory;
   }
 
-  /** What has its place and cannot be written is set aside, and `warn` is told so. */
+  /** A file in its place that cannot be written is set aside, which is reported to `warn`. */
   static async open(
     directory: string,
     warn: (message: string) => void = () => undefined,

@@ -122,10 +122,17 @@ export class Bed {
     return this.#service;
   }
 
-  /** What a start says that comes to nothing. */
-  refusedStart(flags: readonly string[] = [], options: RunOptions = {}) {
+  /** Throws unless a start is refused with 1 and in these words, without a stack. */
+  async refusedStart(
+    expected: RegExp,
+    flags: readonly string[] = [],
+    options: RunOptions = {},
+  ): Promise<void> {
     const words = ['start', '--listen-addr', '127.0.0.1:0', '--log-level', 'warn', ...flags];
-    return this.sandbox.run(words, options);
+    const { code, stderr } = await this.sandbox.run(words, options);
+    if (code !== 1) throw new Error(`it ended with ${code}`);
+    if (/^\s+at /m.test(stderr)) throw new Error(`a stack:\n${stderr}`);
+    said(stderr.slice(stderr.indexOf('Error: ')), expected);
   }
 
   async stop(): Promise<void> {

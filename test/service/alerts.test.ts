@@ -17,14 +17,14 @@ beforeAll(async () => {
 });
 afterAll(() => running.stop());
 
-it('[operating] an owner who has as much as may be is told of', async () => {
+it('[operating] an owner at the limit of databases fires an alert', async () => {
   expect(await watch.fires('ReducerdbOwnerNearQuota')).toBe(false);
   const { status, text } = await running.upload('tavern', await tavern(), owner);
   expect([status, text]).toEqual([200, expect.any(String)]);
   expect(await watch.fires('ReducerdbOwnerNearQuota')).toBe(true);
 });
 
-it('[operating] so is a log that has nearly reached its quota', async () => {
+it('[operating] so does a log that has nearly reached its quota', async () => {
   const { host } = running.service;
   const { identity: subject, owner: ofIt } = host.database('tavern');
   const { logBytes } = host.database('tavern').handle.statistics().used;
@@ -38,7 +38,7 @@ it('[operating] so is a log that has nearly reached its quota', async () => {
   await set(1_000 * logBytes);
 });
 
-it('[operating] and a module that ends its database again and again', async () => {
+it('[operating] so does a module that ends its database again and again', async () => {
   await watch.begin();
   for (let round = 0; round < 3; round += 1) {
     expect(await watch.fires('ReducerdbModuleKeepsFailing')).toBe(false);
@@ -48,7 +48,7 @@ it('[operating] and a module that ends its database again and again', async () =
   expect(await watch.fires('ReducerdbServiceFault')).toBe(false);
 });
 
-it('[operating] requests that fail are told from those that are refused', async () => {
+it('[operating] so do requests that fail, but not those that are refused', async () => {
   await running.call('tavern', 'crash', []);
   await running.call('tavern', 'nothing', []);
   await watch.begin();
@@ -58,7 +58,7 @@ it('[operating] requests that fail are told from those that are refused', async 
   expect(await watch.fires('ReducerdbRequestsFail')).toBe(true);
 });
 
-it('[operating] a service that has ended is told of', async () => {
+it('[operating] so does a service that has ended', async () => {
   expect(await watch.fires('ReducerdbDown')).toBe(false);
   await running.pause();
   expect(await watch.fires('ReducerdbDown')).toBe(true);

@@ -102,7 +102,7 @@ it('answers what needs no rows without opening a database', async () => {
   await expectClosed(old.length);
 });
 
-it('opens a closed database for whoever asks it for something', async () => {
+it('opens a closed database for any request that needs it', async () => {
   const schema = JSON.parse((await ask('database/listed/schema?version=9')).text);
   expect(schema.tables.map(({ name }: { name: string }) => name)).toEqual(['note']);
   await expectClosed(old.length - 1);

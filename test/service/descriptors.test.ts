@@ -60,7 +60,7 @@ describe.skipIf(prlimit === undefined)('a service that may have few files open',
       const keptCount = () => hanging.filter(({ isKept }) => isKept()).length;
       await expect.poll(keptCount).toBeLessThan(180);
       expect(keptCount()).toBeGreaterThan(0);
-      // Room for whoever manages the service, on a connection that another one leaves.
+      // Room for an operator, on a connection that another client has left.
       for (const socket of sockets.slice(0, 100)) socket.destroy();
       await expect
         .poll(() => sandbox.run(['call', 'ledger', 'append', '1', '1']).then(({ code }) => code))
