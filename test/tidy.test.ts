@@ -12,7 +12,7 @@ import {
   checkOrphans,
   checkPackages,
 } from './tidy/rules.ts';
-import { readDocuments, readSources } from './tidy/source-file.ts';
+import { loadedWith, readDocuments, readSources, roomOf } from './tidy/source-file.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
@@ -42,6 +42,13 @@ describe('the source tree', () => {
       expect(targets.filter((target) => !above.has(target))).toEqual([]);
       above.add(room);
     }
+  });
+
+  it('starts the command without a database in memory', () => {
+    const loaded = loadedWith('src/cli/main.ts', files);
+    expect(loaded).toContain('src/cli/commands/start.ts');
+    const ofDatabases = ['store', 'sql', 'live', 'log', 'module'];
+    expect(loaded.filter((file) => ofDatabases.includes(roomOf(file) ?? ''))).toEqual([]);
   });
 
   it('shows the same arrow table in ARCHITECTURE.md', () => {

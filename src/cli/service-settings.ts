@@ -5,10 +5,10 @@ import {
   ConfigurationError,
   completeConfiguration,
   type GivenConfiguration,
+  keyFilesOf,
   parseListenAddress,
 } from '../service/configuration.ts';
 import { type EffectiveSettings, effectiveSettings } from '../service/effective-settings.ts';
-import { keyFilesOf } from '../service/key-folder.ts';
 import type { Setting } from '../service/setting.ts';
 import { settings } from '../service/settings.ts';
 import { CliError } from './io.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type IssuerRules, publicIssuers } from '../auth/issuer-rules.ts';
-import type { KeyFiles } from '../auth/keys.ts';
+import { type KeyFiles, keyFilesIn } from '../auth/keys.ts';
 import { noRateLimits, type RateLimits } from '../auth/rate-limiter.ts';
 import type { AcceptedLoss } from '../host/accept-losses.ts';
 import type { Budget } from '../host/host-options.ts';
@@ -164,6 +164,14 @@ export function completeConfiguration(given: GivenConfiguration): ServiceConfigu
   refuseLatePings(configuration);
   refuseHalves(configuration);
   return configuration;
+}
+
+/** Where the key pair of a service is. */
+export function keyFilesOf({
+  keyFiles,
+  keyDirectory,
+}: Pick<ServiceConfiguration, 'keyFiles' | 'keyDirectory'>): KeyFiles {
+  return keyFiles ?? keyFilesIn(keyDirectory);
 }
 
 /** Reads `host:port`, `[::1]:3000` or a bare port. */

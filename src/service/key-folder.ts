@@ -5,13 +5,12 @@ import {
   type HostKeys,
   KeyError,
   type KeyFiles,
-  keyFilesIn,
   loadKeys,
   rotateKeys,
 } from '../auth/keys.ts';
 import { limits } from '../limits.ts';
 import { readFileIfPresent, removeFileDurably, writeFileAtomically } from '../node/atomic-file.ts';
-import { ConfigurationError, type ServiceConfiguration } from './configuration.ts';
+import { ConfigurationError } from './configuration.ts';
 import { takeLock } from './data-folder.ts';
 
 /** A key of a host, as its operator is shown it. */
@@ -22,14 +21,6 @@ export interface KeyEntry {
   /** Milliseconds since the Unix epoch: when it was made; of an old one, when it was replaced. */
   readonly sinceMillis: number;
   readonly file: string;
-}
-
-/** Where the pair of a service is. */
-export function keyFilesOf({
-  keyFiles,
-  keyDirectory,
-}: Pick<ServiceConfiguration, 'keyFiles' | 'keyDirectory'>): KeyFiles {
-  return keyFiles ?? keyFilesIn(keyDirectory);
 }
 
 /** The current key and those that it replaced. All of these throw `ConfigurationError`. */

@@ -27,6 +27,7 @@ import {
   ConfigurationError,
   completeConfiguration,
   type GivenConfiguration,
+  keyFilesOf,
   type ListenAddress,
   type ServiceConfiguration,
   type TlsFiles,
@@ -34,7 +35,6 @@ import {
 import { claimFolder, realFolder, securePermissions } from './data-folder.ts';
 import { DescriptorReserve } from './descriptor-reserve.ts';
 import { chooseIsolation } from './isolation-choice.ts';
-import { keyFilesOf } from './key-folder.ts';
 import { type Handler, listen } from './listener.ts';
 import { ListenerCopies } from './listener-copies.ts';
 import { lowSignedSince } from './low-signed.ts';

@@ -2,7 +2,8 @@ import { createHmac, createPublicKey, createSign, generateKeyPairSync } from 'no
 import { exportJWK } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { deriveIdentity } from '../../src/auth/identity.ts';
-import { keyFilesOf, retireKeys, rotateKeysIn } from '../../src/service/key-folder.ts';
+import { keyFilesOf } from '../../src/service/configuration.ts';
+import { retireKeys, rotateKeysIn } from '../../src/service/key-folder.ts';
 import { identityToHex } from '../../src/values/identity.ts';
 import { LocalIssuer } from '../support/local-issuer.ts';
 import { signToken, tokenPart } from '../support/sign-token.ts';

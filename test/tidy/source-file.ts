@@ -38,12 +38,34 @@ export function roomOf(file: string): string | undefined {
 
 /** Specifiers of all static and type-only imports and re-exports. */
 export function importsOf(text: string): string[] {
-  const withoutComments = text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
-  const statements = withoutComments.matchAll(
+  const statements = importStatements(text).map(([, specifier]) => specifier);
+  const typeQueries = withoutComments(text).matchAll(/\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g);
+  return [...statements, ...[...typeQueries].map((match) => match[1] ?? '')];
+}
+
+/** Paths of the files that are loaded with `start`, before anything of it runs; it comes first. */
+export function loadedWith(start: string, files: readonly SourceFile[]): string[] {
+  const texts = new Map(files.map(({ path, text }) => [path, text]));
+  const loaded = new Set([start]);
+  for (const file of loaded) {
+    for (const [statement, specifier] of importStatements(texts.get(file) ?? '')) {
+      const isErased = /^\s*(import|export)\s+type\s/.test(statement);
+      if (!isErased && specifier.startsWith('.')) loaded.add(resolveImport(file, specifier));
+    }
+  }
+  return [...loaded];
+}
+
+/** Each static import or re-export, with its specifier. */
+function importStatements(text: string): (readonly [statement: string, specifier: string])[] {
+  const statements = withoutComments(text).matchAll(
     /^\s*(?:import|export)\s(?:[^'"`;]*?\sfrom\s)?\s*['"]([^'"\n]+)['"]/gm,
   );
-  const typeQueries = withoutComments.matchAll(/\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g);
-  return [...statements, ...typeQueries].map((match) => match[1] ?? '');
+  return [...statements].map(([statement, specifier = '']) => [statement, specifier]);
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '');
 }
 
 /** The project path that a relative specifier in `file` names. */
