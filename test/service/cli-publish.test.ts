@@ -1,11 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { itemsModule, writeBundle, writeFiles, writeModule } from './cli-support.ts';
+import { itemsModule, logIn, writeBundle, writeFiles, writeModule } from './cli-support.ts';
 import { type RunningService, root, Sandbox } from './harness.ts';
+import type { Remote } from './remote.ts';
 
 let sandbox: Sandbox;
 let service: RunningService;
+let owner: Remote;
 
 /** Bundles of one table in versions that differ as a plan does. */
 const bundles = { first: '', compatible: '', breaking: '', manual: '' };
@@ -13,6 +15,7 @@ const bundles = { first: '', compatible: '', breaking: '', manual: '' };
 beforeAll(async () => {
   sandbox = await Sandbox.make();
   service = await sandbox.start();
+  owner = await logIn(sandbox);
   const idle = 'export const idle = db.reducer(() => {});';
   bundles.first = await writeBundle(sandbox, 'first', itemsModule());
   bundles.compatible = await writeBundle(sandbox, 'compatible', itemsModule('', '', idle));
@@ -31,17 +34,22 @@ let database: string;
 async function makeDatabase(): Promise<void> {
   count += 1;
   database = `items-${count}`;
-  await sandbox.ok(['publish', database, '-j', bundles.first]);
-  await sandbox.ok(['call', database, 'add', 'kept']);
+  const program = new Uint8Array(readFileSync(bundles.first));
+  expect(await owner.upload(database, program)).toMatchObject({ status: 200 });
+  await call(database, 'add', 'kept');
+}
+
+/** Calls a reducer, which must succeed. */
+async function call(called: string, reducer: string, ...args: string[]): Promise<void> {
+  expect(await owner.call(called, reducer, args)).toMatchObject({ status: 200 });
 }
 
 const publish = (bundle: string, flags: readonly string[] = [], input = '') =>
   sandbox.run(['publish', database, '-j', bundle, ...flags], { input });
 
 /** Names of the rows, or nothing when the rows were deleted. */
-async function rows(): Promise<string[]> {
-  const text = await sandbox.ok(['sql', database, 'SELECT name FROM items', '--format', 'json']);
-  return JSON.parse(text)[0].rows.flat();
+async function rows(): Promise<unknown[]> {
+  return (await owner.rows(database, 'SELECT name FROM items')).flat();
 }
 
 const deletion = 'This will DESTROY the current';
@@ -143,7 +151,7 @@ describe('publish over a database', () => {
       expect(stdout).not.toContain(deletion);
       expect(stdout).toContain(`Updated database with name: ${database}, identity: c200`);
     }
-    await sandbox.ok(['call', database, 'idle']);
+    await call(database, 'idle');
     expect(await rows()).toEqual(['kept']);
   });
 
@@ -157,7 +165,7 @@ describe('publish over a database', () => {
     expect(code).toBe(0);
     expect(stdout).not.toContain(deletion);
     expect(await rows()).toEqual(['kept']);
-    expect(await sandbox.ok(['sql', database, 'SELECT extra FROM items'])).toContain('9');
+    expect(await owner.rows(database, 'SELECT extra FROM items')).toEqual([[9]]);
   });
 
   it('[migrations §10] deletes the rows on a conflict', async () => {
@@ -179,7 +187,7 @@ describe('publish', () => {
     expect(code).toBe(0);
     const identity = stdout.match(/^Created new database with identity: (c200[0-9a-f]{60})$/m)?.[1];
     expect(stdout).toContain(`Publishing module ${bundles.first}\n`);
-    await sandbox.ok(['call', identity ?? '', 'add', 'x']);
+    await call(identity ?? '', 'add', 'x');
     const again = await sandbox.ok(['publish', identity ?? '', '-j', bundles.compatible]);
     expect(again).toContain(`Updated database with identity: ${identity}\n`);
   });
@@ -267,7 +275,7 @@ describe('publish with a project file', () => {
     expect(created.map(([, name]) => name)).toEqual(
       ['a', 'b', 'z'].map((it) => `${database}-${it}`),
     );
-    await sandbox.ok(['call', '--no-config', `${database}-z`, 'idle'], { cwd });
+    await call(`${database}-z`, 'idle');
 
     const one = await sandbox.ok(['publish', `${database}-b`], { cwd });
     expect(one.match(/Updated database/g)).toHaveLength(1);
@@ -291,7 +299,7 @@ describe('publish with a project file', () => {
     });
     const text = await sandbox.ok(['publish', database], { cwd });
     expect(text).toContain(`Updated database with name: ${database}`);
-    await sandbox.ok(['call', '--no-config', database, 'idle'], { cwd });
+    await call(database, 'idle');
   });
 
   it('[cli §4.2] publishes as nobody when the target says so', async () => {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { buildModule } from '../../src/bundle/build-module.ts';
 import { root, type Sandbox } from './harness.ts';
+import { Remote } from './remote.ts';
 
 /** Makes a module project in the sandbox and gives its folder. */
 export function writeModule(sandbox: Sandbox, name: string, source: string): string {
@@ -21,6 +22,16 @@ export async function writeBundle(sandbox: Sandbox, name: string, source: string
   const file = path.join(sandbox.folder, `${name}.js`);
   writeFileSync(file, program);
   return file;
+}
+
+/**
+ * Logs the sandbox in at its service as a caller who prepares and looks over HTTP, where a test is
+ * not about the command: each command is a process of its own.
+ */
+export async function logIn(sandbox: Sandbox): Promise<Remote> {
+  const remote = await Remote.of(sandbox.url);
+  await sandbox.ok(['login', '--token', remote.token]);
+  return remote;
 }
 
 /** Writes files, by their path below `folder`; what is no text is written as JSON. */

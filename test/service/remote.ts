@@ -16,6 +16,11 @@ export class Remote {
     return new Remote(url, (await answer.json()) as Person);
   }
 
+  /** For a command line that is to act as the same caller. */
+  get token(): string {
+    return this.#person.token;
+  }
+
   async ask(method: string, where: string, body?: string | Program): Promise<Answer> {
     const headers = {
       authorization: `Bearer ${this.#person.token}`,
