@@ -6,6 +6,7 @@ import { present } from '../assert.ts';
 import { noTimes } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
+import { ownEnds } from './own-ends.ts';
 import { encodeMessage, MessageReader } from './process-frames.ts';
 import type { StampedLine } from './seat.ts';
 import type { Batch, FromWorker, ToWorker } from './worker-messages.ts';
@@ -106,6 +107,28 @@ describe('frames between gateway and process', () => {
       { state: 'serving 1\nfigure' },
     ];
     for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow('no figures');
+  });
+
+  it('[living 6.2] with an end have one that an actor reports, and nothing but texts', () => {
+    const end = { cause: 'refused', message: 'x', running: undefined };
+    const push = (told: unknown) => {
+      const [frame] = encodeMessage({ kind: 'ended', end: told } as FromWorker);
+      new MessageReader().push(Buffer.from(present(frame, 'a frame')), () => undefined);
+    };
+    for (const cause of ownEnds) expect(() => push({ ...end, cause })).not.toThrow();
+    const body = { code: 'init.failed', message: 'x' };
+    expect(() => push({ ...end, body, running: 7, isUndone: true })).not.toThrow();
+    const lies = [
+      { cause: 'x"} 1\nforged' },
+      // Not for an actor to decide.
+      ...['killed', 'budget', 'silent', 'closed', undefined].map((cause) => ({ cause })),
+      ...[5, { toString: 5 }, undefined].map((message) => ({ message })),
+      ...[7n, -1, 0.5, '7'].map((running) => ({ running })),
+      ...['text', null, { code: 'init.failed' }, { message: 'x' }].map((body) => ({ body })),
+      { isUndone: 'yes' },
+    ];
+    for (const lie of lies) expect(() => push({ ...end, ...lie })).toThrow();
+    for (const none of [undefined, null]) expect(() => push(none)).toThrow();
   });
 
   it('with lines of a log have texts and times', () => {

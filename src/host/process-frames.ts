@@ -3,7 +3,9 @@ import { timeCountsLength } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { FrameReader, framed } from './frames.ts';
+import { ownEnds } from './own-ends.ts';
 import type { SeatMemory, SeatOpening, StampedLine } from './seat.ts';
+import type { PlainEnd } from './start-end.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** What goes to a process: first how it starts, then messages. */
@@ -100,6 +102,7 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
       if (message.kind === 'read' && !isFigure(message.bytes)) throw new Error('no figure');
       if (message.kind === 'lines') checkLines(message.lines);
       if (message.kind === 'opened') checkOpening(message.opening);
+      if (message.kind === 'ended') checkEnd(message.end);
       return message;
     }
     case frameKinds.requests:
@@ -143,6 +146,21 @@ function isFigure(figure: unknown): boolean {
 function checkOpening({ lastMicros }: SeatOpening): void {
   const isTime = typeof lastMicros === 'bigint' && BigInt.asUintN(63, lastMicros) === lastMicros;
   if (!isTime) throw new Error('no opening');
+}
+
+/** It decides what becomes of the database, outside of any guard; its cause is a label. */
+function checkEnd({ cause, message, body, isUndone, running }: PlainEnd): void {
+  const isEnd =
+    isOwnEnd(cause) &&
+    typeof message === 'string' &&
+    (body === undefined || [body.code, body.message].every((text) => typeof text === 'string')) &&
+    (isUndone === undefined || typeof isUndone === 'boolean') &&
+    (running === undefined || (Number.isSafeInteger(running) && running >= 0));
+  if (!isEnd) throw new Error('no end');
+}
+
+function isOwnEnd(cause: unknown): boolean {
+  return ownEnds.some((known) => known === cause);
 }
 
 /** They are written to a file, after their texts were measured and their times compared. */

@@ -6,6 +6,7 @@ import type { StorageLimits, StorageUse } from '../database/storage-quota.ts';
 import { type ActorTimes, noTimes } from '../database/time-counts.ts';
 import type { TicketedRequest, TurnReport } from '../database/turn.ts';
 import type { ModuleLogLine } from '../module/runner.ts';
+import type { OwnEnd } from './own-ends.ts';
 
 /**
  * Where an actor sits: `local-seat.ts` in the caller's thread, `worker-seat.ts` on a thread of its
@@ -113,17 +114,15 @@ export interface Kill {
   readonly message: string;
 }
 
-/** Ends that nobody asked for. */
-type SelfEnd = 'refused' | 'log' | 'full' | 'sync' | 'superseded' | 'bug' | 'died';
-
 export interface SeatEnd {
   /**
    * `refused`: it could not start, and would not the next time. `log`: the disk failed. `full`: it
    * had no space. `sync`: it failed in a way after which its content is unknown. `bug`: an
    * assertion. `died`: the thread is gone, for want of memory or by a fault of the platform.
-   * `superseded`: another service may write to the data folder.
+   * `superseded`: another service may write to the data folder. `killed`: somebody ended its
+   * process, and not for its memory.
    */
-  readonly cause: SelfEnd | Kill['cause'];
+  readonly cause: OwnEnd | 'killed' | Kill['cause'];
   readonly message: string;
   /** What a seat that could not start says to the caller who wanted it. */
   readonly body?: RefusalBody;

@@ -104,6 +104,9 @@ describe('answers', () => {
     expect(shown).toEqual([
       ['call ok', 2, 60],
       ['call failed', 1, 40],
+      // Shown from the start, so that the first ones are an increase.
+      ['sql ok', 0, 0],
+      ['subscribe ok', 0, 0],
     ]);
     expect(refusals.get('reducer.crashed')).toBe(1);
     expect(seen.counts).toEqual({ callsCommitted: 2, callsAborted: 1, queries: 0 });
@@ -129,9 +132,10 @@ describe('faults', () => {
     seen.failed('budget', requestOf('call', 0));
     seen.failed('silent', requestOf('call', 0));
     seen.failed('bug', undefined);
+    seen.failed('bug', requestOf('update', 0));
     const { faults, refusals } = seen.figures();
     expect([...faults].filter(([, count]) => count > 0)).toEqual([
-      ['bug', 1],
+      ['bug', 2],
       ['budget', 1],
       ['silent', 1],
     ]);

@@ -4,6 +4,7 @@ import type { DatabaseReply, DatabaseRequest, TurnReport } from '../database/tur
 import { AnswerCounts, type AnswerFigures } from './answer-counts.ts';
 import { countReply, type ReplyCounts } from './count-reply.ts';
 import type { Waits } from './health.ts';
+import { ownEnds } from './own-ends.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** A request as its answer finds it. */
@@ -22,17 +23,7 @@ export interface VitalFigures {
 export type FaultReason = SeatEnd['cause'];
 
 /** Why an actor ended, other than because it was asked to. */
-export const faultReasons: readonly FaultReason[] = [
-  'refused',
-  'log',
-  'full',
-  'sync',
-  'superseded',
-  'bug',
-  'died',
-  'budget',
-  'silent',
-];
+export const faultReasons: readonly FaultReason[] = [...ownEnds, 'killed', 'budget', 'silent'];
 
 /**
  * How one database is, as its owner sees it without asking it: when it last got on, since when
@@ -142,6 +133,8 @@ export class Vitals {
     this.#faults.set(reason, (this.#faults.get(reason) ?? 0) + 1);
     if (running === undefined) return;
     const { kind } = running.ticketed.request;
+    // It is lost, and counted as that.
+    if (kind === 'update') return;
     const ofModule = kind === 'call' ? 'reducer.overBudget' : 'sql.overBudget';
     const code = reason === 'budget' || reason === 'died' ? ofModule : 'database.stopped';
     this.left(this.#answers.noteCode(kind, code), running.acceptedAt);

@@ -8,25 +8,25 @@ import type { SeatEnd } from './seat.ts';
 import { StartGate } from './start-gate.ts';
 import { Watchdog } from './watchdog.ts';
 import type { WorkerEvents } from './worker.ts';
+import type { FromWorker } from './worker-messages.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
-it('ends a worker that asks for more programs than it was given', async () => {
+/** How a seat ends whose worker sends these messages and nothing else. */
+async function endAfter(messages: readonly FromWorker[]) {
   const budget = completeBudget({});
   const watchdog = new Watchdog(budget);
-  let asked = 0;
+  let linkersStarted = 0;
   const linker = new Linker({
     entry: () => {
-      asked += 1;
+      linkersStarted += 1;
       return Promise.reject(new Error('no linker here'));
     },
     report: () => undefined,
   });
-  const flood = 20;
-  const floodsFrom = ({ message, ended }: WorkerEvents) => {
+  const workerWith = ({ message, ended }: WorkerEvents) => {
     let isOver = false;
-    const send = (id: number) => isOver || message({ kind: 'link', id, bytes: new Uint8Array(9) });
     setImmediate(() => {
-      for (let id = 1; id <= flood; id += 1) send(id);
+      for (const one of messages) if (!isOver) message(one);
       ended({ cause: 'died', message: 'it was not stopped' });
     });
     return {
@@ -49,7 +49,7 @@ it('ends a worker that asks for more programs than it was given', async () => {
         ...{ identity: 1n, ownerIdentity: 2n, directory: undefined, budget, watchdog },
         gate: new StartGate(1),
         linker: new DatabaseLinker({ identity: 1n, programs, linker, report: nothing }),
-        startWorker: (_start, _options, events) => Promise.resolve(floodsFrom(events)),
+        startWorker: (_start, _options, events) => Promise.resolve(workerWith(events)),
       },
       { mode: { kind: 'open', skipFirstDisconnect: false }, lastTicket: 0, storage: {} },
       { hasRead: nothing, opened, handOver, durable, lines, warn, memory, ended: resolve },
@@ -57,7 +57,19 @@ it('ends a worker that asks for more programs than it was given', async () => {
   });
   watchdog.close();
   linker.close();
+  return { end, linkersStarted };
+}
+
+it('ends a worker that asks for more programs than it was given', async () => {
+  const link = (id: number) => ({ kind: 'link', id, bytes: new Uint8Array(9) }) as const;
+  const flood = Array.from({ length: 20 }, (_, at) => link(at + 1));
+  const { end, linkersStarted } = await endAfter(flood);
   expect(end.cause).toBe('bug');
   expect(end.message).toContain('asks for no more programs than it was given');
-  expect(asked).toBeLessThanOrEqual(limits.startLinksMax);
+  expect(linkersStarted).toBeLessThanOrEqual(limits.startLinksMax);
+});
+
+it('does not take the word of a worker that it was asked to close', async () => {
+  const { end } = await endAfter([{ kind: 'closed' }]);
+  expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it is asked to') });
 });

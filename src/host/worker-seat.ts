@@ -201,6 +201,7 @@ export class WorkerSeat implements Seat {
         this.#worker?.terminate();
         return;
       case 'closed':
+        assert(this.#whenEmpty.length > 0, 'it closes when it is asked to');
         this.#end ??= { cause: 'closed', message: 'closed', running: undefined };
         this.#worker?.terminate();
         return;

@@ -1,0 +1,4 @@
+/** Ends that an actor reports of itself; see `SeatEnd`. */
+export const ownEnds = ['refused', 'log', 'full', 'sync', 'superseded', 'bug', 'died'] as const;
+
+export type OwnEnd = (typeof ownEnds)[number];
