@@ -59,6 +59,34 @@ describe('the watchdog', () => {
     }
   });
 
+  it('does not count the time for which a worker had nothing to do', () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    try {
+      const watchdog = new Watchdog(completeBudget({ callMillisMax }));
+      const kills: Kill[] = [];
+      const kill = (end: Kill) => kills.push(end);
+      let isAsked = false;
+      let isOver = false;
+      watchdog.add({ board: new Board(), isBusy: () => !isOver, messagesSent: () => 0, kill });
+      watchdog.add({
+        board: new Board(),
+        isBusy: () => isAsked && !isOver,
+        messagesSent: () => (isAsked ? 1 : 0),
+        kill,
+      });
+      vi.advanceTimersByTime(2 * limits.silenceMillisMax);
+      isAsked = true;
+      vi.advanceTimersByTime(limits.silenceMillisMax / 2);
+      expect(kills).toEqual([]);
+      vi.advanceTimersByTime(limits.silenceMillisMax);
+      expect(kills).toMatchObject([{ cause: 'silent' }]);
+      isOver = true;
+      vi.advanceTimersByTime(200);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it('[ABI 14] gives a call no more time for its views', async () => {
     const board = new Board();
     board.calling(3);

@@ -24,7 +24,7 @@ export interface Watched {
   kill(end: Kill): void;
 }
 
-/** What was seen of a worker: since when it has been doing the same thing. */
+/** What was seen of a worker: since when it is busy with the same thing. */
 interface Sighting {
   changes: number;
   sinceMillis: number;
@@ -90,6 +90,10 @@ export class Watchdog {
     const held = [...this.#watched].filter(isHeld);
     for (const [watched, sighting] of held) stand(watched, sighting);
     const busy = held.filter(([watched]) => watched.isBusy());
+    // What is asked of one that had nothing to do waits from now on, however long it had not.
+    for (const [watched, sighting] of this.#watched) {
+      if (!watched.isBusy()) sighting.sinceMillis = now();
+    }
     if (held.length === 0) {
       clearInterval(this.#timer);
       this.#timer = undefined;
