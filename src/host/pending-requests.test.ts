@@ -60,6 +60,17 @@ describe('pending requests, when an actor ends', () => {
     ]);
   });
 
+  it('of which one ran are not blamed for a process that somebody killed', async () => {
+    const pending = new PendingRequests(new TestClock());
+    const settled = Promise.allSettled([pending.add(query, false)]);
+    expect(tickets(pending)).toEqual([1]);
+    pending.actorEnded(endOf({ cause: 'killed', running: 1 }));
+    const message = expect.stringMatching(/killed while the request ran\. Nothing was changed\./);
+    const body = { code: 'database.stopped', message };
+    expect(await settled).toMatchObject([{ reason: { body } }]);
+    expect(tickets(pending)).toEqual([]);
+  });
+
   it('that saw three actors end are not submitted again', async () => {
     const pending = new PendingRequests(new TestClock());
     const outcome = pending.add(ask, false).catch((error: unknown) => error);

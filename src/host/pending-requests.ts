@@ -169,6 +169,15 @@ export class PendingRequests {
     pending.reject(refusal);
   }
 
+  /** Does so to all up to a ticket, but those of connections; returns how many those were. */
+  withdrawAll(lastTicket: number, refusal: Refusal): number {
+    const tickets = this.#unsubmitted
+      .filter(({ kind, ticketed }) => kind === 'promised' && ticketed.ticket <= lastTicket)
+      .map(({ ticketed }) => ticketed.ticket);
+    for (const ticket of tickets) this.withdraw(ticket, refusal);
+    return tickets.length;
+  }
+
   /**
    * An actor ended. The request it was running gets its outcome; those that it may have written are
    * lost, nobody knows; the others are kept, to be submitted to the next actor in the same order.
@@ -248,7 +257,7 @@ function settleUndone(pending: Pending, { message }: SeatEnd): 'kept' | 'settled
 function settleRunning(pending: Pending, end: SeatEnd): void {
   const { request } = pending.ticketed;
   if (end.cause !== 'budget' && end.cause !== 'died') {
-    pending.reject(refusal('database.stopped', 'The request failed by a fault of the service.'));
+    pending.reject(end.cause === 'killed' ? killedRefusal() : faultRefusal());
     return;
   }
   const { message } = end;
@@ -295,6 +304,15 @@ function settleRunning(pending: Pending, end: SeatEnd): void {
     default:
       unreachable(request);
   }
+}
+
+function killedRefusal(): Refusal {
+  const text = 'The process of the database was killed while the request ran. Nothing was changed.';
+  return refusal('database.stopped', `${text} Try again.`);
+}
+
+function faultRefusal(): Refusal {
+  return refusal('database.stopped', 'The request failed by a fault of the service.');
 }
 
 function lostRequest(): Refusal {

@@ -1,7 +1,14 @@
 import { expect, it } from 'vitest';
 import { describeExit } from './process-worker.ts';
 
-const exit = { code: null, signal: null, hasRun: true, wasInModule: true, heapMebibytes: 256 };
+const exit = {
+  code: null,
+  signal: null,
+  mayBeForMemory: true,
+  hasRun: true,
+  wasInModule: true,
+  heapMebibytes: 256,
+};
 
 it('tells a process that did not start from a module that ate its memory', () => {
   expect(describeExit({ ...exit, signal: 'SIGABRT' }).message).toBe(
@@ -13,6 +20,11 @@ it('tells a process that did not start from a module that ate its memory', () =>
   expect(describeExit({ ...exit, signal: 'SIGABRT', wasInModule: false }).message).toBe(
     'The process of the database ended (SIGABRT).',
   );
-  expect(describeExit({ ...exit, signal: 'SIGKILL' }).message).toContain('or by somebody');
+  const killed = { ...exit, signal: 'SIGKILL' } as const;
+  expect(describeExit(killed)).toEqual({
+    cause: 'died',
+    message: expect.stringMatching(/for its memory, or by somebody\.$/),
+  });
+  expect(describeExit({ ...killed, mayBeForMemory: false }).cause).toBe('killed');
   expect(describeExit({ ...exit, code: 7 }).message).toContain('(exit code 7)');
 });

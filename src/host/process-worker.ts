@@ -4,6 +4,7 @@ import { limits, statementBytesMax } from '../limits.ts';
 import { canLowerNiceness, setNiceness } from '../node/child-priority.ts';
 import { endingWithParent, endsWithParent } from '../node/command-wrappers.ts';
 import { MemoryCeiling } from '../node/memory-ceiling.ts';
+import { memoryKills } from '../node/memory-kills.ts';
 import { type ProcessorTime, processorTime } from '../node/processor-time.ts';
 import { BoardMirror } from './board-file.ts';
 import type { Child, ChildExit, ChildStarter } from './child-starter.ts';
@@ -88,6 +89,7 @@ class ProcessWorker implements Worker {
   readonly #events: WorkerEvents;
   readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
   readonly #statusFile: string;
+  readonly #memoryKillsBefore = memoryKills();
   #hasEnded = false;
   /** Why it ended, where that is known better than by its exit. */
   #death: WorkerDeath | undefined;
@@ -171,7 +173,9 @@ class ProcessWorker implements Worker {
     mirror.close();
     ceiling.end();
     const heapMebibytes = this.#parts.budget.workerHeapMebibytesMax;
-    const exit = { code, signal, hasRun, wasInModule, heapMebibytes };
+    const kills = memoryKills();
+    const mayBeForMemory = kills === undefined || kills !== this.#memoryKillsBefore;
+    const exit = { code, signal, mayBeForMemory, hasRun, wasInModule, heapMebibytes };
     this.#events.ended(this.#death ?? describeExit(exit));
   }
 }
@@ -236,6 +240,8 @@ const memorySignals: ReadonlySet<string> = new Set(['SIGABRT', 'SIGTRAP', 'SIGIL
 interface ProcessExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
+  /** False: the system has killed no process for want of memory while this one ran. */
+  readonly mayBeForMemory: boolean;
   /** False: it ended before it had loaded its program, which has no part in it. */
   readonly hasRun: boolean;
   /** What happens elsewhere is not for its program to answer for. */
@@ -245,10 +251,12 @@ interface ProcessExit {
 
 /** Says why a process ended, as far as its exit tells. */
 export function describeExit(exit: ProcessExit): WorkerDeath {
-  const { code, signal, hasRun, wasInModule, heapMebibytes } = exit;
+  const { code, signal, mayBeForMemory, hasRun, wasInModule, heapMebibytes } = exit;
   if (signal === 'SIGKILL') {
+    const text = 'The process of the database was killed (SIGKILL)';
+    if (!mayBeForMemory) return { cause: 'killed', message: `${text}, and not for its memory.` };
     const who = 'by the system for its memory, or by somebody';
-    return { cause: 'died', message: `The process of the database was killed (SIGKILL): ${who}.` };
+    return { cause: 'died', message: `${text}: ${who}.` };
   }
   const how = signal === null ? `exit code ${code}` : signal;
   if (!hasRun) {

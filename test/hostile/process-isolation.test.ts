@@ -19,6 +19,7 @@ import { limits } from '../../src/limits.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { systemCommand } from '../../src/node/command-wrappers.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
+import { memoryKills } from '../../src/node/memory-kills.ts';
 import { root, Sandbox } from '../service/harness.ts';
 import { childrenOf, isSpawner, spawnersOf, titleOf } from '../support/process-tree.ts';
 import { hostileSource } from './programs.ts';
@@ -67,6 +68,15 @@ function databasesOf(gateway: number): number[] {
   const isOwn = (pid: number) => titleOf(pid).startsWith('reducerdb ') && !isSpawner(pid);
   expect(childrenOf(gateway).filter(isOwn)).toEqual([]);
   return spawnersOf(gateway).flatMap(childrenOf).filter(isOwn);
+}
+
+/** Resolves when a process has computed for a while. */
+async function untilBusy(id: number): Promise<void> {
+  // Time in user code, in ticks: the twelfth field behind the name, which may hold anything.
+  const ticks = () =>
+    Number(readFileSync(`/proc/${id}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[11]);
+  const before = ticks();
+  await expect.poll(ticks).toBeGreaterThan(before + 20);
 }
 
 const hasProc = existsSync('/proc/self/status');
@@ -166,11 +176,7 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     const ids = databasesOf(service.child.pid ?? 0);
     expect(ids).toHaveLength(1);
     const id = ids[0] ?? 0;
-    // Time in user code, in ticks: the twelfth field behind the name, which may hold anything.
-    const ticks = () =>
-      Number(readFileSync(`/proc/${id}/stat`, 'latin1').split(') ').at(-1)?.split(' ')[11]);
-    const before = ticks();
-    await expect.poll(ticks).toBeGreaterThan(before + 20);
+    await untilBusy(id);
     const [spawner] = spawnersOf(service.child.pid ?? 0);
     service.child.kill('SIGKILL');
     await expect.poll(() => existsSync(`/proc/${id}`)).toBe(false);
@@ -218,6 +224,30 @@ describe.skipIf(!hasProc)('the process of a database', () => {
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
   });
+
+  it.skipIf(memoryKills() === undefined)(
+    '[living 6.3] is not blamed for a call in which somebody killed it',
+    async () => {
+      const { service } = await startIsolated('--call-timeout', '10min');
+      await publish(service.url, 'victim');
+      const attack = call(service.url, 'victim', 'attack');
+      const [id = 0] = databasesOf(service.child.pid ?? 0);
+      await untilBusy(id);
+      const before = memoryKills();
+      process.kill(id, 'SIGKILL');
+      const answer = await attack;
+      // On a machine that kills others for memory at this moment nobody can say.
+      if (memoryKills() !== before) return;
+      expect([answer.status, await answer.text()]).toEqual([
+        503,
+        expect.stringMatching(/was killed while the request ran\. Nothing was changed\./),
+      ]);
+      expect((await call(service.url, 'victim', 'write', ['after'])).status).toBe(200);
+      expect(service.output).toContain('"reason":"killed","next":"reopens"');
+      service.child.kill('SIGTERM');
+      expect(await service.ended).toBe(0);
+    },
+  );
 
   it('[living 6.3] is started again when the spawner is killed, with every row', async () => {
     const { service } = await startIsolated();

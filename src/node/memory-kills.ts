@@ -1,0 +1,14 @@
+import fs from 'node:fs';
+
+/**
+ * How many processes the kernel has killed for want of memory since the machine started, also those
+ * in groups with a limit of their own; `undefined`: the system does not say.
+ */
+export function memoryKills(): number | undefined {
+  try {
+    const count = /^oom_kill (\d+)$/m.exec(fs.readFileSync('/proc/vmstat', 'latin1'))?.[1];
+    return count === undefined ? undefined : Number(count);
+  } catch {
+    return undefined;
+  }
+}
