@@ -168,4 +168,16 @@ describe('the lock of a directory', () => {
   it('names the directory that does not exist', () => {
     expect(() => lockDirectory(path.join(directory, 'absent'))).toThrow('ENOENT');
   });
+
+  it('gives the kernel its lock back also where its file cannot be removed', () => {
+    let isReleased = false;
+    const release = () => {
+      isReleased = true;
+    };
+    const lock = lockDirectory(directory, () => ({ kind: 'taken', release }));
+    fs.rmSync(file);
+    fs.mkdirSync(file);
+    expect(() => lock.release()).toThrow();
+    expect(isReleased).toBe(true);
+  });
 });

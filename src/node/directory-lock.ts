@@ -66,8 +66,12 @@ export function lockDirectory(
       isFormerOwnerGone: former !== undefined && isVisible(former),
       release() {
         if (!heldHere.delete(file)) return;
-        if (readText(file) === content) fs.unlinkSync(file);
-        if (kernel.kind === 'taken') kernel.release();
+        try {
+          if (readText(file) === content) fs.unlinkSync(file);
+        } finally {
+          // Also where the disk can only be read by now.
+          if (kernel.kind === 'taken') kernel.release();
+        }
       },
     };
   } catch (error) {

@@ -153,8 +153,11 @@ export async function claimFolder(lock: DirectoryLock): Promise<FolderClaim> {
     return {
       writer: place,
       release() {
-        release();
-        lock.release();
+        try {
+          release();
+        } finally {
+          lock.release();
+        }
       },
     };
   } catch (error) {

@@ -2,6 +2,7 @@ import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { ListenerCopies } from './listener-copies.ts';
+import { connectionsBelow } from './tls.ts';
 
 /**
  * Ends a server in order. Watches its requests from the start: a client that keeps its connection
@@ -12,7 +13,10 @@ export class ServerEnd {
   readonly #copies: ListenerCopies;
   /** By connection: an answer that waits behind another one is not told when theirs ends. */
   readonly #open = new Map<Socket, Set<ServerResponse>>();
-  /** Connections that have asked nothing yet: the platform takes them for busy ones. */
+  /**
+   * Connections that have asked nothing yet, over TLS also those that have not come to it: the
+   * platform takes them for busy ones.
+   */
   readonly #silent = new Set<Socket>();
   #isEnding = false;
 
@@ -25,10 +29,13 @@ export class ServerEnd {
       this.#watch(this.#openOn(socket), response);
     });
     server.prependListener('upgrade', (_, socket) => this.#silent.delete(socket as Socket));
-    const connected = server instanceof TlsServer ? 'secureConnection' : 'connection';
-    server.on(connected, (socket: Socket) => {
-      this.#silent.add(socket);
-      socket.once('close', () => this.#silent.delete(socket));
+    server.on('connection', (socket: Socket) => this.#holdSilent(socket));
+    if (!(server instanceof TlsServer)) return;
+    const below = connectionsBelow(server);
+    server.on('secureConnection', (socket: Socket) => {
+      const plain = below(socket);
+      if (plain !== undefined) this.#silent.delete(plain);
+      this.#holdSilent(socket);
     });
   }
 
@@ -47,6 +54,11 @@ export class ServerEnd {
     for (const open of this.#open.values()) open.forEach(announceEnd);
     await Promise.all([end, copiesEnd]);
     clearTimeout(cut);
+  }
+
+  #holdSilent(socket: Socket): void {
+    this.#silent.add(socket);
+    socket.once('close', () => this.#silent.delete(socket));
   }
 
   #openOn(socket: Socket): Set<ServerResponse> {

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, unwatchFile, watchFile } from 'node:fs';
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, type Server as TlsServer } from 'node:tls';
 import { limits } from '../limits.ts';
 import { ConfigurationError, type TlsFiles } from './configuration.ts';
 
@@ -55,8 +55,17 @@ const plainResponse = [
   plainAnswer,
 ].join('\r\n');
 
-/** Whoever speaks plain HTTP to the port is told so, on the connection below TLS. */
+/** A client that speaks plain HTTP to the port gets an answer, on the connection below TLS. */
 export function answerPlainHttp(server: Server): void {
+  const below = connectionsBelow(server);
+  // Before the listener that ends the connection.
+  server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'ERR_SSL_HTTP_REQUEST') below(socket)?.write(plainResponse);
+  });
+}
+
+/** Finds the plain connection below one that speaks TLS, which the platform does not name. */
+export function connectionsBelow(server: TlsServer): (socket: Socket) => Socket | undefined {
   const below = new Map<string, Socket>();
   const keyOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
@@ -64,8 +73,5 @@ export function answerPlainHttp(server: Server): void {
     below.set(key, socket);
     socket.once('close', () => below.delete(key));
   });
-  // Before the listener that ends the connection.
-  server.prependListener('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-    if (error.code === 'ERR_SSL_HTTP_REQUEST') below.get(keyOf(socket))?.write(plainResponse);
-  });
+  return (socket) => below.get(keyOf(socket));
 }
