@@ -38,19 +38,20 @@ export class AnswerCounts {
   refused(code: string, count = 1): Outcome {
     const known = outcomeOfCode.has(code) ? code : 'other';
     this.#codes.set(known, (this.#codes.get(known) ?? 0) + count);
-    return outcomeOfCode.get(known) ?? 'refused';
+    return outcomeOf(known);
   }
 
   took(slot: number, millis: number): void {
     this.#times[slot]?.add(Math.max(0, millis));
   }
 
-  /** Kinds of answers that there were. */
+  /** Kinds of answers that there were; those of what succeeded also where there were none. */
   answers(): AnswerFigures[] {
     return operations.flatMap((operation, row) =>
       outcomes.flatMap((outcome, column) => {
         const times = this.#times[row * outcomes.length + column]?.figures() ?? [];
-        return times.some((count) => count > 0) ? [{ operation, outcome, times }] : [];
+        const isShown = outcome === 'ok' || times.some((count) => count > 0);
+        return isShown ? [{ operation, outcome, times }] : [];
       }),
     );
   }
@@ -159,6 +160,11 @@ const outcomesByCode: Readonly<Record<Code, Outcome>> = {
   other: 'refused',
 };
 
+/** Who has to change something when there is this error, which is one of `AnswerCounts`. */
+export function outcomeOf(code: string): Outcome {
+  return outcomeOfCode.get(code) ?? 'refused';
+}
+
 /** A map: a code may come from a process that a module has taken over. */
 const outcomeOfCode: ReadonlyMap<string, Outcome> = new Map(Object.entries(outcomesByCode));
-const failures = Object.keys(outcomesByCode).filter((code) => outcomeOfCode.get(code) === 'failed');
+const failures = Object.keys(outcomesByCode).filter((code) => outcomeOf(code) === 'failed');

@@ -1,5 +1,6 @@
 import { Gauge, Registry } from 'prom-client';
 import type { TimeFigures } from '../database/time-counts.ts';
+import { outcomeOf } from '../host/answer-counts.ts';
 import type { HostedStatistics } from '../host/host-types.ts';
 import { identityToHex } from '../values/identity.ts';
 import { callerOf, type HttpContext } from './context.ts';
@@ -152,8 +153,9 @@ const labelled: readonly Figures<number>[] = [
   {
     name: 'reducerdb_refusals_total',
     help: 'Requests that got an error, by its code',
-    labels: ['code'],
-    read: ({ vitals }) => [...vitals.refusals].map(([code, count]) => [{ code }, count]),
+    labels: ['code', 'outcome'],
+    read: ({ vitals }) =>
+      [...vitals.refusals].map(([code, count]) => [{ code, outcome: outcomeOf(code) }, count]),
   },
   {
     name: 'reducerdb_faults_total',

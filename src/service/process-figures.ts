@@ -97,9 +97,12 @@ function measureDisk(registry: Registry, folder: string): void {
     labelNames: ['part'],
     registers: [registry],
     async collect() {
-      const { bavail, blocks, bsize } = await stat(folder);
-      this.set({ part: 'size' }, blocks * bsize);
-      this.set({ part: 'free' }, bavail * bsize);
+      this.reset();
+      // A disk that cannot be asked must not take all other figures with it.
+      const found = await stat(folder).catch(() => undefined);
+      if (found === undefined) return;
+      this.set({ part: 'size' }, found.blocks * found.bsize);
+      this.set({ part: 'free' }, found.bavail * found.bsize);
     },
   });
 }

@@ -108,7 +108,8 @@ describe('the metrics', () => {
     // One over HTTP, one over MCP.
     expect(counts('sql', 'ok')).toEqual([2]);
     expect(counts('sql', 'refused')).toEqual([1]);
-    expect(text).toMatch(/^reducerdb_refusals_total\{.*code="reducer.unknown"\} 1$/m);
+    const unknown = 'code="reducer.unknown",outcome="refused"';
+    expect(text).toMatch(new RegExp(`^reducerdb_refusals_total\\{.*${unknown}\\} 1$`, 'm'));
     expect(text).toMatch(/^reducerdb_sync_duration_seconds_count\{.*\} [1-9]/m);
     expect(text).toMatch(/^reducerdb_queue_wait_seconds_count\{.*\} [1-9]/m);
   });
