@@ -54,6 +54,8 @@ export const limits = {
   healthWaitMillisMax: 5_000,
   /** The same of updates for a client: a client that is gone is waited for nearly as long. */
   healthFanOutMillisMax: 40_000,
+  /** For how long one look at a database answers anyone who asks whether it is well. */
+  healthKeptMillis: 100,
   /** Between two attempts to open a database whose disk has failed; it doubles each time. */
   reopenMillisMin: 1_000,
   reopenMillisMax: 30_000,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/limits.ts';
 import { type Person, Running } from './running.ts';
 import { Guest } from './socket-guest.ts';
@@ -58,6 +58,14 @@ describe('the health of a database', () => {
     const parts = { opened, commits: fine, durability, fan_out: fine };
     expect(JSON.parse(text)).toEqual({ ok: true, parts });
     expect((await running.ask('GET', '/v1/database/nobody/health')).status).toBe(404);
+  });
+
+  it('costs few looks, however often strangers ask', async () => {
+    const looks = vi.spyOn(running.service.host.database('tavern').handle, 'health');
+    const answers = await Promise.all(Array.from({ length: 50 }, () => ask()));
+    expect(answers.every(({ text }) => text === '{"ok":true}')).toBe(true);
+    expect(looks.mock.calls.length).toBeLessThan(25);
+    looks.mockRestore();
   });
 
   it('[living 1.16] tells of requests that wait while no turn ends', async () => {
