@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { connect } from 'node:net';
+import path from 'node:path';
 import { Guest } from '../service/socket-guest.ts';
-import { type Bed, eventually, pause, said, until } from './bed.ts';
+import { type Bed, pause, said, until } from './bed.ts';
 import type { Fault } from './fault.ts';
 
 /** What ends or stops for a while: the service, its processes, its clients. */
@@ -27,9 +28,10 @@ export const ends: readonly Fault[] = [
   {
     kind: 'kill -9 of the service while a database is published',
     async run(bed) {
+      const count = () => readdirSync(path.join(bed.data, 'databases')).length;
+      const before = count();
       const publishing = bed.sandbox.run(['publish', 'third', '-p', bed.program]);
-      await until('it is under way', () => bed.service.output.length >= 0);
-      await pause(300);
+      await until('its folder is there', () => count() > before);
       await bed.kill();
       await publishing;
       await bed.start();
@@ -130,9 +132,18 @@ export const ends: readonly Fault[] = [
     async run(bed) {
       const [victim = 0] = bed.databaseProcesses();
       process.kill(victim, 'SIGSTOP');
-      // One of the two databases stands still; the service and the other one do not.
-      await eventually('the service answers', () => bed.ask('GET', '/v1/ping'));
+      let answered = 0;
+      const calls = (['ledger', 'neighbour'] as const).map(async (name) => {
+        const { status, text } = await bed.append(name, bed.newWriter(), 0);
+        if (status !== 200) throw new Error(`${name}: ${status} ${text}`);
+        answered += 1;
+      });
+      const all = Promise.all(calls);
+      all.catch(() => undefined);
+      await until('one database answers', () => answered > 0);
+      if (answered !== 1) throw new Error('the one that stands still has answered, too');
       process.kill(victim, 'SIGCONT');
+      await all;
       return 'the others go on, and so does it after SIGCONT';
     },
   },
