@@ -53,7 +53,7 @@ export type DatabaseAction = keyof typeof actions;
 export interface AccessOptions {
   readonly registry: Registry;
   readonly creators: Creators;
-  /** Identities that may on every database what its owner may. */
+  /** Identities that have the owner's rights on every database. */
   readonly operators: readonly bigint[];
   readonly audit: AuditLog;
 }

@@ -24,7 +24,7 @@ export interface HostOptions {
   /** Which databases open at once; left out: `lazily`. */
   readonly startDatabases?: StartChoice;
   readonly creators: Creators;
-  /** Identities that may on every database what its owner may. */
+  /** Identities that have the owner's rights on every database. */
   readonly operators: readonly bigint[];
   /** Issuer that new databases' identities are derived under; the host's own. */
   readonly issuer: string;

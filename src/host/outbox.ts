@@ -14,7 +14,7 @@ interface Held {
  * Holds replies back until all that they may rest on is durable. It lives on the gateway's side of
  * the handle, so that the end of a worker loses no outcome that was handed over.
  *
- * Writes are counted by each actor anew: `reopened` settles what an earlier actor left.
+ * Each actor counts its writes from one: `reopened` settles what an earlier actor left.
  */
 export class Outbox {
   #held: Held[] = [];

@@ -71,18 +71,18 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
 }
 
 /**
- * A database in memory is gone with its thread. The next actor makes it anew from the program that
- * ran, empty, as it would be after the service was restarted.
+ * A database in memory is gone with its thread. The next actor creates it again from the program
+ * that ran, empty, as it would be after the service was restarted.
  */
 function forgetful(take: (start: SeatStart, events: SeatEvents) => Seat) {
   let program: ProgramSource | undefined;
   return ({ mode, lastTicket, storage }: SeatStart, events: SeatEvents): Seat => {
     if (mode.kind !== 'open') program = mode.program;
     const createdMicros = BigInt(Date.now()) * 1000n;
-    const anew =
+    const recreated =
       program === undefined ? mode : ({ kind: 'create', program, createdMicros } as const);
     const isReopening = mode.kind === 'open';
-    const start = { mode: isReopening ? anew : mode, lastTicket, storage, isReopening };
+    const start = { mode: isReopening ? recreated : mode, lastTicket, storage, isReopening };
     const seat = take(start, events);
     return {
       submit(requests) {

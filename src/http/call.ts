@@ -50,7 +50,7 @@ function failure(error: CallError, ran: Record<string, string>, value: string | 
     case 'connection.refused':
       return text(403, error.message);
     case 'schema.changed':
-      return text(503, 'the database was published anew while it was called; call again');
+      return text(503, 'the database was published again while it was called; call again');
     default:
       return unreachable(error);
   }

@@ -100,7 +100,7 @@ export function callFailureText(
     case 'connection.refused':
       return refusedConnectionText(error.message, show);
     case 'schema.changed':
-      return `reducer '${reducer}' was published anew while it was called; read the schema again`;
+      return `reducer '${reducer}' was published again while it was called; read the schema again`;
     default:
       return unreachable(error);
   }

@@ -90,7 +90,7 @@ export class SyncedLines implements LineStore {
         await handle.appendFile(lines.join(''));
         await handle.datasync();
       } catch (error) {
-        // What a failed sync left unwritten is lost; the next line opens the file anew.
+        // What a failed sync left unwritten is lost; the next line opens the file again.
         await this.#closeFile();
         throw error;
       }

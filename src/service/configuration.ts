@@ -44,7 +44,7 @@ export interface ServiceConfiguration {
   readonly quotas: QuotaLimits;
   /** How much modules log; the rest comes from `limits.ts`. */
   readonly moduleLogs: Partial<LogBounds>;
-  /** Identities that may on every database what its owner may. */
+  /** Identities that have the owner's rights on every database. */
   readonly operators: readonly bigint[];
   /** `worker`: each database by itself, as in production; `local`: one thread for all. */
   readonly placement: 'worker' | 'local';

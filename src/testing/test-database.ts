@@ -249,7 +249,7 @@ function callErrorText(error: CallError): string {
     case 'connection.refused':
       return error.message;
     case 'schema.changed':
-      return 'the module was published anew while it was called';
+      return 'the module was published again while it was called';
     default:
       return unreachable(error);
   }

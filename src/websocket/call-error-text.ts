@@ -21,7 +21,7 @@ export function callErrorText(error: CallError): string {
     case 'connection.refused':
       return error.message;
     case 'schema.changed':
-      return 'the database was published anew while it was called; call again';
+      return 'the database was published again while it was called; call again';
     default:
       return unreachable(error);
   }

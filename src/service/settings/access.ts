@@ -81,7 +81,7 @@ function serviceSettings(): Setting[] {
       flag: 'operator',
       kind: 'list',
       value: '<identity>',
-      help: 'may on every database what its owner may, and reads the audit log',
+      help: "has the owner's rights on every database, and reads the audit log",
       otherwise: 'nobody',
       example: [`c200${'0'.repeat(60)}`],
       apply: (values, draft) => {
