@@ -6,7 +6,7 @@ import type { SeatEnd } from './seat.ts';
 /** What follows when an actor has ended before its time. */
 export type AfterEnd =
   | 'reopens'
-  /** Another request may open it, after a while. */
+  /** A request may open it, after a while: see `Reopening`. */
   | 'broken'
   | 'closed';
 
@@ -18,8 +18,8 @@ export type ReportOfDatabase = (
 ) => void;
 
 /**
- * The line of the service log about the end of an actor: what happened, and what follows. Why a new
- * database is not made is for its maker, whose program's words these are.
+ * The line of the service log about the end of an actor: what happened, and what follows. Why the
+ * program of a new database was rejected is for its publisher: these are the program's words.
  */
 export function endLine(
   { cause, message }: SeatEnd,
@@ -33,9 +33,18 @@ export function endLine(
     case 'closed':
       return ['warn', `did not end well: ${message}`, about];
     case 'broken':
-      if (isNew && cause === 'refused') return ['info', 'is not made: its program was refused'];
+      if (isNew && cause === 'refused') {
+        return ['info', 'was not created: its program was rejected'];
+      }
+      if (isNew) return ['error', `was not created: ${message}`, about];
       return ['error', `does not serve any more: ${message}`, about];
   }
+}
+
+/** For the service log: somebody has put other files in the place of those that were there. */
+export function lossText(commitCount: number): string {
+  const commits = commitCount === 1 ? '1 commit that was' : `${commitCount} commits that were`;
+  return `serves without ${commits} durable before: its files were replaced`;
 }
 
 /** For the module's log: a call that ended the actor left no line of its own there. */

@@ -1,10 +1,12 @@
 import { Refusal } from '../database/outcome.ts';
+import { noSpaceRefusal } from './full-disk.ts';
 import type { SeatEnd, SeatMode } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 
 /** Why there is no database: what its program did, or what was found on the disk. */
 export function notStartedRefusal(end: SeatEnd, mode: SeatMode): Refusal {
-  const { body, message } = end;
+  const { body, cause, message } = end;
+  if (cause === 'full' && mode.kind !== 'open') return noSpaceRefusal(message);
   if (body !== undefined || mode.kind === 'create') return programRefusal(end);
   const text = `error starting database: ${message}`;
   return new Refusal({ code: 'database.broken', message: text });
@@ -20,7 +22,7 @@ export function programRefusal({ body, cause, message }: PlainEnd): Refusal {
 
 /** True: the program had no part in it. */
 export function isOfService(cause: SeatEnd['cause']): boolean {
-  return cause === 'silent' || cause === 'closed';
+  return cause === 'silent' || cause === 'killed' || cause === 'closed';
 }
 
 /** Why a database that served does so no more. */

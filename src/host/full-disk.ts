@@ -50,16 +50,9 @@ export class FullDisk {
     return wasServing || mode.kind !== 'create';
   }
 
-  /** Why there is no database, where it could not be made for want of space. */
-  refusalOf({ cause, message }: Pick<SeatEnd, 'cause' | 'message'>): Refusal | undefined {
-    if (cause !== 'full') return undefined;
-    const text = `The database was not created: ${this.#placeText(message)}`;
-    return new Refusal({ code: 'database.full', message: `${text}. Free some, then try again` });
-  }
-
   /** Returns the words for callers. */
   noticed({ message }: SeatEnd): string {
-    const text = this.#textOf(message);
+    const text = readOnlyText(message);
     if (this.#text === undefined) {
       const about = { reason: 'full', next: 'reopens' };
       this.#options.report('warn', `is read-only: ${this.#placeText(message)}`, about);
@@ -90,21 +83,38 @@ export class FullDisk {
     if (space === undefined || space.has(limits.spaceBytesMin)) this.#hasRoom();
   }
 
-  #textOf(message: string): string {
-    return (
-      `The database is read-only: ${this.#placeText(message)}. Nothing was changed. Reads go on, ` +
-      'and writes are accepted again within seconds once there is space; no restart is needed'
-    );
-  }
-
+  /** For the operator alone: where the data is, and how much room there is. */
   #placeText(message: string): string {
     const { space } = this.#options;
     const free = space?.freeBytes();
     const where = space === undefined ? 'its disk' : `the disk of ${space.folder}`;
     const left = free === undefined ? '' : ` (${bytesText(free)} free)`;
-    const quota = message.includes('EDQUOT');
-    return quota ? `the quota on ${where} is used up${left}` : `${where} is full${left}`;
+    const text = isOfQuota(message) ? `the quota on ${where} is used up` : `${where} is full`;
+    return text + left;
   }
+}
+
+/** Why a database cannot be created; `message` is that of the system. */
+export function noSpaceRefusal(message: string): Refusal {
+  const text = `The database was not created: ${shortText(message)}. Try again once there is space`;
+  return new Refusal({ code: 'database.full', message: text });
+}
+
+function readOnlyText(message: string): string {
+  return (
+    `The database is read-only: ${shortText(message)}. Nothing was changed. Reads go on, and ` +
+    'writes are accepted again within seconds once there is space; no restart is needed'
+  );
+}
+
+/** For callers: strangers may be among them. */
+function shortText(message: string): string {
+  const disk = 'the disk of the service';
+  return isOfQuota(message) ? `the quota on ${disk} is used up` : `${disk} is full`;
+}
+
+function isOfQuota(message: string): boolean {
+  return message.includes('EDQUOT');
 }
 
 /** Of an actor that is to read only. */

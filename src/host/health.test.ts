@@ -1,10 +1,20 @@
 import { describe, expect, it } from 'vitest';
-import { createTiny, putName, tinyDatabase } from '../../test/support/tiny-database.ts';
+import {
+  createTiny,
+  putName,
+  tinyDatabase,
+  tinyIdentity,
+} from '../../test/support/tiny-database.ts';
+import { spanCount } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
+import { ownerRights } from '../sql/rights.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { TestClock } from '../testing/test-clock.ts';
+import { encodeValue } from '../values/encode.ts';
 import type { DatabaseStatistics } from './database-handle.ts';
 import { healthOf } from './health.ts';
+import type { LiveEvent } from './live-connection.ts';
+import { registryReducers } from './registry-module.ts';
 
 const nothing = { requestMillis: 0, undurableMillis: 0, fanOutMillis: 0 };
 const { healthWaitMillisMax, healthFanOutMillisMax } = limits;
@@ -73,3 +83,25 @@ describe('a database whose disk holds a sync back', () => {
     expect(database.health()).toMatchObject({ isFine: false, opened: { state: 'stopped' } });
   });
 });
+
+describe('answers of a connection that has left', () => {
+  it('[operating] are counted', async () => {
+    const database = tinyDatabase(new SimulatedDisk(), createTiny);
+    await database.started();
+    const caller = { identity: tinyIdentity, rights: ownerRights, jwtPayload: '' };
+    const events: LiveEvent[] = [];
+    const sink = { deliver: (more: readonly LiveEvent[]) => events.push(...more), ended: noEnd };
+    const live = database.live({ caller, connectionId: 9n, confirmed: true }, sink);
+    await expect.poll(() => events).toMatchObject([{ kind: 'connected' }]);
+    const args = encodeValue(registryReducers.put_name, ['left', 1n, 2n]);
+    const call = { kind: 'call', reducer: 'put_name', args, schemaVersion: undefined } as const;
+    live.send({ ...call, requestId: 1, isCaller: true });
+    live.close();
+    await database.close();
+    const { answers } = database.vitals();
+    const ok = answers.find((one) => one.operation === 'call' && one.outcome === 'ok');
+    expect(spanCount(ok?.times ?? [])).toBe(1);
+  });
+});
+
+const noEnd = () => undefined;

@@ -7,6 +7,7 @@ import {
 } from '../../test/support/tiny-database.ts';
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
+import { ownerRights } from '../sql/rights.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { programHash } from './program-hash.ts';
 import type { SeatEvents, SeatMode } from './seat.ts';
@@ -19,6 +20,7 @@ class Slow {
   readonly clock = new TestClock();
   readonly reports: string[] = [];
   readonly seats: SeatEvents[] = [];
+  closesWhenKilled = false;
   readonly database: SupervisedDatabase;
 
   constructor(mode: SeatMode | 'closed', bytes = 100 * mebibyte) {
@@ -30,8 +32,12 @@ class Slow {
         takeSeat: (_, events) => {
           this.seats.push(events);
           const nothing = () => undefined;
-          const kill = () => undefined;
-          return { submit: nothing, setStorage: nothing, close: () => Promise.resolve(), kill };
+          let kill: () => void = nothing;
+          const isKilled = new Promise<void>((resolve) => {
+            kill = resolve;
+          });
+          const close = () => (this.closesWhenKilled ? isKilled : Promise.resolve());
+          return { submit: nothing, setStorage: nothing, close, kill: () => kill() };
         },
         examine: () => Promise.resolve(tinyProgram.bytes),
         lines: () => undefined,
@@ -100,6 +106,17 @@ describe('a database that opens', () => {
     });
   });
 
+  it('keeps what an earlier actor had waiting no longer', async () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    const asked = slow.ask();
+    await vi.advanceTimersByTimeAsync(10);
+    slow.seats[0]?.ended({ cause: 'died', message: '', running: undefined, reached: () => false });
+    await vi.advanceTimersByTimeAsync(limits.openingWaitMillisMax);
+    expect(await asked).toMatchObject({ code: 'database.opening' });
+    expect(slow.database.vitals().refusals.get('database.opening')).toBe(1);
+  });
+
   it('refuses at once what waits beyond its bound', async () => {
     const slow = new Slow('closed');
     for (let count = 0; count < limits.openingRequestsMax; count += 1) void slow.ask();
@@ -130,5 +147,94 @@ describe('a database that opens', () => {
   ])('does not begin closed: %s', (_, mode) => {
     const { database, seats } = new Slow(mode as SeatMode);
     expect([database.statistics().state, seats.length]).toEqual(['opening', 1]);
+  });
+});
+
+describe('a database that ends while it serves', () => {
+  const end = { cause: 'died', message: 'gone', running: undefined, reached: () => false } as const;
+  const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
+
+  it('is opened again however often, where it served for long in between', () => {
+    const slow = new Slow(openTiny);
+    for (let round = 0; round < 5; round += 1) {
+      slow.seats.at(-1)?.opened(opening);
+      slow.clock.advance(limits.reopenMillisMax);
+      slow.seats.at(-1)?.ended(end);
+    }
+    expect(slow.database.statistics().state).toBe('opening');
+  });
+
+  it('is broken after the third end at once, until a request later', async () => {
+    const slow = new Slow(openTiny);
+    for (let round = 0; round < 3; round += 1) {
+      slow.seats.at(-1)?.opened(opening);
+      slow.seats.at(-1)?.ended(end);
+    }
+    const { database, seats } = slow;
+    expect([database.statistics().state, seats.length]).toEqual(['broken', 3]);
+    expect(await slow.ask()).toMatchObject({ code: 'database.broken' });
+    slow.clock.advance(limits.reopenMillisMin);
+    void slow.ask();
+    expect([database.statistics().state, seats.length]).toEqual(['opening', 4]);
+    expect(slow.reports).toContain('is opened again: what kept it from serving may have passed');
+    seats.at(-1)?.ended(end);
+    expect(database.statistics().state).toBe('broken');
+  });
+
+  it('says so when it comes back with less than was durable', () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened({ ...opening, offset: 7 as never });
+    slow.seats[0]?.ended(end);
+    slow.seats[1]?.opened({ ...opening, offset: 5 as never });
+    expect(slow.reports).toContain(
+      'serves without 2 commits that were durable before: its files were replaced',
+    );
+  });
+
+  it.each(['refused', 'sync', 'superseded'] as const)(
+    '[durability 2.3] is not opened again where it ended by %s',
+    async (cause) => {
+      const slow = new Slow(openTiny);
+      slow.seats[0]?.opened(opening);
+      slow.seats[0]?.ended({ ...end, cause });
+      slow.clock.advance(10 * limits.reopenMillisMax);
+      expect(await slow.ask()).toMatchObject({ code: 'database.broken' });
+      expect(slow.seats).toHaveLength(1);
+    },
+  );
+});
+
+describe('a database that is closed', () => {
+  it('does not wait for what a connection asked that ends with it', async () => {
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened({ description: undefined as never, offset: 1 as never, lastMicros: 0n });
+    const caller = { identity: 7n, rights: ownerRights, jwtPayload: '' };
+    const sink = { deliver: () => undefined, ended: () => undefined };
+    slow.database.live({ caller, connectionId: 7n, confirmed: true }, sink);
+    let isClosed = false;
+    void slow.database.close().then(() => {
+      isClosed = true;
+    });
+    await vi.advanceTimersByTimeAsync(10);
+    expect(isClosed).toBe(true);
+  });
+});
+
+describe('a database that has space again', () => {
+  it('and is closed at that moment ends in time', async () => {
+    const end = { cause: 'full', message: '', running: undefined, isUndone: true } as const;
+    const opening = { description: undefined as never, offset: 1 as never, lastMicros: 0n };
+    const slow = new Slow(openTiny);
+    slow.seats[0]?.opened(opening);
+    slow.seats[0]?.ended({ ...end, reached: () => false });
+    slow.seats[1]?.opened(opening);
+    // The actor that reads is busy for longer than the close may take.
+    slow.closesWhenKilled = true;
+    await vi.advanceTimersByTimeAsync(limits.spaceLookMillis);
+    expect(slow.database.statistics().state).toBe('opening');
+    const closed = slow.database.close(100);
+    await vi.advanceTimersByTimeAsync(100);
+    await closed;
+    expect([slow.database.statistics().state, slow.seats.length]).toEqual(['stopped', 2]);
   });
 });

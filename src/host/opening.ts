@@ -82,6 +82,14 @@ export class Opening {
     };
   }
 
+  /**
+   * Calls `giveUp` after the longest wait, for requests that were there before it began to open: it
+   * refuses, and counts, those of them that no actor has.
+   */
+  keep(giveUp: (refusal: Refusal) => void): void {
+    setTimeout(() => giveUp(this.#refusal()), limits.openingWaitMillisMax).unref();
+  }
+
   #counted(refusal: Refusal): Refusal {
     this.#options.refused?.(refusal.body.code);
     return refusal;

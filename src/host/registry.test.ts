@@ -9,6 +9,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createTiny, tinyDatabase } from '../../test/support/tiny-database.ts';
 import { present } from '../assert.ts';
 import { ownerRights, roles } from '../database/rights.ts';
 import { MachineClock } from '../node/clock.ts';
@@ -16,11 +17,12 @@ import { MachineEntropy } from '../node/entropy.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
 import { encodeRawModuleV10 } from '../schema/encode-raw-module.ts';
 import { Random } from '../testing/random.ts';
+import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { encodeValue } from '../values/encode.ts';
 import { DatabaseFiles, RegistryError } from './database-files.ts';
 import type { HostOptions } from './host-options.ts';
 import { openRegistry, registryDatabase } from './open-registry.ts';
-import { type Registry, registryIdentity } from './registry.ts';
+import { Registry, registryIdentity } from './registry.ts';
 import { registryProgram, registryReducers } from './registry-module.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
@@ -223,5 +225,17 @@ it('forgets quotas with their database, but not those of a person with its ident
   const names = ['row-bytes', 'owner-row-bytes', 'databases-per-identity'];
   const amounts = () => names.map((name) => registry.quota(5n, name)?.amount);
   expect(amounts()).toEqual([undefined, 20, 1]);
+  await registry.close();
+});
+
+it('says that it is the registry which cannot be changed', async () => {
+  const disk = new SimulatedDisk();
+  const space = { folder: '/data/registry', freeBytes: () => 0, has: () => false };
+  const registry = await Registry.open(tinyDatabase(disk, createTiny, undefined, [], { space }));
+  disk.isFull = true;
+  const text = /^The registry of the service could not be changed\. .* disk of the service is full/;
+  await expect(registry.putName('shop', 7n, 5n)).rejects.toMatchObject({
+    body: { code: 'database.full', message: expect.stringMatching(text) },
+  });
   await registry.close();
 });

@@ -1,5 +1,5 @@
 import { assert } from '../assert.ts';
-import { type Caller, Refusal } from '../database/outcome.ts';
+import { type Caller, type CallOutcome, Refusal } from '../database/outcome.ts';
 import { ownerRights, type Role } from '../database/rights.ts';
 import { BinaryReader } from '../values/binary-reader.ts';
 import { decoderOf } from '../values/decode.ts';
@@ -294,8 +294,15 @@ export class Registry {
   }
 
   async #call(reducer: RegistryReducer, values: readonly Value[]): Promise<void> {
+    const outcome = await this.#outcomeOf(reducer, values).catch(refuseForRegistry);
+    if (outcome.kind === 'committed') return;
+    const message = `The registry of the service could not be changed: ${outcome.error.code}`;
+    throw new Refusal({ code: 'database.broken', message });
+  }
+
+  async #outcomeOf(reducer: RegistryReducer, values: readonly Value[]): Promise<CallOutcome> {
     const { schemaVersion } = await this.#handle.describe();
-    const outcome = await this.#handle.call({
+    return this.#handle.call({
       caller: registryCaller,
       connection: temporaryConnection(),
       reducer,
@@ -303,10 +310,6 @@ export class Registry {
       schemaVersion,
       confirmed: true,
     });
-    if (outcome.kind === 'aborted') {
-      const message = `the registry could not be changed: ${outcome.error.code}`;
-      throw new Refusal({ code: 'database.broken', message });
-    }
   }
 
   async #readDatabases(): Promise<void> {
@@ -349,6 +352,13 @@ export class Registry {
     while (reader.remaining > 0) rows.push(decode(reader) as readonly Value[]);
     return rows.sort((one, other) => (numberOf(one) < numberOf(other) ? -1 : 1));
   }
+}
+
+/** The words are about a database, and the caller has another one in mind. */
+function refuseForRegistry(error: unknown): never {
+  if (!(error instanceof Refusal)) throw error;
+  const message = `The registry of the service could not be changed. ${error.body.message}`;
+  throw new Refusal({ ...error.body, message }, { cause: error });
 }
 
 function groupedByOwner(

@@ -1,12 +1,12 @@
 import { present } from '../assert.ts';
 import type { Clock } from '../database/clock.ts';
-import { Refusal } from '../database/outcome.ts';
 import type { ProgramSource } from '../database/program.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import { FolderSpace, noSpaceText } from '../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
+import { noSpaceRefusal } from './full-disk.ts';
 import type { ReportLine } from './host-options.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
@@ -191,8 +191,8 @@ export class RunningDatabases {
     } catch (cause) {
       const text = noSpaceText(cause, files.logDirectory(identity, generation) ?? '');
       if (text === undefined) throw cause;
-      const message = `The database was not created: ${text}. Free some space, then try again`;
-      throw new Refusal({ code: 'database.full', message }, { cause });
+      this.#complain(identity, `it was not created: ${text}`);
+      throw noSpaceRefusal(text);
     }
   }
 

@@ -34,7 +34,7 @@ import type {
   UpdateOutcome,
 } from './database-handle.ts';
 import { type Deferred, deferred } from './deferred.ts';
-import { authorLine, endLine } from './end-line.ts';
+import { authorLine, endLine, lossText } from './end-line.ts';
 import { failedRefusal, lostReply, notStartedRefusal } from './end-refusals.ts';
 import { FullDisk } from './full-disk.ts';
 import { type DatabaseHealth, healthOf } from './health.ts';
@@ -52,20 +52,17 @@ import {
   nothingMeasured,
   type Seat,
   type SeatEnd,
-  type SeatEvents,
   type SeatMemory,
   type SeatMode,
   type SeatOpening,
 } from './seat.ts';
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
+import { untilEnded } from './until-ended.ts';
 import { type VitalFigures, Vitals } from './vitals.ts';
 
 /** Requests that one connection submits before others have their turn. */
 const requestsInTurnMax = 256;
-
-/** Starts that came to nothing, one after another, before a database is broken. */
-const failuresMax = 3;
 
 /**
  * Keeps one database running and speaks for it:
@@ -74,7 +71,7 @@ const failuresMax = 3;
  *  closed ──open, or the first request──▶ opening        nothing runs before
  *  opening ──opened──▶ serving ──ended──▶ opening        what was not written is run again
  *  opening ──ended, too often or for good──▶ broken      every request is refused with the reason
- *  broken ──a request, if the disk was why──▶ opening    not before `Reopening` allows it
+ *  broken ──a request, if it may pass──▶ opening         not before `Reopening` allows it
  *  opening, serving ──no space, or space again──▶ opening   see `FullDisk`
  *  closed, opening, serving ──close──▶ stopped
  * ```
@@ -96,6 +93,8 @@ export class SupervisedDatabase implements DatabaseHandle {
   /** While it is on its way from its log; a database that is being made is not. */
   #opening: Opening | undefined;
   #closing: Promise<void> | undefined;
+  /** It has had all the time that it has to close. */
+  #isOverdue = false;
   /** Of the present actor, or the last one; `undefined`: there was none yet. */
   #seat: Seat | undefined;
   #description: DatabaseDescription | undefined;
@@ -103,7 +102,6 @@ export class SupervisedDatabase implements DatabaseHandle {
   #fault: Refusal | undefined;
   #whenStarted: Deferred[] = [];
   #whenIdle: (() => void)[] = [];
-  #failures = 0;
   readonly #reopening: Reopening;
   readonly #disk: FullDisk;
   /** Write of the present actor that the last turn came with. */
@@ -261,6 +259,7 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#submitFeeds();
     this.#feeds.endAll('database');
     const deadline = setTimeout(() => {
+      this.#isOverdue = true;
       this.#seat?.kill({ cause: 'closed', message: 'The service stopped.' });
     }, millisMax);
     try {
@@ -310,10 +309,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     const mayReopen = this.#closing === undefined && this.#reopening.isDue;
     if (this.#state !== 'broken' || !mayReopen) throw this.#counted(this.#fault);
     this.#reopening.begun();
-    this.#options.report('info', 'is opened again: its disk may be in order by now');
+    this.#options.report('info', 'is opened again: what kept it from serving may have passed');
     this.#fault = undefined;
-    // One more failure is enough: it has had the others.
-    this.#failures = failuresMax - 1;
     this.#reopen(false);
   }
 
@@ -353,6 +350,8 @@ export class SupervisedDatabase implements DatabaseHandle {
     if (this.#state !== 'serving') return;
     const requests = this.#pending.submit();
     if (requests.length > 0) this.#seat?.submit(requests);
+    // Those of connections that have ended are left out, and no turn will come of them.
+    else this.#tellIdle();
   }
 
   /** Requests of connections wait with them while there is no room. */
@@ -373,7 +372,11 @@ export class SupervisedDatabase implements DatabaseHandle {
   #flushFeeds(): void {
     const held = this.#feeds.flush();
     const left = this.#vitals.owed();
-    if (held === undefined) return;
+    if (held === undefined) {
+      // Nobody hears the answers any more, or they wait behind another one.
+      left();
+      return;
+    }
     const release = () => {
       left();
       held.release();
@@ -387,34 +390,32 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#state = 'opening';
     const refused = (code: string) => this.#vitals.refused(code);
     const opening = { clock, report, refused, bytes: logBytes?.() };
-    if (mode.kind === 'open') this.#opening = new Opening(opening);
+    const { lastTicket } = this.#pending;
+    if (mode.kind === 'open') {
+      this.#opening = new Opening(opening);
+      this.#opening.keep((refusal) => {
+        const count = this.#pending.withdrawAll(lastTicket, refusal);
+        this.#vitals.refused(refusal.body.code, count);
+      });
+    }
     this.#seat = this.#takeSeat(mode);
   }
 
   #takeSeat(mode: SeatMode): Seat {
-    let isPast = false;
-    const guard =
-      <Args extends unknown[]>(handle: (...args: Args) => void) =>
-      (...args: Args): void => {
-        if (!isPast) handle(...args);
-      };
-    const events: SeatEvents = {
-      hasRead: guard((bytes) => this.#opening?.hasRead(bytes)),
-      opened: guard((opening) => this.#opened(opening, mode)),
-      handOver: guard((turn) => this.#handOver(turn)),
-      durable: guard((write, offset) => this.#durable(write, offset)),
+    const events = untilEnded({
+      hasRead: (bytes) => this.#opening?.hasRead(bytes),
+      opened: (opening) => this.#opened(opening, mode),
+      handOver: (turn) => this.#handOver(turn),
+      durable: (write, offset) => this.#durable(write, offset),
       lines: (lines) => this.#options.lines(this.#lineTimes.within(lines)),
       warn: (message) => this.#options.report('warn', message),
-      memory: guard((memory) => {
+      memory: (memory) => {
         this.#memory = memory;
         this.#vitals.measured(memory.times);
         this.#options.measured?.();
-      }),
-      ended: guard((end) => {
-        isPast = true;
-        this.#ended(end, mode);
-      }),
-    };
+      },
+      ended: (end) => this.#ended(end, mode),
+    });
     return this.#options.takeSeat(
       {
         mode,
@@ -430,10 +431,13 @@ export class SupervisedDatabase implements DatabaseHandle {
     this.#disk.opened(mode);
     this.#runs(description);
     this.#pending.notBefore(lastMicros);
+    const lost = this.#durableOffset - offset;
+    if (lost > 0 && this.#options.logBytes) this.#options.report('error', lossText(lost));
     this.#offset = offset;
     this.#durableOffset = offset;
     this.#lastWrite = 0;
     this.#vitals.opened();
+    this.#reopening.opened();
     this.#outbox.reopened(offset);
     this.#state = 'serving';
     this.#opening?.succeeded();
@@ -446,7 +450,6 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   #handOver(turn: TurnReport): void {
-    this.#failures = 0;
     this.#reopening.succeeded();
     this.#offset = turn.offset;
     this.#lastWrite = turn.write;
@@ -534,27 +537,20 @@ export class SupervisedDatabase implements DatabaseHandle {
   }
 
   #conclude(end: SeatEnd, mode: SeatMode, wasServing: boolean): void {
-    const isOfCall = end.running !== undefined && wasServing && end.cause !== 'full';
-    if (!isOfCall) this.#failures += 1;
-    const isFinal =
-      end.cause === 'refused' ||
-      end.cause === 'sync' ||
-      end.cause === 'superseded' ||
-      (mode.kind !== 'open' && !wasServing) ||
-      this.#failures >= failuresMax;
     if (this.#closing !== undefined) {
       if (end.cause !== 'closed') this.#options.report(...endLine(end, 'closed', false));
       this.#finish('stopped', stoppedRefusal());
-    } else if (isFinal) {
-      this.#options.report(...endLine(end, 'broken', mode.kind === 'create' && !wasServing));
-      const isDisk = end.cause === 'log' || end.cause === 'full';
-      if (isDisk && (wasServing || mode.kind === 'open')) this.#reopening.failed();
-      const refusal = wasServing ? failedRefusal(end) : notStartedRefusal(end, mode);
-      this.#finish('broken', this.#disk.refusalOf(end) ?? refusal);
-    } else {
-      this.#options.report(...endLine(end, 'reopens', false));
-      this.#reopen(!wasServing && end.running !== undefined, this.#disk.text);
+      return;
     }
+    const next = this.#reopening.ended(end, mode, wasServing);
+    const isNew = mode.kind === 'create' && !wasServing;
+    this.#options.report(...endLine(end, next, isNew));
+    if (next === 'reopens') {
+      this.#reopen(!wasServing && end.running !== undefined, this.#disk.text);
+      return;
+    }
+    const refusal = wasServing ? failedRefusal(end) : notStartedRefusal(end, mode);
+    this.#finish('broken', refusal);
   }
 
   /** `full`: only to be read, and why. */
@@ -573,6 +569,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     await seat.close().finally(() => clearTimeout(deadline));
     // Where it has ended by itself, another one was started, or there will be none.
     if (this.#seat !== seat || this.#fault !== undefined) return;
+    if (this.#isOverdue) {
+      this.#finish('stopped', stoppedRefusal());
+      return;
+    }
     this.#feeds.endBegun('database');
     this.#reopen(false);
   }

@@ -176,7 +176,7 @@ class MachineFile implements DiskFile {
       if (isRestricted) await this.#unsynced.during(this.#syncHandle());
       else await syncData(this.#descriptor);
     } catch (error) {
-      throw new DiskError('sync', this.name, error);
+      throw diskError('sync', this.name, error);
     }
     this.#syncMillis = performance.now() - startedAt;
   }
@@ -226,18 +226,23 @@ class MachineFile implements DiskFile {
 
   #openDurable(): number {
     const { O_WRONLY, O_DSYNC } = fs.constants;
-    const descriptor = fs.openSync(this.#path, O_WRONLY | O_DSYNC | noFollow);
-    try {
-      this.#checkSame(fs.fstatSync(descriptor));
-      return descriptor;
-    } catch (error) {
-      fs.closeSync(descriptor);
-      throw error;
-    }
+    return attempt('open', this.name, () => {
+      const descriptor = fs.openSync(this.#path, O_WRONLY | O_DSYNC | noFollow);
+      try {
+        this.#checkSame(fs.fstatSync(descriptor));
+        return descriptor;
+      } catch (error) {
+        fs.closeSync(descriptor);
+        throw error;
+      }
+    });
   }
 
+  /** Where there is nothing to sync with, nothing is known to be lost: that is no failed sync. */
   async #syncHandle(): Promise<void> {
-    this.#handle ??= this.#openHandle();
+    this.#handle ??= this.#openHandle().catch((error: unknown) => {
+      throw diskError('open', this.name, error);
+    });
     const handle = await this.#handle;
     await handle.datasync();
   }
@@ -281,6 +286,11 @@ function attempt<T>(operation: string, file: string, action: () => T): T {
   try {
     return action();
   } catch (error) {
-    throw new DiskError(operation, file, error);
+    throw diskError(operation, file, error);
   }
+}
+
+/** One that says already what failed goes on as it is. */
+function diskError(operation: string, file: string, error: unknown): DiskError {
+  return error instanceof DiskError ? error : new DiskError(operation, file, error);
 }

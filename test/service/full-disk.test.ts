@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AlertWatch } from '../support/alert-watch.ts';
@@ -109,8 +117,10 @@ describe('a service whose disk is full', () => {
       fillDisk(1024 * 1024);
       const refused = await writer.untilRefused();
       expect(refused.status).toBe(507);
-      expect(refused.text).toContain(`the disk of ${disk}/data/databases/`);
-      expect(refused.text).toMatch(/is full \([\d.]+ (bytes|KiB|MiB) free\).*no restart is needed/);
+      expect(refused.text).toMatch(/: the disk of the service is full\. .*no restart is needed$/);
+      expect(refused.text).not.toContain(disk);
+      expect(service.output).toContain(`is read-only: the disk of ${disk}/data/databases/`);
+      expect(service.output).toMatch(/is full \([\d.]+ (bytes|KiB|MiB) free\)/);
       expect(refused.headers.get('retry-after')).toBe('1');
 
       await writer.check();
@@ -194,7 +204,7 @@ function textOfBytes(_key: string, value: unknown): unknown {
   return value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value;
 }
 
-it('a service whose files are deleted acknowledges nothing more of that database', async () => {
+it('files that are deleted end their database, until a request finds them back', async () => {
   const service = await start('--isolation-of', 'apart=process');
   const remote = await Remote.of(sandbox.url);
   for (const name of ['tavern', 'apart']) {
@@ -206,9 +216,13 @@ it('a service whose files are deleted acknowledges nothing more of that database
     const folder = path.join(disk, 'data/databases', identity.__identity__.slice(2));
     const writer = new Writer(remote, name);
     expect((await writer.add()).status).toBe(200);
+    const copy = path.join(sandbox.folder, name);
+    cpSync(folder, copy, { recursive: true });
     rmSync(folder, { recursive: true });
     await expect.poll(async () => (await writer.add()).status).not.toBe(200);
     await expect.poll(async () => (await writer.add()).status).toBe(500);
+    renameSync(copy, folder);
+    await expect.poll(async () => (await writer.add()).status, { timeout: 60_000 }).toBe(200);
   }
   expect(service.output).toContain('no longer in its folder: it was deleted, moved or replaced');
   // A process that may open its own files alone finds it when it opens one to sync it.
