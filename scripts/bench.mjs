@@ -1,23 +1,31 @@
-// Runs the benchmarks: `npm run bench [-- NAME] [-- --scale 0.1] [--record] [--peers]`.
+// Runs the benchmarks: `npm run bench [-- NAME] [-- --scale 0.1] [--record] [--peers]`, or those of
+// this checkout and of another one by turns: `npm run bench -- NAME --against FOLDER [--rounds 5]`.
 //
 // Each `*.bench.ts` exports `benchmarks(scale)`, which returns its figures. A figure that has a
 // baseline was measured in the same run as it, so the ratio holds on a noisy machine; the figure
 // alone does not. `--record` writes them with the machine and date to `bench/results/`, in the place
 // of older figures of the same files. `--peers` measures other systems too: their packages, which
-// are no part of the product, are installed in `bench/peers` when they are missing.
+// are no part of the product, are installed in `bench/peers` when they are missing. `--against` is in
+// `bench-pairs.mjs`, which runs this file with `--sources FOLDER --figures FILE`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { comparePairs } from './bench-pairs.mjs';
 import { root } from './run.mjs';
 
 const args = process.argv.slice(2);
+const withValue = ['--scale', '--against', '--rounds', '--sources', '--figures'];
 const scale = Number(flagValue('--scale') ?? 1);
 const isRecording = args.includes('--record');
 const peers = args.includes('--peers');
-const wanted = args.find((arg, at) => !arg.startsWith('--') && args[at - 1] !== '--scale');
+const against = flagValue('--against');
+/** The checkout whose benchmarks run. */
+const sources = path.resolve(flagValue('--sources') ?? root);
+const figuresFile = flagValue('--figures');
+const wanted = args.find((arg, at) => !arg.startsWith('--') && !withValue.includes(args[at - 1]));
 
 /** A bundled file still finds what lies beside its source. */
 const keepPlaces = {
@@ -33,18 +41,24 @@ const keepPlaces = {
   },
 };
 
-if (peers) installPeers();
-const files = findBenchmarks().filter((file) => wanted === undefined || file.includes(wanted));
 const figures = [];
-for (const file of files) {
-  const { benchmarks } = await load(file);
-  for (const measured of await benchmarks(scale, { peers })) {
-    const figure = withRatio(measured);
-    figures.push({ file, ...(scale === 1 ? {} : { scale }), ...figure });
-    print(file, figure);
+const files = findBenchmarks().filter((file) => wanted === undefined || file.includes(wanted));
+if (against === undefined) await runAll();
+else comparePairs({ wanted, scale, against, rounds: Number(flagValue('--rounds') ?? 5) });
+
+async function runAll() {
+  if (peers) installPeers();
+  for (const file of files) {
+    const { benchmarks } = await load(file);
+    for (const measured of await benchmarks(scale, { peers })) {
+      const figure = withRatio(measured);
+      figures.push({ file, ...(scale === 1 ? {} : { scale }), ...figure });
+      print(file, figure);
+    }
   }
+  if (isRecording) record();
+  if (figuresFile !== undefined) writeFileSync(figuresFile, JSON.stringify(figures));
 }
-if (isRecording) record();
 
 function installPeers() {
   const folder = path.join(root, 'bench/peers');
@@ -63,7 +77,7 @@ function withRatio(figure) {
 function findBenchmarks() {
   return ['src', 'bench']
     .flatMap((folder) =>
-      readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
+      readdirSync(path.join(sources, folder), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.bench.ts'))
         .map((name) => path.join(folder, name)),
     )
@@ -71,9 +85,9 @@ function findBenchmarks() {
 }
 
 async function load(file) {
-  const outfile = path.join(root, 'node_modules/.cache/reducerdb/bench', `${file}.mjs`);
+  const outfile = path.join(sources, 'node_modules/.cache/reducerdb/bench', `${file}.mjs`);
   await build({
-    entryPoints: [path.join(root, file)],
+    entryPoints: [path.join(sources, file)],
     outfile,
     bundle: true,
     platform: 'node',

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -29,5 +31,14 @@ describe('the benchmarks', () => {
       expect(`${name} ${unit}`).not.toBe(' ');
       expect(value).toBeGreaterThan(0);
     }
+  });
+
+  it('of two checkouts run by turns and give the ratio of each figure', async () => {
+    const script = path.join(root, 'scripts/bench.mjs');
+    const args = ['native', '--scale', '0.002', '--against', root, '--rounds', '1'];
+    const { stdout } = await promisify(execFile)(process.execPath, [script, ...args]);
+    const lines = stdout.trim().split('\n');
+    for (const line of lines) expect(line).toMatch(/ here, .* there .*; ratio [\d.]+ \([\d.]+ to /);
+    expect(lines[0]).toContain('src/values/native.bench.ts: ');
   });
 });

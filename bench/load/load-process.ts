@@ -32,7 +32,7 @@ export class LoadProcess<Can extends Skills> {
     });
   }
 
-  /** `file` is a TypeScript file of this folder. */
+  /** `file` is a TypeScript file of this folder, or of another one by its whole path. */
   static async start<Can extends Skills>(file: string): Promise<LoadProcess<Can>> {
     const child = fork(await bundled(file), { serialization: 'advanced' });
     return new LoadProcess<Can>(child);
@@ -53,9 +53,11 @@ export class LoadProcess<Can extends Skills> {
     });
   }
 
+  /** Resolves when it has ended, which it may have done by itself. */
   async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
     const ended = new Promise((resolve) => this.#child.once('exit', resolve));
-    this.#child.disconnect();
+    if (this.#child.connected) this.#child.disconnect();
     await ended;
   }
 }
@@ -89,10 +91,10 @@ async function bundled(file: string): Promise<string> {
   const here = path.dirname(fileURLToPath(import.meta.url));
   const folder = path.resolve(here, '../../node_modules/.cache/reducerdb/load');
   mkdirSync(folder, { recursive: true });
-  const outfile = path.join(folder, file.replace(/\.ts$/, `-${process.pid}.mjs`));
+  const outfile = path.join(folder, `${path.basename(file, '.ts')}-${process.pid}.mjs`);
   const unfinished = `${outfile}.new`;
   await build({
-    entryPoints: [path.join(here, file)],
+    entryPoints: [path.resolve(here, file)],
     outfile: unfinished,
     bundle: true,
     platform: 'node',

@@ -14,8 +14,24 @@ export function descendantsOf(ancestor: number): number[] {
   return [...parents.keys()].filter(isBelow);
 }
 
+/** Resident memory; 0 where there is no `/proc`, and once the process is gone. */
+export function residentBytes(pid: number): number {
+  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1];
+  return Number(kibibytes ?? 0) * 1024;
+}
+
+/** Of a clock of the kernel's accounting, as Linux has it everywhere. */
+const ticksPerSecond = 100;
+
+/** Processor time of all threads of a process so far; 0 where nothing says so. */
+export function processorSeconds(pid: number): number {
+  // Behind the name, which may have blanks and brackets: the state, ten numbers, user and system.
+  const fields = readOr(`/proc/${pid}/stat`).split(') ').at(-1)?.split(' ') ?? [];
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
+}
+
 /** Nothing, where the process is gone meanwhile. */
-export function readOr(file: string): string {
+function readOr(file: string): string {
   try {
     return readFileSync(file, 'latin1');
   } catch {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Isolation } from '../../../src/host/isolation.ts';
-import { descendantsOf, readOr } from '../descendants.ts';
+import { descendantsOf, residentBytes } from '../descendants.ts';
 import { root } from '../harness.ts';
 
 /** More than the service needs; a fault in it must not take the whole machine down. */
@@ -97,9 +97,4 @@ export class Besieged {
 /** Starts the clients that behave. */
 export function startLoader(): ChildProcess {
   return fork(path.join(root, 'test/service/siege/loader.mjs'), [], { execArgv: [] });
-}
-
-function residentBytes(pid: number): number {
-  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readOr(`/proc/${pid}/status`))?.[1];
-  return Number(kibibytes ?? 0) * 1024;
 }
