@@ -111,6 +111,17 @@ describe.each([
 });
 
 describe.runIf(hasProc)('the spawner', () => {
+  it('[living 6.2] is there before the first process, once it is prepared', async () => {
+    spawning();
+    expect(spawnersOf(process.pid)).toEqual([]);
+    starter.prepare();
+    await expect.poll(() => spawnersOf(process.pid)).toHaveLength(1);
+    const prepared = spawner();
+    const child = await start();
+    expect(spawner()).toBe(prepared);
+    expect(childrenOf(prepared)).toEqual([child.pid]);
+  });
+
   it('[living 6.2] is the parent of what it starts, and passes on two descriptors', async () => {
     spawning();
     const children = await Promise.all([start(), start(), start()]);

@@ -7,6 +7,8 @@ import type { ChildOrder } from './spawn-child.ts';
  * does nothing else (`spawner-starter.ts`).
  */
 export interface ChildStarter {
+  /** Makes ready what the first start needs, beside what else is done. */
+  prepare(): void;
   /**
    * Starts a process with the descriptor `board` and a channel. Rejects with the system's fault,
    * which has its `code`.

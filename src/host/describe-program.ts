@@ -18,6 +18,7 @@ export async function describeProgram(bytes: Uint8Array): Promise<ProgramDescrip
   const placement = workerPlacement({
     budget,
     isolationOf: () => 'thread',
+    usualIsolation: 'thread',
     report: () => undefined,
   });
   const place = { identity: 0n, programs: undefined };

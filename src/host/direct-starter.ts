@@ -10,6 +10,10 @@ import { type ChildOrder, channelOf, spawnChild } from './spawn-child.ts';
 export class DirectStarter implements ChildStarter {
   readonly run = runCommand;
 
+  prepare(): void {
+    // It is there.
+  }
+
   start(order: ChildOrder, board: number): Promise<Child> {
     const child = spawnChild(order, board);
     return new Promise((resolve, reject) => {

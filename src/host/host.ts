@@ -92,14 +92,15 @@ export class Host {
     await files.makeRegistry();
     const registry = await openRegistry(options, files);
     const placed = { ...options, budget: completeBudget(options.budget) };
+    const { isolation = threads } = options;
     const isolationOf = (identity: bigint) => {
       const names = registry.namesOf(identity).map(({ name }) => name);
-      return isolationFor(options.isolation ?? threads, identity, names);
+      return isolationFor(isolation, identity, names);
     };
     const placement =
       options.placement === 'local'
         ? localPlacement(placed)
-        : workerPlacement({ ...placed, isolationOf });
+        : workerPlacement({ ...placed, isolationOf, usualIsolation: isolation.everywhere });
     const warn = (message: string) => options.report({ level: 'warn', message });
     const audit = new AuditLog({ ...options, lines: await files.openAuditLines(warn) });
     audit.check();

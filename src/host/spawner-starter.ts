@@ -23,8 +23,8 @@ export interface SpawnerOptions {
 
 /**
  * Starts processes from a spawner, so that the gateway does not stand still meanwhile, however much
- * memory it has. The spawner starts with the first process, when the gateway is small; one that has
- * ended is replaced when it is needed.
+ * memory it has. The spawner starts with the first process, or before it, when the gateway is small;
+ * one that has ended is replaced when it is needed.
  */
 export class SpawnerStarter implements ChildStarter {
   readonly #options: SpawnerOptions;
@@ -42,6 +42,11 @@ export class SpawnerStarter implements ChildStarter {
       replaced: () => undefined,
       ...options,
     };
+  }
+
+  prepare(): void {
+    // Who needs it hears what is wrong with it.
+    this.#living().catch(() => undefined);
   }
 
   async start(order: ChildOrder, board: number): Promise<Child> {

@@ -22,6 +22,8 @@ export interface WorkerPlacementOptions {
   readonly budget: Budget;
   /** Asked each time that a database starts. */
   readonly isolationOf: (database: bigint) => Isolation;
+  /** Of databases without a rule of their own. */
+  readonly usualIsolation: Isolation;
   /** Of the data folder; see `HostOptions`. */
   readonly writer?: WriterPlace | undefined;
   readonly report: (line: ReportLine) => void;
@@ -37,6 +39,7 @@ export function workerPlacement(options: WorkerPlacementOptions): Placement {
     const next = 'another one is started, and the databases that ended with it are opened again';
     report({ level: 'warn', message: `The process that starts those of databases ended; ${next}` });
   });
+  if (options.usualIsolation === 'process') starter.prepare();
   const startProcess = processWorkers(starter);
   const linker = new Linker({ entry: () => workerEntry('linker'), report });
   const sharedBy = ({ identity, programs }: ProgramPlace) => ({

@@ -79,6 +79,7 @@ export function shopOpener(
       : workerPlacement({
           budget: complete,
           isolationOf: () => kind,
+          usualIsolation: kind,
           report: () => undefined,
         });
   return (text) => openShop(text, placement);
