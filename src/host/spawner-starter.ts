@@ -23,8 +23,8 @@ export interface SpawnerOptions {
 
 /**
  * Starts processes from a spawner, so that the gateway does not stand still meanwhile, however much
- * memory it has. The spawner starts with the first process, or before it, when the gateway is small;
- * one that has ended is replaced when it is needed.
+ * memory it has. The spawner starts with the first process at the latest, when the gateway is
+ * small; one that has ended is replaced when it is needed.
  */
 export class SpawnerStarter implements ChildStarter {
   readonly #options: SpawnerOptions;
