@@ -177,6 +177,9 @@ export const limits = {
   docTextCharactersMax: 2_000,
   /** One segment of the commit log. */
   segmentBytes: 64 * mebibyte,
+  /** Pieces of a forked log that are looked at one by one, and how many of them are shown. */
+  repairPiecesMax: 2 ** 18,
+  repairTailsMax: 16,
   /** One record of the commit log. */
   recordBytesMax: 512 * mebibyte,
   /** An HTTP body of `call`, `sql`, `names` and MCP. */

@@ -19,6 +19,7 @@ import { addPublish } from './commands/publish.ts';
 import { addQuota } from './commands/quota.ts';
 import { addRecoverOwner } from './commands/recover-owner.ts';
 import { addRename } from './commands/rename.ts';
+import { addRepair } from './commands/repair.ts';
 import { addServer } from './commands/server.ts';
 import { addSql } from './commands/sql.ts';
 import { addStart } from './commands/start.ts';
@@ -70,6 +71,7 @@ export function makeProgram(io: Io): Command {
     addLogin,
     addServer,
     addVerify,
+    addRepair,
     addAudit,
     addKeys,
     addRecoverOwner,

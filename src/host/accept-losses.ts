@@ -65,12 +65,18 @@ export async function acceptLosses(
   }
 }
 
-interface LogPlace {
+/** The log of a database, or of the registry. */
+export interface LogPlace {
   readonly identity: bigint;
   readonly directory: string;
 }
 
-function placeOf(registry: Registry, files: DatabaseFiles, { target }: AcceptedLoss): LogPlace {
+/** Where the log of a database is. Throws `LossError` if there is none. */
+export function placeOf(
+  registry: Registry,
+  files: DatabaseFiles,
+  { target }: Pick<AcceptedLoss, 'target'>,
+): LogPlace {
   const identity = target === undefined ? onlyDatabase(registry) : found(registry, target);
   const generation = registry.database(identity)?.generation;
   const directory = generation === undefined ? undefined : files.logDirectory(identity, generation);
@@ -93,11 +99,12 @@ function found(registry: Registry, target: string): bigint {
   }
 }
 
-async function accept(
+/** Has one log end after `offset`, where its records do. Rejects with `LossError`. */
+export async function accept(
   { identity, directory }: LogPlace,
   offset: number,
   audit: AuditLog,
-  { report }: LossOptions,
+  { report }: Pick<LossOptions, 'report'>,
 ): Promise<void> {
   const who =
     identity === registryIdentity ? 'The registry' : `Database ${identityToHex(identity)}`;
@@ -109,7 +116,9 @@ async function accept(
   });
   if (outcome.kind === 'refused') throw new LossError(`${who}: ${outcome.message}`);
   const { reason, missing } = outcome;
-  warn(`the loss of what followed offset ${offset} was accepted: ${reason}`);
-  const detail = { after_offset: offset, missing_commits: missing ?? 'unknown', reason };
+  const count = missing ?? 'unknown';
+  const loss = `the loss of what followed offset ${offset} was accepted`;
+  warn(`${loss}: ${reason}. Commits missing: ${count}`);
+  const detail = { after_offset: offset, missing_commits: count, reason };
   await audit.note({ action: 'accept loss', database: identity, outcome: 'done', detail });
 }

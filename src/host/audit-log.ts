@@ -21,6 +21,7 @@ export type AuditAction =
   | 'give up token'
   | 'recover owner'
   | 'accept loss'
+  | 'repair log'
   | 'set quota';
 
 export interface AuditNote {

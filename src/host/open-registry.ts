@@ -43,6 +43,31 @@ export async function openRegistry(
   return Registry.open(database);
 }
 
+/**
+ * Opens a copy of the registry in memory, so that the one in the files stays as it is. Rejects with
+ * `RegistryError`.
+ */
+export function openRegistryCopy(
+  { clock, entropy }: Pick<RegistryOptions, 'clock' | 'entropy'>,
+  files: DatabaseFiles,
+): Promise<Registry> {
+  const options = { clock, entropy, report: () => undefined };
+  if (files.registry === undefined) return openRegistry(options, files);
+  return openRegistry(options, files, copyOf(new MachineDisk(files.registry)));
+}
+
+function copyOf(disk: MachineDisk): MemoryDisk {
+  const copy = new MemoryDisk();
+  for (const name of disk.list()) {
+    const file = disk.open(name, 'existing');
+    const bytes = new Uint8Array(file.size());
+    file.read(bytes, 0);
+    file.close();
+    copy.open(name, 'create').write(bytes, 0);
+  }
+  return copy;
+}
+
 function registryError(directory: string | undefined, cause: unknown): RegistryError {
   const text = cause instanceof Error ? cause.message : String(cause);
   if (cause instanceof Refusal && cause.body.code.startsWith('migration.')) {
@@ -62,7 +87,8 @@ function registryError(directory: string | undefined, cause: unknown): RegistryE
 /** Whether the log itself is wrong, rather than its disk or how its folder was put there. */
 function isDamaged(directory: string): boolean {
   try {
-    return verifyLog(new MachineDisk(directory), registryIdentity).kind === 'damaged';
+    const { kind } = verifyLog(new MachineDisk(directory), registryIdentity);
+    return kind === 'damaged' || kind === 'forked';
   } catch {
     // Somebody else's fault keeps it from being read, and the error has that already.
     return false;

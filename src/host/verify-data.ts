@@ -3,10 +3,9 @@ import path from 'node:path';
 import { DiskError } from '../log/disk.ts';
 import { type LogReport, verifyLog } from '../log/verify.ts';
 import { MachineDisk } from '../node/disk.ts';
-import { MemoryDisk } from '../node/memory-disk.ts';
 import { identityFromHex } from '../values/identity.ts';
 import { DatabaseFiles, RegistryError } from './database-files.ts';
-import { openRegistry, type RegistryOptions } from './open-registry.ts';
+import { openRegistryCopy, type RegistryOptions } from './open-registry.ts';
 import { type RegisteredDatabase, registryIdentity } from './registry.ts';
 
 /** One log of a data folder, and what checking it found. */
@@ -85,15 +84,14 @@ function missing(what: string): MissingLog {
   return { kind: 'missing', detail };
 }
 
-/** Folders of the logs that the registry names; reads a copy in memory, which may be repaired. */
+/** Folders of the logs that the registry names. */
 async function namedLogs(
   root: string,
-  { clock, entropy }: Pick<RegistryOptions, 'clock' | 'entropy'>,
+  options: Pick<RegistryOptions, 'clock' | 'entropy'>,
 ): Promise<string[]> {
   const files = new DatabaseFiles(root);
-  const disk = copyOf(new MachineDisk(path.join(root, 'registry')));
   try {
-    const registry = await openRegistry({ clock, entropy, report: () => {} }, files, disk);
+    const registry = await openRegistryCopy(options, files);
     const named = [...registry.databases].map((database) => folderOf(files, root, database));
     await registry.close();
     return named;
@@ -109,18 +107,6 @@ function folderOf(
   { identity, generation }: Pick<RegisteredDatabase, 'identity' | 'generation'>,
 ): string {
   return path.relative(root, files.logDirectory(identity, generation) ?? root);
-}
-
-function copyOf(disk: MachineDisk): MemoryDisk {
-  const copy = new MemoryDisk();
-  for (const name of disk.list()) {
-    const file = disk.open(name, 'existing');
-    const bytes = new Uint8Array(file.size());
-    file.read(bytes, 0);
-    file.close();
-    copy.open(name, 'create').write(bytes, 0);
-  }
-  return copy;
 }
 
 function reportOn(directory: string, identity: bigint): LogReport {

@@ -12,15 +12,16 @@ export interface AcceptLossOptions {
 }
 
 export type AcceptLossOutcome =
-  /** `missing`: commits known to have been durable; `undefined`: nothing says how many. */
+  /** `missing`: commits known to have been there; `undefined`: nothing says how many. */
   | { readonly kind: 'accepted'; readonly reason: string; readonly missing: number | undefined }
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * Makes a log that lacks its end one that ends where its records do. What follows them is kept
- * beside it, and the mark says afterwards that the log ends there. Refuses, and changes nothing,
- * where no loss was found or the log ends at another offset; throws `LogDamageError` where a log
- * has other damage. After a crash in the middle it can be done again.
+ * Makes a log that lacks its end, or whose records are damaged behind a place, one that ends where
+ * its records do. What follows them is kept beside it, and the mark says afterwards that the log
+ * ends there. Refuses, and changes nothing, where no loss was found or the log ends at another
+ * offset; throws `LogDamageError` where a log has other damage, or is forked. After a crash in the
+ * middle it can be done again.
  */
 export async function acceptLoss(
   disk: Disk,
@@ -35,7 +36,9 @@ export async function acceptLoss(
   if (offset === 0) return refused('its log holds no program; put it back from a copy');
   const mark = readDurableMark(disk);
   if (mark.kind === 'version') return refused('a later version of reducerdb has written to it');
-  const missing = mark.kind === 'valid' ? mark.end.offset - offset : undefined;
+  const known = mark.kind === 'valid' ? mark.end.offset : undefined;
+  const last = Math.max(known ?? 0, log.tail?.survivorOffset ?? 0);
+  const missing = known !== undefined || last > offset ? Math.max(last - offset, 0) : undefined;
   const { file, mark: lowered } = await repair(disk, log, warn);
   file.close();
   lowered?.close();

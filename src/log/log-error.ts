@@ -17,16 +17,44 @@ export class LogDamageError extends Error {
   override readonly name = 'LogDamageError';
   readonly reason: string;
   readonly place: LogPlace;
+  /** True: it holds commits of two histories, each whole in itself or once so. */
+  readonly isForked: boolean;
 
-  /** `advice`: what to do about it, in full sentences. */
-  constructor(reason: string, place: LogPlace, more: { cause?: unknown; advice?: string } = {}) {
+  constructor(reason: string, place: LogPlace, more: DamageDetail = {}) {
     const where = `${place.file}, position ${place.position}, offset ${place.offset}`;
     const advice = more.advice === undefined ? '' : `. ${more.advice}`;
     const options = more.cause === undefined ? {} : { cause: more.cause };
-    super(`log is damaged: ${reason} (${where})${advice}`, options);
+    const isForked = more.isForked === true;
+    const what = isForked ? 'forked history' : 'log is damaged';
+    super(`${what}: ${reason} (${where})${advice}`, options);
     this.reason = reason;
     this.place = place;
+    this.isForked = isForked;
   }
+}
+
+export interface DamageDetail {
+  readonly cause?: unknown;
+  /** What to do about it, in full sentences. */
+  readonly advice?: string;
+  readonly isForked?: boolean;
+}
+
+/** Commits of two services, or of two copies of a log, lie in one. */
+export function forkedError(
+  reason: string,
+  place: LogPlace,
+  databaseIdentity: bigint,
+): LogDamageError {
+  const advice =
+    'Two services have written to it, or two copies of it were mixed. Stop the service: ' +
+    `\`${repairCommand(databaseIdentity)}\` shows what each has written, and keeps one of them`;
+  return new LogDamageError(reason, place, { isForked: true, advice });
+}
+
+/** The command that shows what a log that is refused holds. */
+export function repairCommand(databaseIdentity: bigint): string {
+  return `reducerdb repair ${databaseIdentity.toString(16).padStart(64, '0')}`;
 }
 
 /** Whether something was not written, and nothing but that has happened, for want of space. */

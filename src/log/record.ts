@@ -37,6 +37,9 @@ export function recordBytes(payloadBytes: number): number {
   return (recordHeaderBytes + payloadBytes + 7) & ~7;
 }
 
+/** A commit without a change, a name, a seed or an argument: none is smaller. */
+export const commitBytesMin = recordBytes(61);
+
 /** What was asked for, kept for people and for running the call again; replay does not use it. */
 export interface CommitInputs {
   /** Canonical name; empty: the change came from SQL (`args` is the statement) or the host. */

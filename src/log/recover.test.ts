@@ -135,7 +135,7 @@ describe('a flipped bit', () => {
       position: positions[4],
     });
     expect(result.kind === 'damage' && result.error.message).toMatch(
-      /^log is damaged: .*checksum.* \(commit-0+1-0+1\.log, position \d+, offset \d+\)$/,
+      /^log is damaged: .*checksum.* \(commit-0+1-0+1\.log, position \d+, offset \d+\)\. .*repair/,
     );
   });
 });

@@ -1,11 +1,21 @@
 import { assert } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { RecordHash } from './checksum.ts';
-import type { DiskFile } from './disk.ts';
+import type { Disk, DiskFile } from './disk.ts';
 import { recordBytes, recordHeaderBytes, recordKinds } from './record.ts';
 import { segmentHeaderBytes } from './segment.ts';
 
 const windowBytes = 1024 * 1024;
+
+/** Opens a segment, or another file of the log, for as long as `use` reads it. */
+export function withReader<T>(disk: Disk, name: string, use: (reader: SegmentReader) => T): T {
+  const file = disk.open(name, 'existing');
+  try {
+    return use(new SegmentReader(file));
+  } finally {
+    file.close();
+  }
+}
 
 /** `blank`: a header of zeros, which no record has. */
 export type RecordReading = 'record' | 'blank' | 'invalid';
@@ -117,19 +127,14 @@ export class SegmentReader {
     }
   }
 
-  /**
-   * Could a record start at `position`? Cheap, for a search at every place; `read` decides.
-   * `offsetMin` is the smallest offset it may have.
-   */
-  mayBeRecord(position: number, offsetMin: number): boolean {
+  /** Could a record start at `position`? Cheap, for a search at every place; `read` decides. */
+  mayBeRecord(position: number): boolean {
     const word = this.#load(position, recordHeaderBytes) >>> 2;
-    const high = this.#words[word + 3] as number;
-    const kind = high >>> 24;
+    const kind = (this.#words[word + 3] as number) >>> 24;
     if (kind < recordKinds.commit || kind > recordKinds.stop) return false;
-    const offset = (high & 0xff_ffff) * 0x1_0000_0000 + ((this.#words[word + 2] as number) >>> 0);
     const payloadBytes = (this.#words[word] as number) >>> 0;
     if (payloadBytes > limits.recordBytesMax) return false;
-    return offset >= offsetMin && position + recordBytes(payloadBytes) <= this.size;
+    return position + recordBytes(payloadBytes) <= this.size;
   }
 
   #isBlank(start: number): boolean {

@@ -5,13 +5,14 @@ import type { LogRecord } from './record.ts';
 import { goneError } from './recover.ts';
 import { type TornTail, walkLog } from './walk.ts';
 
-/** What `verifyLog` found. `damaged` and `torn` may both have records before the place named. */
+/** What `verifyLog` found. All but `absent` may have records before a place that is named. */
 export type LogReport =
   | { readonly kind: 'absent' }
   | { readonly kind: 'intact'; readonly contents: LogContents }
   /** The next start cuts this off; it never was durable. */
   | { readonly kind: 'torn'; readonly contents: LogContents; readonly tail: TornTail }
-  | { readonly kind: 'damaged'; readonly error: LogDamageError };
+  /** `forked`: it holds commits of two histories. */
+  | { readonly kind: 'damaged' | 'forked'; readonly error: LogDamageError };
 
 export interface LogContents {
   readonly segmentCount: number;
@@ -51,7 +52,7 @@ export function verifyLog(
     if (log.tail === undefined) return { kind: 'intact', contents };
     return { kind: 'torn', contents, tail: log.tail };
   } catch (error) {
-    if (error instanceof LogDamageError) return { kind: 'damaged', error };
-    throw error;
+    if (!(error instanceof LogDamageError)) throw error;
+    return { kind: error.isForked ? 'forked' : 'damaged', error };
   }
 }

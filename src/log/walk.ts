@@ -1,8 +1,10 @@
-import { limits } from '../limits.ts';
 import { decodeRecord } from './decode-record.ts';
 import type { Disk } from './disk.ts';
 import { type MarkReading, readDurableMark } from './durable-mark.ts';
-import { LogDamageError, type LogPlace } from './log-error.ts';
+import { EvidenceSearch } from './evidence-search.ts';
+import type { HistoryPoint } from './history-point.ts';
+import { pendingKeepError } from './keep-plan.ts';
+import { forkedError, LogDamageError, type LogPlace, repairCommand } from './log-error.ts';
 import { lostEnd } from './lost-end.ts';
 import { type LogRecord, recordKinds } from './record.ts';
 import {
@@ -12,7 +14,7 @@ import {
   segmentName,
   segmentSequence,
 } from './segment.ts';
-import { SegmentReader } from './segment-reader.ts';
+import { type SegmentReader, withReader } from './segment-reader.ts';
 
 export interface WalkOptions {
   readonly databaseIdentity: bigint;
@@ -64,8 +66,9 @@ export interface TornTail {
   readonly place: LogPlace;
   /** Files after the break; they go as a whole. */
   readonly files: readonly string[];
-  /** Whole records found after the break. */
+  /** Whole records found after the break, and the highest offset of one, or 0. */
   readonly survivorCount: number;
+  readonly survivorOffset: number;
 }
 
 /**
@@ -75,10 +78,14 @@ export interface TornTail {
  *   says that it had been durable. A power cut leaves this behind, also with later records intact,
  *   because the sectors of unsynced writes reach the disk in any order;
  * - **damage**: anything else. A later record or segment that was made after the place was synced
- *   proves it, or the mark beside the log. Throws `LogDamageError`.
+ *   proves it, or the mark beside the log. Throws `LogDamageError`; one that is `isForked` where
+ *   what follows belongs to another history, with `acceptsLoss` too.
  */
 export function walkLog(disk: Disk, options: WalkOptions): WalkResult {
-  const names = disk.list().filter((name) => segmentSequence(name) !== undefined);
+  const files = disk.list();
+  const pending = pendingKeepError(files, options.databaseIdentity);
+  if (pending !== undefined) throw pending;
+  const names = files.filter((name) => segmentSequence(name) !== undefined);
   const first = names[0];
   if (first === undefined) return { kind: 'absent' };
   const isAlone = names.length === 1 && first === segmentName(1, 1);
@@ -91,15 +98,6 @@ function isBlankFile(disk: Disk, name: string): boolean {
   return withReader(disk, name, (reader) => reader.isBlankFrom(0));
 }
 
-function withReader<T>(disk: Disk, name: string, use: (reader: SegmentReader) => T): T {
-  const file = disk.open(name, 'existing');
-  try {
-    return use(new SegmentReader(file));
-  } finally {
-    file.close();
-  }
-}
-
 function isUnfinished(reader: SegmentReader): boolean {
   return reader.size < segmentHeaderBytes || reader.header().every((byte) => byte === 0);
 }
@@ -110,6 +108,12 @@ interface Break {
   readonly name: string;
   readonly position: number;
   readonly later: readonly string[];
+}
+
+/** `damage`: what follows the break proves that what was there had been durable. */
+interface Verdict {
+  readonly tail: TornTail;
+  readonly damage: LogDamageError | undefined;
 }
 
 class Walk {
@@ -139,7 +143,8 @@ class Walk {
     for (let index = 0; index < this.#names.length && found === undefined; index++) {
       found = this.#segment(index);
     }
-    const lost = this.#lostEnd(found);
+    const verdict = found === undefined ? undefined : this.#judge(found);
+    const lost = this.#lostEnd(found) ?? verdict?.damage;
     if (lost !== undefined && this.#options.acceptsLoss !== true) throw lost;
     return {
       segments: this.#segments,
@@ -150,7 +155,7 @@ class Walk {
       chainHigh: this.#chainHigh,
       durablePosition: this.#durablePosition,
       recordCount: this.#recordCount,
-      tail: found === undefined ? undefined : this.#judge(found),
+      tail: verdict?.tail,
       lost: lost?.reason,
       isMarkHalf: this.#mark.kind === 'valid' && this.#mark.isHalf,
     };
@@ -176,7 +181,7 @@ class Walk {
     const name = this.#names[index] as string;
     const number = segmentSequence(name);
     if (number === undefined || number < index + 1) {
-      throw this.#damage(`two segments have the number ${number}`, name, 0);
+      throw this.#forked(`two segments have the number ${number}`, name, 0);
     }
     if (number > index + 1) return this.#before(index, `segment ${index + 1} is missing`);
     return withReader(this.#disk, name, (reader) => {
@@ -237,7 +242,7 @@ class Walk {
       header.chainLow !== this.#chainLow ||
       header.chainHigh !== this.#chainHigh
     ) {
-      throw this.#damage('a segment does not continue the one before it', name, 56);
+      throw this.#forked('a segment does not continue the one before it', name, 56);
     }
     this.#durablePosition = Math.max(this.#durablePosition, header.durablePosition);
     this.#hasMark ||= header.hasMark;
@@ -270,12 +275,12 @@ class Walk {
     const { kind, offset, hash } = reader;
     const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
     const expected = this.#offset + (isCommit ? 1 : 0);
+    if (reader.previousLow !== this.#chainLow || reader.previousHigh !== this.#chainHigh) {
+      throw this.#forked('a record follows another one', reader.name, position);
+    }
     if (offset !== expected) {
       const reason = `out-of-order commit: expected offset ${expected}, found ${offset}`;
       throw this.#damage(reason, reader.name, position);
-    }
-    if (reader.previousLow !== this.#chainLow || reader.previousHigh !== this.#chainHigh) {
-      throw this.#damage('forked history: a record follows another one', reader.name, position);
     }
     this.#durablePosition = Math.max(this.#durablePosition, reader.durablePosition);
     this.#deliver(reader, position);
@@ -306,78 +311,58 @@ class Walk {
     return { reason, name: previous.name, position: previous.end, later: this.#names.slice(index) };
   }
 
-  /** Torn tail or damage? Damage is thrown. */
-  #judge(found: Break): TornTail {
+  /** Torn tail or damage? Throws when what follows belongs to another history. */
+  #judge(found: Break): Verdict {
     const place = { file: found.name, position: found.position, offset: this.#offset + 1 };
-    const search = new EvidenceSearch(this.#salt, this.#offset, place);
-    withReader(this.#disk, found.name, (reader) => search.look(reader, found.position + 8));
+    const search = new EvidenceSearch(this.#salt, this.#end(), place);
+    const isInFile = found.position >= segmentHeaderBytes;
+    const foundBase = isInFile ? this.#position - found.position : Number.NaN;
+    withReader(this.#disk, found.name, (reader) => {
+      search.look(reader, found.position + 8, foundBase);
+    });
     for (const name of found.later) {
       withReader(this.#disk, name, (reader) => {
         const header = this.#header(reader);
-        if (header !== undefined) search.note(header.durablePosition);
-        search.look(reader, segmentHeaderBytes);
+        if (header !== undefined) search.noteHeader(header);
+        const base = header === undefined ? Number.NaN : header.position - segmentHeaderBytes;
+        search.look(reader, segmentHeaderBytes, base);
       });
     }
-    const durablePosition = Math.max(search.durablePosition, this.#durablePosition);
-    if (durablePosition > this.#position && this.#options.acceptsLoss !== true) {
-      throw new LogDamageError(`${found.reason}, and what was here had been durable`, place);
+    if (search.fork !== undefined) {
+      const reason = `${search.fork}; ${found.reason}`;
+      throw forkedError(reason, place, this.#options.databaseIdentity);
     }
+    const durablePosition = Math.max(search.durablePosition, this.#durablePosition);
     const dropsWhole = found.position < segmentHeaderBytes;
-    return {
+    const tail = {
       reason: found.reason,
       place,
       files: dropsWhole ? [found.name, ...found.later] : found.later,
       survivorCount: search.recordCount,
+      survivorOffset: search.offset,
     };
+    if (durablePosition <= this.#position) return { tail, damage: undefined };
+    const command = repairCommand(this.#options.databaseIdentity);
+    const advice = `With the service stopped, \`${command}\` shows what is left of it`;
+    const reason = `${found.reason}, and what was here had been durable`;
+    return { tail, damage: new LogDamageError(reason, place, { advice }) };
+  }
+
+  #end(): HistoryPoint {
+    return {
+      position: this.#position,
+      offset: this.#offset,
+      chainLow: this.#chainLow,
+      chainHigh: this.#chainHigh,
+    };
+  }
+
+  #forked(reason: string, file: string, position: number): LogDamageError {
+    const place = { file, position, offset: this.#offset + 1 };
+    return forkedError(reason, place, this.#options.databaseIdentity);
   }
 
   #damage(reason: string, file: string, position: number): LogDamageError {
     return new LogDamageError(reason, { file, position, offset: this.#offset + 1 });
-  }
-}
-
-/**
- * Bytes that may be checksummed in search of records behind a break. Rows can hold bytes that look
- * like the header of a long record at every eighth place; without a bound that costs the square.
- */
-const searchBytesMax = 64 * limits.segmentBytes;
-
-/** Looks behind a break for records, and for the highest position that one says was durable. */
-class EvidenceSearch {
-  durablePosition = 0;
-  recordCount = 0;
-  readonly #salt: number;
-  readonly #offsetMin: number;
-  readonly #place: LogPlace;
-  #searchedBytes = 0;
-
-  constructor(salt: number, offsetMin: number, place: LogPlace) {
-    this.#salt = salt;
-    this.#offsetMin = offsetMin;
-    this.#place = place;
-  }
-
-  note(durablePosition: number): void {
-    this.durablePosition = Math.max(this.durablePosition, durablePosition);
-  }
-
-  look(reader: SegmentReader, from: number): void {
-    let position = Math.max(from, segmentHeaderBytes);
-    while (position + 32 <= reader.size) {
-      if (!reader.mayBeRecord(position, this.#offsetMin)) {
-        position += 8;
-        continue;
-      }
-      const isRecord = reader.read(position, this.#salt) === 'record';
-      this.#searchedBytes += reader.hashedBytes;
-      if (this.#searchedBytes > searchBytesMax) {
-        throw new LogDamageError('what follows is too costly to search', this.#place);
-      }
-      if (isRecord) {
-        this.recordCount++;
-        this.note(reader.durablePosition);
-      }
-      position += isRecord ? reader.length : 8;
-    }
   }
 }

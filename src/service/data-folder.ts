@@ -183,6 +183,7 @@ function finding({ folder, report }: VerifiedLog): Finding {
       return { log: folder, state, commits: String(report.contents.offset), detail };
     }
     case 'damaged':
+    case 'forked':
       return { log: folder, state, commits: '', detail: report.error.message };
   }
 }

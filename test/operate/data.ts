@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { Random } from '../../src/testing/random.ts';
+import { forkLog } from '../service/forked-log.ts';
 import { unpackOldData } from '../service/old-data.ts';
 import { type Bed, eventually, said } from './bed.ts';
 import type { Fault } from './fault.ts';
@@ -46,6 +47,25 @@ export const data: readonly Fault[] = [
   },
   { kind: 'a segment of a log is missing', run: (bed) => withLog(bed, (log) => rmSync(log)) },
   { kind: 'a log is empty', run: (bed) => withLog(bed, (log) => truncateSync(log, 0)) },
+  {
+    kind: 'two services have written to the log of a database',
+    async run(bed) {
+      const log = path.dirname(await segmentOf(bed));
+      await bed.stop();
+      // Neither adds a row, so that what callers know is what either of them leaves.
+      await forkLog(log, { commits: 3 }, { commits: 5 });
+      const { code, stdout } = await bed.sandbox.run(['verify']);
+      if (code !== 1) throw new Error(`verify says ${code}:\n${stdout}`);
+      said(stdout, /forked history/);
+      await bed.start();
+      const { status, text } = await bed.append('ledger', bed.newWriter(), 0);
+      if (status === 200) throw new Error('it serves');
+      said(text, /reducerdb repair/);
+      await bed.stop();
+      await bed.sandbox.ok(['repair', 'ledger', '--keep', '2', '--yes']);
+      return 'verify finds it; only that database is refused; repair keeps one tail';
+    },
+  },
   {
     kind: 'the folder of a database is missing',
     run: (bed) =>

@@ -78,6 +78,7 @@ describe('the command line', () => {
     ['logout', 'forget'],
     ['server', 'set-default'],
     ['verify', '--data-dir'],
+    ['repair', '--keep <part>'],
     ['keys', 'rotate'],
     ['recover-owner', '--identity'],
   ])('[cli §1] has help for %s, which names %s', async (command, words) => {

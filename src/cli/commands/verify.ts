@@ -26,7 +26,7 @@ export function addVerify(program: Command, io: Io): void {
 }
 
 function faultOf(findings: readonly Finding[]): string | undefined {
-  const states = ['damaged', 'missing'] as const;
+  const states = ['damaged', 'forked', 'missing'] as const;
   const counts = states.map((state) => findings.filter((log) => log.state === state).length);
   const found = states.filter((_, index) => counts[index] !== 0);
   if (found.length === 0) return undefined;

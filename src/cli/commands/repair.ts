@@ -1,0 +1,74 @@
+import type { Command } from 'commander';
+import type { Kept, ShownLog } from '../../service/repair.ts';
+import { CliError, confirm, type Io } from '../io.ts';
+import { withYes } from '../program.ts';
+import { faultText, keepQuestion, logText } from '../repair-text.ts';
+import { dataFolder } from '../service-settings.ts';
+import { Session } from '../session.ts';
+
+interface RepairFlags {
+  readonly keep?: string;
+  readonly json?: true;
+  readonly dataDir?: string;
+}
+
+export function addRepair(program: Command, io: Io): void {
+  withYes(program.command('repair <database>'))
+    .description('show what a forked or damaged log holds, and keep one part of it')
+    .option('--keep <part>', 'go on with this tail, or with `common` alone; the rest is set aside')
+    .option('--json', 'print JSON')
+    .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
+    .addHelpText('after', help)
+    .action(async (database: string, flags: RepairFlags, command: Command) => {
+      const session = new Session(io, command);
+      const kept = keptOf(flags.keep);
+      const { examineIn } = await import('../../service/repair.ts');
+      const folder = dataFolder(session, flags.dataDir);
+      const log = await examineIn(folder, database);
+      if (flags.json !== true) io.out(logText(log, database));
+      else if (kept === undefined) io.out(JSON.stringify(log, null, 2));
+      const fault = faultText(log);
+      if (fault === undefined) return;
+      if (kept === undefined) throw new CliError(fault);
+      if (!(await isWanted(session, log, kept))) {
+        io.out('Aborting: nothing was changed.');
+        return;
+      }
+      await repair(io, folder, database, kept, flags);
+    });
+}
+
+const help = `
+The service must be stopped, and nothing is changed without --keep. Exits with 1 if the log does not
+open as it is. What is set aside is kept in a folder that the command names.`;
+
+function keptOf(text: string | undefined): Kept | undefined {
+  if (text === undefined || text === 'common') return text;
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new CliError('--keep: the number of a tail, or common', 2);
+  return Number(text);
+}
+
+/** What cannot be kept is refused without a question, and what was decided is only finished. */
+async function isWanted(session: Session, log: ShownLog, kept: Kept): Promise<boolean> {
+  const question = keepQuestion(log, kept);
+  return question === undefined || confirm(session.io, question, session.answersYes('all'));
+}
+
+async function repair(
+  io: Io,
+  folder: string,
+  database: string,
+  kept: Kept,
+  { json }: RepairFlags,
+): Promise<void> {
+  const { repairIn } = await import('../../service/repair.ts');
+  const { offset, aside = null, notes } = await repairIn(folder, database, kept);
+  if (json === true) {
+    io.out(JSON.stringify({ last_offset: offset, set_aside: aside, notes }, null, 2));
+    return;
+  }
+  for (const note of notes) io.out(note);
+  io.out(`The log of ${database} opens again and goes on after offset ${offset}.`);
+  if (aside !== null) io.out(`Set aside, not deleted: ${aside}`);
+}

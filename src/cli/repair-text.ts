@@ -1,0 +1,116 @@
+import type { Kept, ShownLog } from '../service/repair.ts';
+import { drawTable } from './sql-table.ts';
+import { timeText } from './time-text.ts';
+
+type Figures = NonNullable<ShownLog['rest']>;
+type Tail = NonNullable<ShownLog['tails']>[number];
+
+/** Files that are named for each part. */
+const filesMax = 8;
+
+/** What was found in a log, for people; `database` as they named it. */
+export function logText(log: ShownLog, database: string): string {
+  const head = `Log of ${database}: ${log.log}`;
+  const { common, tails = [] } = log;
+  if (common === undefined) return head;
+  const parts = [
+    ['common', common] as const,
+    ...tails.map((tail) => [nameOf(tail), tail] as const),
+  ];
+  const rows = parts.map(([name, part]) => [name, ...cellsOf(part)]);
+  const header = ['PART', 'OFFSETS', 'COMMITS', 'ROWS', 'FIRST COMMIT', 'LAST COMMIT'];
+  const files = parts.flatMap(([name, part]) => filesOf(name, part.files));
+  const reason = log.reason === null ? [] : [log.reason, ''];
+  const notes = notesOf(log, tails, database);
+  return [head, ...reason, drawTable({ header, rows }), '', ...files, ...notes].join('\n');
+}
+
+/** Why there is something to do; `undefined`: a start opens the log. */
+export function faultText({ state, kept }: ShownLog): string | undefined {
+  switch (state) {
+    case 'intact':
+    case 'torn':
+      return undefined;
+    case 'damaged':
+      return 'The log is damaged. Nothing was changed.';
+    case 'forked':
+      return 'The history is forked. Nothing was changed.';
+    case 'interrupted':
+      return `A repair was interrupted. Finish it with --keep ${kept}.`;
+  }
+}
+
+/** What to ask before it is done; `undefined`: nothing. */
+export function keepQuestion(log: ShownLog, kept: Kept): string | undefined {
+  const { common, tails = [], rest } = log;
+  const chosen = tails.find(({ tail }) => tail === kept);
+  const isRefused = kept !== 'common' && chosen?.can_be_kept !== true;
+  if (common === undefined || isRefused) return undefined;
+  const end = chosen?.last_offset ?? common.last_offset ?? 0;
+  const others = tails.filter((tail) => tail !== chosen);
+  const commits = others.reduce((sum, tail) => sum + tail.commits, rest?.commits ?? 0);
+  const what = commits === 1 ? '1 commit is' : `${commits} commits are`;
+  return `The log will end after offset ${end}; ${what} set aside. Do it?`;
+}
+
+function nameOf({ tail }: Tail): string {
+  return `tail ${tail}`;
+}
+
+function cellsOf(figures: Figures): string[] {
+  const { commits, rows_inserted, rows_deleted, first_offset, last_offset } = figures;
+  return [
+    first_offset === null ? '' : `${first_offset} to ${last_offset}`,
+    String(commits),
+    `+${rows_inserted} -${rows_deleted}`,
+    momentText(figures.first_time),
+    momentText(figures.last_time),
+  ];
+}
+
+function momentText(time: string | null): string {
+  return time === null ? '' : timeText(Date.parse(time));
+}
+
+function filesOf(name: string, files: Tail['files']): string[] {
+  const lines = files
+    .slice(0, filesMax)
+    .map((file) => `${name}: ${file.name}, bytes ${file.from} to ${file.to}`);
+  const more = files.length - lines.length;
+  return more === 0 ? lines : [...lines, `${name}: ${more} more files`];
+}
+
+function notesOf(log: ShownLog, tails: readonly Tail[], database: string): string[] {
+  const { state, rest, common } = log;
+  if (state === 'intact') return ['', 'The log is intact: there is nothing to repair.'];
+  if (state === 'torn') return ['', 'The next start cuts off what was never durable.'];
+  const isForked = state === 'forked';
+  const gone = tails.filter((tail) => !tail.can_be_kept).map(nameOf);
+  const last = common?.last_offset ?? 0;
+  const notes = [''];
+  if (isForked && log.parting_known === false) {
+    notes.push(`The histories part after offset ${last} or before it; nothing says where.`);
+  }
+  const first = tails.find(({ is_first: isFirst }) => isFirst);
+  if (isForked && first !== undefined) {
+    notes.push(
+      `The segments lead to ${nameOf(first)}: a service that did not check would read it.`,
+    );
+  }
+  if (gone.length > 0) {
+    notes.push(`Cannot be kept, because what comes before is gone: ${gone.join(', ')}.`);
+  }
+  if (rest !== undefined && rest.commits > 0) {
+    notes.push(`${rest.commits} more commits are in pieces that are not listed.`);
+  }
+  return [...notes, ...waysOf(log, tails, database)];
+}
+
+function waysOf(log: ShownLog, tails: readonly Tail[], database: string): string[] {
+  const whole = tails.filter((tail) => tail.can_be_kept);
+  const command = `reducerdb repair ${database} --keep`;
+  const ways = whole.map(({ tail }) => `  ${command} ${tail}`);
+  const isEnough = log.parting_known !== false || whole.length === 0;
+  if (isEnough) ways.push(`  ${command} common`);
+  return ['Keep one part; all else is set aside:', ...ways];
+}

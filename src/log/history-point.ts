@@ -1,0 +1,36 @@
+import { commitBytesMin } from './record.ts';
+
+/**
+ * A place in the history of a database, between two records. Two that are equal have the same
+ * records before them: the chain hash binds all of these.
+ */
+export interface HistoryPoint {
+  /** Log position; not a number where the segment around it does not say. */
+  readonly position: number;
+  /** Of the last commit before it. */
+  readonly offset: number;
+  readonly chainLow: number;
+  readonly chainHigh: number;
+}
+
+export function isSamePoint(one: HistoryPoint, other: HistoryPoint): boolean {
+  return one.position === other.position && one.offset === other.offset && isSameChain(one, other);
+}
+
+export function isSameChain(
+  one: Pick<HistoryPoint, 'chainLow' | 'chainHigh'>,
+  other: Pick<HistoryPoint, 'chainLow' | 'chainHigh'>,
+): boolean {
+  return one.chainLow === other.chainLow && one.chainHigh === other.chainHigh;
+}
+
+/**
+ * Whether what begins at `start`, and does not follow `end` as its next record, cannot come later
+ * in the history that has `end`: a single writer never goes back, and each commit takes its bytes.
+ */
+export function isOfOther(start: HistoryPoint, end: HistoryPoint): boolean {
+  const bytes = start.position - end.position;
+  const commits = start.offset - end.offset;
+  if (commits < 0 || bytes < commits * commitBytesMin) return true;
+  return bytes === 0 && !isSameChain(start, end);
+}

@@ -1,0 +1,74 @@
+import { assert } from '../assert.ts';
+import type { Disk } from './disk.ts';
+import { LogDamageError, repairCommand } from './log-error.ts';
+
+/**
+ * What a forked log is to become, and that this has been decided. The file lies beside the segments
+ * from the moment at which everything that goes is safe elsewhere until the last of it is gone; a
+ * log with it is not opened. One JSON object, put there by a rename; `docs/format/log.md` has it.
+ */
+export interface KeepPlan {
+  /** As the operator named it: `tail 2`. */
+  readonly kept: string;
+  /** The folder that has what goes. */
+  readonly aside: string;
+  /** The segments that stay, in order, and how many of their bytes. */
+  readonly segments: readonly { readonly name: string; readonly bytes: number }[];
+  readonly salt: number;
+  /** Where the log ends afterwards. */
+  readonly position: number;
+  readonly offset: number;
+}
+
+export const keepPlanName = 'repair.json';
+const partName = `${keepPlanName}.part`;
+
+/** Why a log with these files is not opened, if somebody was about to repair it. */
+export function pendingKeepError(
+  files: readonly string[],
+  databaseIdentity: bigint,
+): LogDamageError | undefined {
+  if (!files.includes(keepPlanName)) return undefined;
+  const place = { file: keepPlanName, position: 0, offset: 0 };
+  const command = repairCommand(databaseIdentity);
+  const advice = `With the service stopped, \`${command}\` says how to go on`;
+  return new LogDamageError('its repair was interrupted', place, { advice });
+}
+
+/** The plan of a repair that was interrupted after it had been decided. */
+export function pendingKeep(disk: Disk): KeepPlan | undefined {
+  if (!disk.list().includes(keepPlanName)) return undefined;
+  const file = disk.open(keepPlanName, 'existing');
+  try {
+    const bytes = new Uint8Array(file.size());
+    file.read(bytes, 0);
+    const plan = JSON.parse(new TextDecoder().decode(bytes)) as KeepPlan;
+    assert(plan.segments.length > 0, `${keepPlanName} names no segment`);
+    return plan;
+  } finally {
+    file.close();
+  }
+}
+
+/**
+ * The second step of a repair, after `setAside`: when this resolves, the plan is durable, and the
+ * log is not opened before `finishKeep` has been called.
+ */
+export async function decideKeep(disk: Disk, plan: KeepPlan): Promise<void> {
+  disk.checkWriter?.(true);
+  if (disk.list().includes(partName)) disk.remove(partName);
+  await writeWhole(disk, partName, JSON.stringify(plan));
+  disk.rename(partName, keepPlanName);
+  await disk.syncDirectory();
+}
+
+/** A new file, whose content is durable when this resolves; its entry is not. */
+export async function writeWhole(disk: Disk, name: string, text: string): Promise<void> {
+  const file = disk.open(name, 'create');
+  try {
+    file.write(new TextEncoder().encode(text), 0);
+    await file.sync();
+  } finally {
+    file.close();
+  }
+}

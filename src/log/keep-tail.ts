@@ -1,0 +1,94 @@
+import { type Disk, DiskError } from './disk.ts';
+import { DurableMark, durableMarkName } from './durable-mark.ts';
+import { type KeepPlan, keepPlanName, writeWhole } from './keep-plan.ts';
+import { segmentSequence } from './segment.ts';
+import { withReader } from './segment-reader.ts';
+
+/** What was found, in the folder of what was set aside. */
+export const asideReportName = 'report.json';
+
+/**
+ * The first of three steps that make a log what `plan` says: copies every file that loses something
+ * to `aside`, which is empty, with `report`. When this resolves the copies are durable, and nothing
+ * of the log has changed. Gives their names. Throws `DiskError` when the disk refuses.
+ */
+export async function setAside(
+  disk: Disk,
+  aside: Disk,
+  plan: KeepPlan,
+  report: string,
+): Promise<string[]> {
+  const names = changedFiles(disk, plan);
+  for (const name of names) await copy(disk, aside, name);
+  await writeWhole(aside, asideReportName, report);
+  await aside.syncDirectory();
+  return names;
+}
+
+/**
+ * The last step, after `decideKeep`, or what an interruption has left of it. When this resolves,
+ * all of the log is durable, the mark beside it says so, and it can be opened.
+ */
+export async function finishKeep(disk: Disk, plan: KeepPlan): Promise<void> {
+  disk.checkWriter?.(true);
+  const kept = new Set(plan.segments.map(({ name }) => name));
+  for (const name of disk.list()) {
+    if (segmentSequence(name) !== undefined && !kept.has(name)) disk.remove(name);
+  }
+  for (const segment of plan.segments) await cut(disk, segment);
+  await disk.syncDirectory();
+  if (disk.isLasting) {
+    const { salt, position, offset } = plan;
+    const mark = await DurableMark.open(disk, salt, { position, offset });
+    mark.close();
+    await disk.syncDirectory();
+  }
+  disk.remove(keepPlanName);
+  await disk.syncDirectory();
+}
+
+/** The files that lose something, the mark among them. */
+function changedFiles(disk: Disk, plan: KeepPlan): string[] {
+  const kept = new Map(plan.segments.map(({ name, bytes }) => [name, bytes]));
+  return disk.list().filter((name) => {
+    if (name === durableMarkName) return true;
+    if (segmentSequence(name) === undefined) return false;
+    const bytes = kept.get(name);
+    return bytes === undefined || withReader(disk, name, (reader) => !reader.isBlankFrom(bytes));
+  });
+}
+
+async function copy(disk: Disk, aside: Disk, name: string): Promise<void> {
+  const from = disk.open(name, 'existing');
+  try {
+    const to = aside.open(name, 'create');
+    try {
+      const piece = new Uint8Array(pieceBytes);
+      const size = from.size();
+      for (let at = 0; at < size; ) {
+        const count = from.read(piece.subarray(0, Math.min(pieceBytes, size - at)), at);
+        if (count === 0) throw new DiskError('read', name, new Error('it became shorter'));
+        to.write(piece.subarray(0, count), at);
+        at += count;
+      }
+      await to.sync();
+    } finally {
+      to.close();
+    }
+  } finally {
+    from.close();
+  }
+}
+
+/** Nothing of the segment counts as durable before, whoever wrote it. */
+async function cut(disk: Disk, { name, bytes }: KeepPlan['segments'][number]): Promise<void> {
+  const file = disk.open(name, 'existing');
+  try {
+    if (file.size() > bytes) file.truncate(bytes);
+    await file.sync();
+  } finally {
+    file.close();
+  }
+}
+
+const pieceBytes = 1024 * 1024;

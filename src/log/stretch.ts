@@ -1,0 +1,202 @@
+import { limits } from '../limits.ts';
+import { acceptedMicrosOf, decodeRecord } from './decode-record.ts';
+import { searchBytesMax } from './evidence-search.ts';
+import { type HistoryPoint, isSameChain } from './history-point.ts';
+import { LogDamageError } from './log-error.ts';
+import { type LogRecord, recordHeaderBytes, recordKinds } from './record.ts';
+import { type SegmentHeader, segmentHeaderBytes } from './segment.ts';
+import type { SegmentReader } from './segment-reader.ts';
+
+/** What some records hold. */
+export interface Figures {
+  commits: number;
+  rowsInserted: number;
+  rowsDeleted: number;
+  /** 0: no commit is among them. */
+  firstOffset: number;
+  lastOffset: number;
+  /** When the first and the last of the commits were asked for, since the Unix epoch. */
+  firstMicros: number;
+  lastMicros: number;
+}
+
+/** Records of one segment that follow each other without a gap; perhaps none. */
+export interface Stretch {
+  readonly file: string;
+  /** Of the segment. */
+  readonly sequence: number;
+  /** Position in the file of the first record, and after the last one. */
+  readonly from: number;
+  readonly to: number;
+  readonly start: HistoryPoint;
+  readonly end: HistoryPoint;
+  readonly figures: Readonly<Figures>;
+  /** It begins behind the header of the segment, which says where in the history that is. */
+  readonly isFirst: boolean;
+}
+
+export interface ScanRules {
+  readonly salt: number;
+  /**
+   * Whether a stretch in segment `sequence` ends at a place although the next record, up to `next`,
+   * follows it.
+   */
+  readonly endsAt: (place: HistoryPoint, next: HistoryPoint, sequence: number) => boolean;
+}
+
+type OpenStretch = { -readonly [Key in keyof Stretch]: Stretch[Key] } & { figures: Figures };
+
+export function noFigures(): Figures {
+  return {
+    commits: 0,
+    rowsInserted: 0,
+    rowsDeleted: 0,
+    firstOffset: 0,
+    lastOffset: 0,
+    firstMicros: 0,
+    lastMicros: 0,
+  };
+}
+
+/** What stretches hold together; they are in the order of their history. */
+export function sumOf(stretches: readonly Pick<Stretch, 'figures'>[]): Figures {
+  const sum = noFigures();
+  for (const { figures } of stretches) {
+    if (figures.commits > 0) {
+      if (sum.commits === 0) sum.firstMicros = figures.firstMicros;
+      if (sum.commits === 0) sum.firstOffset = figures.firstOffset;
+      sum.lastMicros = figures.lastMicros;
+      sum.lastOffset = figures.lastOffset;
+    }
+    sum.commits += figures.commits;
+    sum.rowsInserted += figures.rowsInserted;
+    sum.rowsDeleted += figures.rowsDeleted;
+  }
+  return sum;
+}
+
+/** Finds all records of segments, also those behind what is no record. */
+export class StretchScan {
+  readonly stretches: Stretch[] = [];
+  /** What was found when there were too many stretches to keep each. */
+  readonly rest: Figures = noFigures();
+  readonly #rules: ScanRules;
+  #foundCount = 0;
+  #searchedBytes = 0;
+  #open: OpenStretch | undefined;
+
+  constructor(rules: ScanRules) {
+    this.#rules = rules;
+  }
+
+  /** `header`: the one of the segment, if it is valid and in its place. */
+  scan(reader: SegmentReader, sequence: number, header: SegmentHeader | undefined): void {
+    const base = header === undefined ? Number.NaN : header.position - segmentHeaderBytes;
+    this.#open = undefined;
+    if (header !== undefined) {
+      const start = { ...header, offset: header.firstOffset - 1 };
+      this.#begin(reader.name, sequence, segmentHeaderBytes, start, 'first');
+    }
+    let contentEnd: number | undefined;
+    for (let at = segmentHeaderBytes; at + recordHeaderBytes <= reader.size; ) {
+      const isSearching = contentEnd !== undefined && this.#open === undefined;
+      if (this.#isRecord(reader, at, isSearching) && this.#take(reader, sequence, at, base)) {
+        at += reader.length;
+        continue;
+      }
+      contentEnd ??= reader.endOfContent(segmentHeaderBytes);
+      if (at >= contentEnd) break;
+      this.#open = undefined;
+      at += 8;
+    }
+  }
+
+  #isRecord(reader: SegmentReader, at: number, isSearching: boolean): boolean {
+    if (isSearching && !reader.mayBeRecord(at)) return false;
+    const isRecord = reader.read(at, this.#rules.salt) === 'record';
+    if (isSearching) this.#searchedBytes += reader.hashedBytes;
+    if (this.#searchedBytes > searchBytesMax) {
+      const place = { file: reader.name, position: at, offset: 0 };
+      throw new LogDamageError('what is behind the damage is too costly to search', place);
+    }
+    return isRecord;
+  }
+
+  /** False: its content makes no sense. */
+  #take(reader: SegmentReader, sequence: number, at: number, base: number): boolean {
+    const { kind, offset, hash, bytes, payloadStart, payloadEnd } = reader;
+    let record: LogRecord | undefined;
+    try {
+      record = decodeRecord(kind, offset, bytes, payloadStart, payloadEnd);
+    } catch {
+      return false;
+    }
+    const isCommit = kind === recordKinds.commit || kind === recordKinds.schema;
+    const start = {
+      position: base + at,
+      offset: isCommit ? offset - 1 : offset,
+      chainLow: reader.previousLow,
+      chainHigh: reader.previousHigh,
+    };
+    const { chainLow, chainHigh } = hash;
+    const end = { position: start.position + reader.length, offset, chainLow, chainHigh };
+    const open = this.#following(reader.name, sequence, at, start, end);
+    open.to = at + reader.length;
+    open.end = end;
+    if (record !== undefined && record.kind !== 'marks') note(open.figures, offset, record);
+    return true;
+  }
+
+  /** The stretch that a record from `start` to `end` belongs to. */
+  #following(
+    file: string,
+    sequence: number,
+    at: number,
+    start: HistoryPoint,
+    end: HistoryPoint,
+  ): OpenStretch {
+    const open = this.#open;
+    const follows =
+      open !== undefined && isSameChain(open.end, start) && open.end.offset === start.offset;
+    if (!follows) return this.#begin(file, sequence, at, start, 'found');
+    const isEnd = this.#rules.endsAt(open.end, end, sequence);
+    return isEnd ? this.#begin(file, sequence, at, start, 'cut') : open;
+  }
+
+  #begin(
+    file: string,
+    sequence: number,
+    from: number,
+    { position, offset, chainLow, chainHigh }: HistoryPoint,
+    cause: 'first' | 'cut' | 'found',
+  ): OpenStretch {
+    const start = { position, offset, chainLow, chainHigh };
+    if (cause === 'found') this.#foundCount++;
+    const isKept = this.#foundCount <= limits.repairPiecesMax || cause !== 'found';
+    const figures = isKept ? noFigures() : this.rest;
+    const isFirst = cause === 'first';
+    const open = { file, sequence, from, to: from, start, end: start, figures, isFirst };
+    if (isKept) this.stretches.push(open);
+    this.#open = open;
+    return open;
+  }
+}
+
+function note(
+  figures: Figures,
+  offset: number,
+  record: Exclude<LogRecord, { readonly kind: 'marks' }>,
+): void {
+  const micros = acceptedMicrosOf(record.inputs);
+  if (figures.commits === 0) {
+    figures.firstOffset = offset;
+    figures.firstMicros = micros;
+  }
+  figures.commits++;
+  figures.lastOffset = offset;
+  figures.lastMicros = micros;
+  for (const { inserts, deletes } of record.changes?.tables ?? []) {
+    figures.rowsInserted += inserts.count;
+    figures.rowsDeleted += deletes.count;
+  }
+}

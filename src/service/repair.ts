@@ -1,0 +1,71 @@
+import { RegistryError } from '../host/database-files.ts';
+import {
+  examineLog,
+  type Kept,
+  RepairError,
+  type Repaired,
+  type RepairOptions,
+  repairLog,
+} from '../host/repair-log.ts';
+import { type ShownLog, shownLog } from '../host/shown-log.ts';
+import { MachineClock } from '../node/clock.ts';
+import { MachineEntropy } from '../node/entropy.ts';
+import { ConfigurationError } from './configuration.ts';
+import { realFolder, requireData, takeLock, takeToWrite } from './data-folder.ts';
+
+export type { Kept, ShownLog };
+
+/**
+ * Says what the log of a database holds, of a data folder that no service uses. `target` is its
+ * name or identity, or the registry's identity. Changes nothing. Rejects with `ConfigurationError`.
+ */
+export async function examineIn(folder: string, target: string): Promise<ShownLog> {
+  requireData(folder);
+  const lock = takeLock(folder);
+  try {
+    return await mendable(async () => shownLog(await examineLog(optionsOf(folder, target))));
+  } finally {
+    lock.release();
+  }
+}
+
+/** What a repair did, and what was reported meanwhile, in full sentences. */
+export interface RepairedLog extends Repaired {
+  readonly notes: readonly string[];
+}
+
+/**
+ * Makes a forked or damaged log of a data folder that no service uses one that opens, and sets
+ * aside what it loses. Rejects with `ConfigurationError`.
+ */
+export async function repairIn(folder: string, target: string, kept: Kept): Promise<RepairedLog> {
+  requireData(folder);
+  const claim = await takeToWrite(folder);
+  const notes: string[] = [];
+  try {
+    const options = { ...optionsOf(folder, target, notes), writer: claim.writer };
+    const repaired = await mendable(() => repairLog(options, kept));
+    return { ...repaired, notes };
+  } finally {
+    claim.release();
+  }
+}
+
+function optionsOf(folder: string, target: string, notes: string[] = []): RepairOptions {
+  return {
+    directory: realFolder(folder),
+    target,
+    clock: new MachineClock(),
+    entropy: new MachineEntropy(),
+    report: ({ level, message }) => void (level !== 'info' && notes.push(message)),
+  };
+}
+
+async function mendable<T>(use: () => Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (cause) {
+    if (!(cause instanceof RepairError || cause instanceof RegistryError)) throw cause;
+    throw new ConfigurationError(cause.message, { cause });
+  }
+}
