@@ -1,14 +1,32 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/support/longest-first.ts';
+
+/**
+ * Tests of rooms whose code knows no machine. They share a process, so that each need not load the
+ * engine again; but for two, which look at the memory of theirs.
+ */
+const together = [
+  'src/{values,schema,protocol,store,sql,live,log,module,database,mcp-protocol}/**/' +
+    '!(held-bytes|own-text).test.ts',
+  'test/{codegen,live,simulation,sql}/**/*.test.ts',
+];
 
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
     testTimeout: 90_000,
     hookTimeout: 90_000,
     // What never comes true fails as well later, and a machine that is busy is no fault.
     expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     // Much of the time is spent waiting for processes and disks, also on two cores.
-    maxWorkers: 2,
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
+    projects: [
+      { extends: true, test: { name: 'together', include: together, isolate: false } },
+      {
+        extends: true,
+        test: { name: 'apart', include: ['{src,test}/**/*.test.ts'], exclude: together },
+      },
+    ],
   },
 });

@@ -8,14 +8,23 @@ import { packageBin, runNode } from './run.mjs';
 const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-check-'));
 const report = path.join(folder, 'tests.json');
 
+/** One after the other; what stands in one line runs at the same time. */
 const steps = [
-  ['build', 'scripts/build.mjs', []],
-  ['types', 'scripts/types.mjs', []],
-  ['lint and format', packageBin('@biomejs/biome', 'biome'), ['check', '--error-on-warnings', '.']],
   [
-    'tests',
-    packageBin('vitest', 'vitest'),
-    ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    ['build', 'scripts/build.mjs', []],
+    [
+      'lint and format',
+      packageBin('@biomejs/biome', 'biome'),
+      ['check', '--error-on-warnings', '.'],
+    ],
+  ],
+  [['types', 'scripts/types.mjs', []]],
+  [
+    [
+      'tests',
+      packageBin('vitest', 'vitest'),
+      ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    ],
   ],
 ];
 
@@ -27,13 +36,10 @@ const environment = {
 };
 
 let failedStep;
-for (const [name, script, args] of steps) {
-  const started = performance.now();
-  const code = await runNode(script, args, environment);
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`check: ${name} ${code === 0 ? 'ok' : 'failed'} in ${seconds} s`);
-  if (code !== 0) {
-    failedStep = name;
+for (const together of steps) {
+  const failed = (await Promise.all(together.map(failureOf))).filter(Boolean);
+  if (failed.length > 0) {
+    failedStep = failed.join('", "');
     break;
   }
 }
@@ -43,6 +49,15 @@ rmSync(folder, { recursive: true, force: true });
 if (failedStep !== undefined) console.log(`check: stopped at "${failedStep}"`);
 console.log(`${passed} passed, ${failedStep === undefined ? failed : Math.max(failed, 1)} failed`);
 process.exitCode = failedStep === undefined ? 0 : 1;
+
+/** Runs a step; gives its name when it failed. */
+async function failureOf([name, script, args]) {
+  const started = performance.now();
+  const code = await runNode(script, args, environment);
+  const seconds = ((performance.now() - started) / 1000).toFixed(1);
+  console.log(`check: ${name} ${code === 0 ? 'ok' : 'failed'} in ${seconds} s`);
+  return code === 0 ? undefined : name;
+}
 
 function readReport() {
   try {

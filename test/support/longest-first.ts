@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The files that take longest, the longest first. */
+const longest = [
+  'test/service/siege.test.ts',
+  'test/docs/guides.test.ts',
+  'test/service/linking.test.ts',
+  'test/service/cli-generate.test.ts',
+  'test/service/cli-publish.test.ts',
+  'src/host/budget.test.ts',
+  'test/service/soak.test.ts',
+  'test/service/mcp-clients.test.ts',
+  'test/service/cli.test.ts',
+  'test/hostile/memory.test.ts',
+  'test/hostile/killers.test.ts',
+  'test/service/visibility-matrix.test.ts',
+  'test/hostile/process-isolation.test.ts',
+  'test/bench.test.ts',
+  'test/service/cli-start.test.ts',
+  'test/hostile/bombs.test.ts',
+  'test/service/restart.test.ts',
+  'test/service/bounds.test.ts',
+  'test/contracts/database-handle.test.ts',
+  'src/mcp/resources/watch.test.ts',
+  'src/host/host.test.ts',
+  'test/service/gateway-delay.test.ts',
+  'test/service/rights-matrix.test.ts',
+  'test/service/mcp-reducer-clients.test.ts',
+  'test/service/websocket-v2.test.ts',
+  'test/service/cli-mcp.test.ts',
+  'src/sql/run/held-bytes.test.ts',
+  'test/service/cli-user.test.ts',
+  'test/service/long-reads.test.ts',
+  'test/service/full-disk.test.ts',
+];
+
+for (const file of longest) {
+  if (!existsSync(path.join(root, file))) throw new Error(`longest-first.ts names ${file}: gone`);
+}
+
+/**
+ * Starts the files that take longest first, so that at the end no worker is left alone with one;
+ * then other files with a process of their own, then those that share one. The order is the same
+ * in each run, whatever ran before.
+ */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files
+      .map((file) => ({ file, name: path.relative(root, file.moduleId) }))
+      .sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1))
+      .map(({ file }) => file);
+  }
+}
+
+interface Named {
+  readonly file: TestSpecification;
+  readonly name: string;
+}
+
+function rank({ file, name }: Named): number {
+  if (!file.project.config.isolate) return longest.length + 1;
+  const at = longest.indexOf(name);
+  return at < 0 ? longest.length : at;
+}
