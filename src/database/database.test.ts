@@ -22,6 +22,13 @@ async function tinyOn(disk: SimulatedDisk, reports: string[] = []) {
   return database;
 }
 
+/** A disk on which what is written are turns alone, without the mark that follows each second. */
+function diskOfTurns(): SimulatedDisk {
+  const disk = new SimulatedDisk();
+  disk.isLasting = false;
+  return disk;
+}
+
 /** Holds the syncs of a disk back until `release`. */
 function holdSyncs(disk: SimulatedDisk): { release: () => void } {
   let release = (): void => undefined;
@@ -34,7 +41,7 @@ function holdSyncs(disk: SimulatedDisk): { release: () => void } {
 
 describe('a turn', () => {
   it('[layout 5] is one write and one sync, however many calls it has', async () => {
-    const disk = new SimulatedDisk();
+    const disk = diskOfTurns();
     const database = await tinyOn(disk);
     const before = { ...Object.fromEntries(disk.counts) };
     await Promise.all(Array.from({ length: 100 }, (_, at) => putName(database, `n${at}`)));
@@ -89,7 +96,7 @@ describe('a turn', () => {
   });
 
   it('[layout 5] is a part of a long queue, so that what it did is synced meanwhile', async () => {
-    const disk = new SimulatedDisk();
+    const disk = diskOfTurns();
     const database = await tinyOn(disk);
     const count = 2 * limits.turnsOfQueue * limits.callsPerTurnMin;
     const turnsOf = async (callCount: number) => {
