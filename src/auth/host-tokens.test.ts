@@ -67,6 +67,14 @@ describe('host tokens', () => {
     expect(again.tokenId).toBe(first.tokenId);
   });
 
+  it('[auth §2.2] are remembered, but not those that stand in for one connection', async () => {
+    const { token } = await tokens.issue();
+    const first = await tokens.verify(token);
+    expect(await tokens.verify(token)).toBe(first);
+    const standIn = (await tokens.reissue(first, 60)).token;
+    expect(await tokens.verify(standIn)).not.toBe(await tokens.verify(standIn));
+  });
+
   it('[auth §2.2] end with the token that they stand for, and are revoked with it', async () => {
     const exp = now() + 20;
     const first = await tokens.verify(signed(claims({ exp })));

@@ -165,7 +165,8 @@ export class HostTokens {
     }
     const verified = await this.#check(token);
     this.#refuseEnded(verified.claims);
-    this.#remember(token, verified);
+    // A stand-in is used for one connection: thousands of them would only take the place of others.
+    if (!verified.claims.isStandIn) this.#remember(token, verified);
     return verified.claims;
   }
 
