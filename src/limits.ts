@@ -242,7 +242,15 @@ export const limits = {
   viewKeyBytesMax: 1_024,
   /** Wall-clock time that reads which have paused may go on in one turn, all of them together. */
   readSliceMillisMax: 5,
-  /** Reads of one database that have paused and go on between the turns; each keeps its tables. */
+  /** Rows that an SQL write looks at before it may pause, to look at more between the turns. */
+  writeRowsInOneGo: 20_000,
+  /** Rows that others may write while it looks without it having to look at all of them again. */
+  writeLaterRowsMax: 20_000,
+  /** Times that it is interrupted by others before it looks at all rows in one go. */
+  writeSlicedRunsMax: 2,
+  /**
+   * Statements of one database that have paused and go on between the turns; each keeps its tables.
+   */
   longReadsMax: 8,
   /** Query sets of one database whose first rows are read in slices at once; others are not. */
   pausedSetsMax: 8,
@@ -553,7 +561,7 @@ export const limits = {
 } as const;
 
 /**
- * Memory that all statements of one database may hold at the same moment: reads under way, what
+ * Memory that all statements of one database may hold at the same moment: those under way, what
  * each of these may take uncounted, and one that runs in one go, with its result: a write, the
  * query of a view, or a live query that reads again.
  */

@@ -49,7 +49,7 @@ export interface DatabaseSurroundings extends ProgramSurroundings {
  * ```
  *  submit ─▶ queue ─▶ turn: run each request ─▶ write records ─▶ hand over ─▶ sync ─▶ durable
  *                       ▲    then a slice of                         │
- *                       │    reads that paused                       │
+ *                       │    what has paused                         │
  *                       └──────── the next turn runs meanwhile ◀─────┘
  * ```
  *
@@ -82,6 +82,8 @@ export class Database {
   #writes = 0;
   #durableWrites = 0;
   #running: number | undefined;
+  /** Of the requests that have begun. */
+  #lastTicket = 0;
   readonly #times = { queue: new TimeCounts(), turn: new TimeCounts(), sync: new TimeCounts() };
   /** Whether the caller of the last request wants to know only when it is durable. */
   #isConfirmed = false;
@@ -245,8 +247,11 @@ export class Database {
     let last: number | undefined;
     const work = (): void => {
       last = this.#runBatch(results);
+      this.#lastTicket = last ?? this.#lastTicket;
       this.#core.live.begin(0, results.length);
       results.push(...this.#longReads.goOn());
+      // A write that has paused belongs to an earlier ticket, but its record is written now.
+      if (this.#longReads.hasWritten) last ??= this.#lastTicket;
       this.#core.store.freeLoose();
       this.#running = undefined;
     };

@@ -10,6 +10,8 @@ export interface PausedRead {
   readonly connectionId: bigint | undefined;
   /** True when the next slice will be its last, and short: others have read what it needs. */
   readonly isReady: boolean;
+  /** True when its last slice may commit something. */
+  readonly isWrite: boolean;
   /** Runs one slice. The reply, when that was the last. */
   resume(): DatabaseReply | undefined;
   /** Ends it because the program is about to be updated. */
@@ -21,7 +23,8 @@ export interface PausedRead {
 }
 
 /**
- * Reads that were not over after their first slice. They go on at the end of each turn, when the
+ * Reads that were not over after their first slice, and writes that still find out what to change,
+ * which is to read. They go on at the end of each turn, when the
  * requests that waited have run: one after another, each for a slice, for as long together as one
  * slice lasts. So a request waits for one slice at most, however many reads there are.
  */
@@ -33,6 +36,7 @@ export class LongReads {
   #statementCount = 0;
   /** A read had its first slice in the present turn. */
   #hasBegun = false;
+  #hasWritten = false;
 
   /** `begin` is told which read goes on, before it does. */
   constructor(clock: Clock, begin: (ticket: number) => void) {
@@ -44,9 +48,14 @@ export class LongReads {
     return this.#reads.length;
   }
 
+  /** True when a write came to its end the last time that they went on. */
+  get hasWritten(): boolean {
+    return this.#hasWritten;
+  }
+
   /** Takes a statement in; its reply when there are too many. */
   addStatement(ticket: number, query: PausedQuery): DatabaseReply | undefined {
-    if (this.#statementCount >= limits.longReadsMax) return replyOf(query.end(tooMany));
+    if (this.#statementCount >= limits.longReadsMax) return replyOf(query.endOneTooMany(tooMany));
     this.#statementCount += 1;
     this.add(ticket, new PausedStatement(query));
     return undefined;
@@ -64,6 +73,7 @@ export class LongReads {
   goOn(): TurnResult[] {
     const hadSlice = this.#hasBegun;
     this.#hasBegun = false;
+    this.#hasWritten = false;
     return hadSlice ? [] : this.#takeSlice();
   }
 
@@ -83,6 +93,7 @@ export class LongReads {
       const reply = one.read.resume();
       if (reply === undefined) later.push(one);
       else results.push(this.#ended(one, reply));
+      if (reply !== undefined && one.read.isWrite) this.#hasWritten = true;
       isOver = at < reads.length - 1 && this.#clock.monotonicMillis() >= end;
     }
     this.#reads.push(...later);
@@ -139,10 +150,12 @@ interface LongRead {
 class PausedStatement implements PausedRead {
   readonly connectionId: bigint | undefined;
   readonly isReady = false;
+  readonly isWrite: boolean;
   readonly #query: PausedQuery;
 
   constructor(query: PausedQuery) {
     this.#query = query;
+    this.isWrite = query.isWrite;
     this.connectionId = query.connectionId;
   }
 

@@ -1,8 +1,10 @@
+import { present } from '../assert.ts';
+import type { ReadResult } from '../sql/run/execution.ts';
 import type { DatabaseCore } from './core.ts';
-import type { CommitOffset, SqlError, SqlOutcome, SqlRequest } from './outcome.ts';
+import type { CommitOffset, SqlError, SqlOutcome, SqlRequest, SqlRows } from './outcome.ts';
 import type { ReadExecution } from './read-execution.ts';
 import { leave } from './run-call.ts';
-import { readErrorOf } from './statement-error.ts';
+import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 
 /** Who asked for a statement, and when. */
 export interface AskedQuery {
@@ -10,33 +12,52 @@ export interface AskedQuery {
   readonly acceptedMicros: bigint;
 }
 
+/** A write under way: others run until it knows what to change, then it is committed at once. */
+export interface WriteRun extends Pick<ReadExecution, 'run' | 'dispose'> {
+  readonly kind: 'write';
+  /** True while it is in its transaction, where a bug ends the database. */
+  readonly isWriting: boolean;
+  /** Once it is done. */
+  result(): SqlRows & { readonly offset: CommitOffset };
+  /** From now on it runs in one go. */
+  stopPausing(): void;
+}
+
+/** A statement under way. */
+export type StatementRun = ReadExecution | WriteRun;
+
 /**
- * A read within its connection, which stays until the read is over. Between two calls of `resume`
- * others may write.
+ * A statement within its connection, which stays until the statement is over. Between two calls of
+ * `resume` others may write.
  */
 export class PausedQuery {
   readonly kind = 'paused';
   readonly #core: DatabaseCore;
   readonly #asked: AskedQuery;
-  readonly #execution: ReadExecution;
-  /** The commit whose rows it reads. */
+  readonly #run: StatementRun;
+  /** The commit whose rows a read sees. */
   readonly #offset: CommitOffset;
   /** Time it has run. */
   #millis: number;
 
-  /** `millis`: how long it took to make the execution. */
-  constructor(core: DatabaseCore, asked: AskedQuery, execution: ReadExecution, millis: number) {
+  /** `millis`: how long it took to make the run. */
+  constructor(core: DatabaseCore, asked: AskedQuery, run: StatementRun, millis: number) {
     this.#core = core;
     this.#asked = asked;
-    this.#execution = execution;
+    this.#run = run;
     this.#offset = core.store.offset;
     this.#millis = millis;
   }
 
-  /** Of a connection that is there for this read alone. */
+  /** Of a connection that is there for this statement alone. */
   get connectionId(): bigint | undefined {
     const { connection } = this.#asked.query;
     return connection.kind === 'temporary' ? connection.id : undefined;
+  }
+
+  /** True when its last slice may commit something. */
+  get isWrite(): boolean {
+    return 'kind' in this.#run;
   }
 
   /** Runs one slice. The outcome, when that was the last; the connection has then left. */
@@ -44,12 +65,12 @@ export class PausedQuery {
     const { clock } = this.#core;
     const startedAt = clock.monotonicMillis();
     try {
-      const step = this.#execution.run();
+      const step = this.#run.run();
       this.#millis += clock.monotonicMillis() - startedAt;
       return step === 'paused' ? undefined : this.#finish();
     } catch (error) {
       this.#millis += clock.monotonicMillis() - startedAt;
-      return this.end(readErrorOf(this.#core, error));
+      return this.end(this.#errorOf(error));
     }
   }
 
@@ -59,22 +80,35 @@ export class PausedQuery {
     return { kind: 'failed', error, micros: this.#micros };
   }
 
+  /** There are too many that pause: a write goes on to its end, a read ends with the error. */
+  endOneTooMany(error: SqlError): SqlOutcome {
+    const run = this.#run;
+    if (!('kind' in run)) return this.end(error);
+    run.stopPausing();
+    return present(this.resume(), 'the outcome of what does not pause');
+  }
+
   /** Lets go of what it holds, and of nothing else: the database writes no more. */
   abandon(): void {
-    this.#execution.dispose();
+    this.#run.dispose();
+  }
+
+  #errorOf(error: unknown): SqlError {
+    const run = this.#run;
+    if ('kind' in run && run.isWriting) return sqlErrorOf(error);
+    return readErrorOf(this.#core, error);
   }
 
   #finish(): SqlOutcome {
-    const { columns, types, rows, rowCount } = this.#execution.result();
+    const run = this.#run;
+    const result = 'kind' in run ? run.result() : this.#read(run.result());
     this.#leave();
+    return { kind: 'result', ...result, micros: this.#micros };
+  }
+
+  #read({ columns, types, rows, rowCount }: ReadResult): SqlRows & { offset: CommitOffset } {
     const none = { inserted: 0, deleted: 0, updated: 0 };
-    return {
-      kind: 'result',
-      ...{ columns, types, rows, rowCount },
-      ...none,
-      offset: this.#offset,
-      micros: this.#micros,
-    };
+    return { columns, types, rows, rowCount, ...none, offset: this.#offset };
   }
 
   get #micros(): number {
@@ -82,7 +116,7 @@ export class PausedQuery {
   }
 
   #leave(): void {
-    this.#execution.dispose();
+    this.#run.dispose();
     const { query, acceptedMicros } = this.#asked;
     leave(this.#core, query, acceptedMicros);
   }

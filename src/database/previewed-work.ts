@@ -1,10 +1,11 @@
 import type { Transaction } from '../store/transaction.ts';
+import { askedStatement } from './asked-statement.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
 import type { CallRequest, SqlRequest } from './outcome.ts';
 import type { PreviewedWork, PreviewKey, PreviewResult } from './preview-outcome.ts';
 import { errorOf, reducerRunOf } from './run-call.ts';
-import { askedStatement, commitWrite, writeWithin } from './run-query.ts';
 import { commitRun, inputsOf, runWithin } from './run-reducer.ts';
+import { commitWrite, writeWithin } from './run-write.ts';
 import { readErrorOf, sqlErrorOf } from './statement-error.ts';
 
 /** What a run depends on beside its arguments and the rows. */

@@ -1,5 +1,10 @@
 import { limits } from '../limits.ts';
-import { type MemoryShare, QueryBudget, rowsPerCheck } from '../sql/run/budget.ts';
+import {
+  type BudgetOptions,
+  type MemoryShare,
+  QueryBudget,
+  rowsPerCheck,
+} from '../sql/run/budget.ts';
 import type { ReadResult } from '../sql/run/execution.ts';
 import {
   type PreparedExplain,
@@ -58,7 +63,7 @@ export const startRead: StartRead = (read, _store, times, request) => {
   };
 };
 
-/** How long a read of first rows runs until it pauses. */
+/** How long a read of first rows, or a write that looks for its rows, runs until it pauses. */
 export interface Slices {
   readonly millis: number;
   /** Rows between two looks at the clock. */
@@ -68,13 +73,13 @@ export interface Slices {
 export const slicesOfLimits: Slices = { millis: limits.readSliceMillisMax, rowsPerCheck };
 
 type Times = Pick<ReadTimes, 'now' | 'millisMax'> &
-  Partial<ReadTimes & Slices & Pick<ReadRequest, 'memory'>>;
+  Partial<ReadTimes & Slices & Pick<BudgetOptions, 'memory' | 'stallMillisMax'>>;
 
-/** `sliceMillis` is for reads; a write runs in one go. */
+/** Without `sliceMillis` for what runs in one go. */
 export function budgetOf(times: Times): QueryBudget {
   return new QueryBudget({
+    stallMillisMax: limits.sqlStallMillisMax,
     ...times,
     memoryBytesMax: limits.sqlMemoryBytesMax,
-    stallMillisMax: limits.sqlStallMillisMax,
   });
 }

@@ -4,7 +4,8 @@ import type { MemoryShare } from '../sql/run/budget.ts';
 import type { Caller } from './outcome.ts';
 
 /**
- * Memory that the reads of one database hold together, paused ones and results included. It is
+ * Memory that the reads of one database hold together, paused ones and results included, and its
+ * writes that have paused. It is
  * bounded for each caller and for the database, and known at any moment, so that none of it counts
  * as the module's. What a read takes at first is not counted (`limits.sqlUncountedBytes`): small
  * ones are answered while large ones hold all there is.

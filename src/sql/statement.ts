@@ -22,6 +22,7 @@ import { type CompiledRead, compileRead, ReadExecution, type ReadResult } from '
 import { Measurements } from './run/measure.ts';
 import { textRows } from './run/text-rows.ts';
 import { type CompiledWrite, compileWrite, runWrite, type WriteOutcome } from './run/write.ts';
+import { WriteExecution } from './run/write-execution.ts';
 import type { SqlSchema, SqlTables } from './schema.ts';
 import { parse } from './syntax/parse.ts';
 
@@ -144,8 +145,20 @@ export function startRead(
 }
 
 /**
- * Runs a statement that writes, in a transaction of the store that `tables` are of. When it throws
- * `SqlFailure` the caller rolls the transaction back.
+ * Starts a statement that writes: what it changes is found in slices, once it has looked at
+ * `rowsInOneGo` rows, and then written at once. Throws `SqlFailure` when its parameters do not fit.
+ */
+export function startWrite(
+  prepared: PreparedWrite,
+  request: StatementRequest,
+  rowsInOneGo: number,
+): WriteExecution {
+  return new WriteExecution(prepared.compiled, executionOf(prepared, request), rowsInOneGo);
+}
+
+/**
+ * Runs a statement that writes in one go, in a transaction of the store that `tables` are of. When
+ * it throws `SqlFailure` the caller rolls the transaction back.
  */
 export function executeWrite(
   prepared: PreparedWrite | PreparedExplainedWrite,

@@ -85,7 +85,7 @@ export class HeldRows {
   /** The present moment, with `pin` among its pins. `rowCount` rows are visible. */
   pin(pin: Revocable, rowCount: number): Moment {
     const newest = this.#moments.at(-1);
-    if (newest !== undefined && this.#isStill(newest)) {
+    if (newest !== undefined && this.isStill(newest)) {
       newest.pins.add(pin);
       return newest;
     }
@@ -147,16 +147,16 @@ export class HeldRows {
     return this.#queue.start - start;
   }
 
+  /** True when nothing came or went since the moment. */
+  isStill({ start, pageEnd, tails }: Moment): boolean {
+    const { heap } = this;
+    return this.#queue.end === start && heap.pageEnd === pageEnd && heap.areTails(tails);
+  }
+
   /** Revokes all pins and frees everything. */
   letGo(reason: string): void {
     for (let pin = this.oldestPin; pin !== undefined; pin = this.oldestPin) pin.revoke(reason);
     this.freeLoose(Number.POSITIVE_INFINITY);
-  }
-
-  /** True when nothing came or went since the moment. */
-  #isStill({ start, pageEnd, tails }: Moment): boolean {
-    const { heap } = this;
-    return this.#queue.end === start && heap.pageEnd === pageEnd && heap.areTails(tails);
   }
 
   /** Where the first moment begins that still has pins. */

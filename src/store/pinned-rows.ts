@@ -2,6 +2,7 @@ import { assert } from '../assert.ts';
 import { type HeldRows, isOlder, type Moment, type Revocable } from './held-rows.ts';
 import { TreeIndex } from './index-tree.ts';
 import { parseRange, type RangeRequest } from './key-range.ts';
+import { LaterRows } from './later-rows.ts';
 import type { PinLedger } from './pin-ledger.ts';
 import { RefList } from './ref-list.ts';
 import type { RowRef, RowRefs } from './row-ref.ts';
@@ -42,8 +43,16 @@ export class PinnedRows implements TablePin, Revocable {
     return this.#moment !== undefined;
   }
 
+  get isUnchanged(): boolean {
+    return this.#moment !== undefined && this.#held.isStill(this.#moment);
+  }
+
   requireValid(): void {
     this.#valid();
+  }
+
+  laterRows(): LaterRows {
+    return new LaterRows(this.table, this.#valid());
   }
 
   nextRow(ref: RowRef): RowRef {

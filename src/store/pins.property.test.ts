@@ -125,7 +125,29 @@ class Run {
     expect(refs.map((ref) => hexOf(rowBytes(table, ref)))).toEqual(copy.map(({ hex }) => hex));
     for (const ref of refs) expect(pin.has(ref)).toBe(true);
     for (const ref of table.scan()) expect(pin.has(ref)).toBe(order.includes(ref));
+    this.#checkLater(pin, order);
     this.#checkLookUps(pin, copy);
+  }
+
+  #checkLater(pin: TablePin, order: readonly number[]): void {
+    const { table } = pin;
+    const later = pin.laterRows();
+    const refs: number[] = [];
+    for (let ref = later.nextRow(noRow); ref !== noRow; ref = later.nextRow(ref)) refs.push(ref);
+    const now = [...table.scan()];
+    const came = now.filter((ref) => !order.includes(ref));
+    expect(refs).toEqual(came);
+    expect(later.rowCount).toBe(came.length);
+    expect(later.countUpTo(2)).toBe(Math.min(2, came.length));
+    if (pin.isUnchanged) expect(now).toEqual(order);
+    for (const index of table.indexes) {
+      for (const ref of now.filter(() => this.#random.chance(0.1))) {
+        const key = keyOf(table.shape, index.spec.columns, rowBytes(table, ref), 0);
+        const found = [...later.lookUp(index, key, key.length)];
+        expect(found.includes(ref)).toBe(came.includes(ref));
+        expect(found.every((one) => came.includes(one))).toBe(true);
+      }
+    }
   }
 
   #checkLookUps(pin: TablePin, copy: readonly ModelRow[]): void {

@@ -358,6 +358,24 @@ export class RowHeap {
     return noRow;
   }
 
+  /** The same for visible rows that came since: behind the tails, and in the later pages. */
+  nextLater(ref: RowRef, { pageEnd, tails }: Omit<Sight, 'seen'>): RowRef {
+    let number = ref >>> pageShift;
+    let from = ref === noRow ? -1 : (ref & offsetMask) << 3;
+    for (; number < this.bytes.length; number++, from = -1) {
+      const page = this.#pages[number];
+      const first = number < pageEnd ? tails.get(number) : 0;
+      if (page === undefined || first === undefined) continue;
+      const words = this.words[number] as Int32Array;
+      const start = from < 0 ? first : from + page.slotBytes;
+      for (let offset = start; offset < page.fresh; offset += page.slotBytes) {
+        const state = (words[offset >> 2] as number) >>> stateShift;
+        if (isVisible(state)) return (number << pageShift) | (offset >> 3);
+      }
+    }
+    return noRow;
+  }
+
   /** Appends all visible rows to `into`, in storage order. */
   collectVisible(into: RefList): void {
     for (let number = 1; number < this.#pages.length; number++) {

@@ -6,6 +6,7 @@ import type { IndexBody, UniqueBody } from './index-body.ts';
 import { RefList } from './ref-list.ts';
 import type { RowArena } from './row-arena.ts';
 import {
+  isVisible,
   offsetOf,
   type RowHeap,
   slotCancelled,
@@ -156,7 +157,10 @@ export class TableChanges {
       this.conflict = unique;
       return 'conflict';
     }
-    const ref = this.#appear(row, length);
+    // What was there before the transaction shares its key with no other row of that moment, so
+    // none that the transaction has deleted equals the new row.
+    const isOnly = this.#heap.stateOf(old) === slotCommitted;
+    const ref = isOnly ? this.#appearNew(row, length) : this.#appear(row, length);
     if (ref === noRow) return 'full';
     this.#disappear(old);
     this.#steps.pushPair(ref, old);
@@ -181,6 +185,21 @@ export class TableChanges {
     this.#unindex(ref);
   }
 
+  /** Deletes those of the rows that are still visible and returns how many they were. */
+  removeMany(refs: RowRefs): number {
+    if (refs.length >= jointlyRemovedMin && refs.length > this.rowCount * jointlyRemovedShare) {
+      return this.#removeMost(refs);
+    }
+    let count = 0;
+    for (let index = 0; index < refs.length; index++) {
+      const ref = refs[index] as number;
+      if (!isVisible(this.#heap.stateOf(ref))) continue;
+      this.remove(ref);
+      count++;
+    }
+    return count;
+  }
+
   /** Deletes all visible rows and returns how many there were. */
   clear(): number {
     const refs = new RefList();
@@ -190,14 +209,37 @@ export class TableChanges {
       return refs.length;
     }
     for (let index = 0; index < refs.length; index++) this.#disappear(refs.at(index));
+    this.#emptyIndexes(refs.copy());
+    return refs.length;
+  }
+
+  /** To enter again the few rows that stay takes less than to take out those that go. */
+  #removeMost(refs: RowRefs): number {
+    const gone = new RefList();
+    for (let index = 0; index < refs.length; index++) {
+      const ref = refs[index] as number;
+      if (!isVisible(this.#heap.stateOf(ref))) continue;
+      this.#disappear(ref);
+      gone.push(ref);
+    }
+    this.#emptyIndexes(gone.copy());
+    for (const index of [...this.#uniques, ...this.#others]) {
+      assert(index.fill() === noRow, 'rows that stay have the keys that they had');
+    }
+    this.#rowSet?.fill();
+    return gone.length;
+  }
+
+  /** Takes all rows out of the indexes at once; `refs` are those that are not visible any more. */
+  #emptyIndexes(refs: RowRefs): void {
     this.#cleared.push({
-      refs: refs.copy(),
+      refs,
+      rowCount: this.rowCount,
       bodies: [...this.#uniques, ...this.#others].map((index) => index.empty()),
       rowSet: this.#rowSet?.empty(),
     });
     this.#steps.pushPair(clearedStep, this.#cleared.length - 1);
-    this.rowCount = 0;
-    return refs.length;
+    this.rowCount -= refs.length;
   }
 
   /** What `commit` would return now; nothing becomes permanent. */
@@ -298,6 +340,11 @@ export class TableChanges {
       this.#deleteBytes -= length;
       return deleted;
     }
+    return this.#appearNew(row, length);
+  }
+
+  /** The same for a row that equals none that this transaction has deleted. */
+  #appearNew(row: Uint8Array, length: number): RowRef {
     const ref = this.#place(row, 0, length, slotInserted);
     if (ref === noRow) return noRow;
     this.#insertCount++;
@@ -400,7 +447,7 @@ export class TableChanges {
       index.restore(cleared.bodies[position] as IndexBody);
     });
     if (cleared.rowSet !== undefined) this.#rows().restore(cleared.rowSet);
-    this.rowCount = cleared.refs.length;
+    this.rowCount = cleared.rowCount;
   }
 
   /** Frees what is gone and makes the rest committed, copying both to the lists. */
@@ -444,15 +491,19 @@ export class TableChanges {
 /** `present`: an equal row is there already. `full`: the table has no page number left. */
 export type InsertResult = 'inserted' | 'present' | 'conflict' | 'full';
 
-/** What `clear` took away. */
+/** What `clear`, or `removeMany`, took away, and what the indexes held before. */
 interface Cleared {
   readonly refs: RowRefs;
+  readonly rowCount: number;
   readonly bodies: readonly IndexBody[];
   readonly rowSet: UniqueBody | undefined;
 }
 
-/** In the place of `came`: the step is a clear, and `went` its number. */
+/** In the place of `came`: many rows went at once, and `went` is the number of that. */
 const clearedStep = -1;
 
 /** Up to so many rows are cleared one by one: new indexes would cost more. */
 const singlyClearedMax = 64;
+/** From so many rows on, if they are more than this share of all, they are removed jointly. */
+const jointlyRemovedMin = 10_000;
+const jointlyRemovedShare = 0.75;

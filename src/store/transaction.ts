@@ -95,14 +95,7 @@ export class Transaction {
   /** Deletes those of the rows that are still visible and returns how many they were. */
   deleteMany(table: Table, refs: RowRefs): number {
     this.#touch(table);
-    let deleted = 0;
-    for (let index = 0; index < refs.length; index++) {
-      const ref = refs[index] as number;
-      if (!table.isVisible(ref)) continue;
-      table.changes.remove(ref);
-      deleted++;
-    }
-    return deleted;
+    return table.changes.removeMany(refs);
   }
 
   /** Deletes all visible rows and returns how many they were. */

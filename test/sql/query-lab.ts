@@ -8,10 +8,17 @@ import { ownerRights, type StatementCaller } from '../../src/sql/rights.ts';
 import { QueryBudget } from '../../src/sql/run/budget.ts';
 import { compileRead, ReadExecution, type ReadResult } from '../../src/sql/run/execution.ts';
 import { encodeQueryValue } from '../../src/sql/run/value-codec.ts';
-import { compileWrite, runWrite } from '../../src/sql/run/write.ts';
+import {
+  type CompiledWrite,
+  compileWrite,
+  runWrite,
+  type WriteOutcome,
+} from '../../src/sql/run/write.ts';
+import { WriteExecution } from '../../src/sql/run/write-execution.ts';
 import type { SqlSchema, SqlTables } from '../../src/sql/schema.ts';
 import { parse } from '../../src/sql/syntax/parse.ts';
 import { Store } from '../../src/store/store.ts';
+import type { Transaction } from '../../src/store/transaction.ts';
 import { BinaryReader } from '../../src/values/binary-reader.ts';
 import { BinaryWriter } from '../../src/values/binary-writer.ts';
 import { decoderOf } from '../../src/values/decode.ts';
@@ -140,6 +147,38 @@ export class QueryLab {
 
   /** Runs a write in a transaction of its own. */
   write(sql: string, options: LabOptions = {}): LabWrite {
+    const compiled = this.#compiledWrite(sql, options);
+    const request = {
+      ...{ tables: this.tables, budget: new QueryBudget(), nowMicros: 0n },
+      parameters: this.#parametersOf(compiled.plan.parameters, options),
+    };
+    return this.#inTransaction((transaction) => runWrite(compiled, { ...request, transaction }));
+  }
+
+  /**
+   * The same, pausing as often as it can while it finds what to change. `undefined`: what was
+   * written in the pauses stands against what it has found, and nothing was done.
+   */
+  slicedWrite(sql: string, options: LabOptions & { readonly laterRowsMax?: number } = {}) {
+    const { laterRowsMax = Number.POSITIVE_INFINITY } = options;
+    const compiled = this.#compiledWrite(sql, options);
+    const budget = new QueryBudget({ sliceMillis: 0, rowsPerCheck: 1 });
+    const parameters = this.#parametersOf(compiled.plan.parameters, options);
+    const request = { tables: this.tables, budget, nowMicros: 0n, parameters };
+    const execution = new WriteExecution(compiled, request, 0);
+    try {
+      while (execution.run() === 'paused') {
+        this.pauseCount++;
+        options.duringPause?.();
+      }
+      if (!execution.catchUp(laterRowsMax)) return undefined;
+      return this.#inTransaction((transaction) => execution.write(transaction));
+    } finally {
+      execution.dispose();
+    }
+  }
+
+  #compiledWrite(sql: string, options: LabOptions): CompiledWrite {
     const typed = this.check(sql, options);
     if (typed.kind === 'read' || typed.kind === 'explain') throw new Error(`no write: ${sql}`);
     const { types } = this.schema;
@@ -149,16 +188,13 @@ export class QueryLab {
       statistics: statisticsOf(this.tables),
       options: { useIndexes, optimise },
     });
-    const compiled = compileWrite(plan, { types });
+    return compileWrite(plan, { types });
+  }
+
+  #inTransaction(write: (transaction: Transaction) => WriteOutcome): LabWrite {
     const transaction = this.store.begin();
     try {
-      const { returned, ...counts } = runWrite(compiled, {
-        tables: this.tables,
-        budget: new QueryBudget(),
-        nowMicros: 0n,
-        parameters: this.#parametersOf(plan.parameters, options),
-        transaction,
-      });
+      const { returned, ...counts } = write(transaction);
       transaction.commit();
       return { ...counts, returned: returned === undefined ? [] : this.#decode(returned) };
     } catch (error) {

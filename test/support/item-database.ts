@@ -2,7 +2,7 @@ import { AssertionError, present } from '../../src/assert.ts';
 import type { Clock } from '../../src/database/clock.ts';
 import { Database } from '../../src/database/database.ts';
 import { createCore } from '../../src/database/open-database.ts';
-import type { CallOutcome, SqlOutcome } from '../../src/database/outcome.ts';
+import type { CallOutcome, RequestConnection, SqlOutcome } from '../../src/database/outcome.ts';
 import type { UpdatePermission } from '../../src/database/program.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type {
@@ -132,7 +132,7 @@ export class ItemDatabase {
     return this.#call('clear', encodeValue(reducers.clear, []));
   }
 
-  async query(sql: string, connection = this.#temporary()): Promise<SqlOutcome> {
+  async query(sql: string, connection: RequestConnection = this.#temporary()): Promise<SqlOutcome> {
     const query = { caller: owner, connection, sql, confirmed: false };
     const reply = await this.request({ kind: 'query', query });
     if (reply.kind !== 'queried') throw new Error(`a query was answered by ${reply.kind}`);

@@ -18,6 +18,7 @@ export interface RowsEnd {
 /** Rows of query sets that were not all read within the first slice. Others write meanwhile. */
 export class PausedRows implements PausedRead {
   readonly kind = 'paused';
+  readonly isWrite = false;
   /** Of queries that are watched from the first slice on. */
   readonly queries: readonly number[];
   readonly #core: DatabaseCore;

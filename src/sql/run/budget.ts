@@ -98,6 +98,15 @@ export class QueryBudget {
     return this.#workBytes + this.#resultBytes;
   }
 
+  /**
+   * Takes what it holds from `memory`, now and later: it goes on beside other statements. Throws
+   * when there is no more.
+   */
+  share(memory: MemoryShare): void {
+    memory.take(this.#grantedBytes - stepBytes);
+    this.#memory = memory;
+  }
+
   /** Counts memory that the statement takes. Throws when it holds more than it may. */
   take(bytes: number): void {
     this.#workBytes += bytes;

@@ -43,7 +43,7 @@ export function compileUnique(
     if (!writeKey(state, writer)) return noRow;
     const table = state.table(number);
     const index = indexOf(table, spec);
-    if (state.pins !== undefined) {
+    if (state.sources !== undefined) {
       return lookUp(state, number, index, writer)[0] ?? noRow;
     }
     const ref = table.find(index, writer.source, writer.length);
@@ -127,10 +127,10 @@ function compileAmong(
   };
 }
 
-/** The rows with a key, at this moment or, after a pause, at the moment before it. */
+/** The rows with a key: now or, after a pause, at the moment before it. */
 function lookUp(state: ExecutionState, number: number, index: Index, key: BinaryWriter): RowRefs {
-  const pin = state.pins?.[number];
-  if (pin !== undefined) return pin.lookUp(index, key.source, key.length);
+  const source = state.sources?.[number];
+  if (source !== undefined) return source.lookUp(index, key.source, key.length);
   return state.table(number).scanPoint(index, key.source, key.length);
 }
 
@@ -164,7 +164,7 @@ function compileRange(
       startLength,
       endLength: writer.length - prefixLength - startLength,
     };
-    if (state.pins !== undefined) return findPinned(state, range);
+    if (state.sources !== undefined) return findPinned(state, range);
     const table = state.table(number);
     const index = indexOf(table, spec);
     if (countMax !== undefined) return table.scanRange(index, range, { countMax, isDescending });
@@ -202,8 +202,8 @@ function compilePinnedRange(
   }));
   return (state, range) => {
     const table = state.table(number);
-    const pin = present(state.pins?.[number], 'a pin of each table');
-    const found = pin.scanRange(indexOf(table, spec), range);
+    const source = present(state.sources?.[number], 'a source for each table');
+    const found = source.scanRange(indexOf(table, spec), range);
     const refs = merged(found, (a, b) => {
       const [left, right] = [table.pageOf(a), table.pageOf(b)];
       for (const { locate, compare } of steps) {

@@ -12,7 +12,7 @@ export function eachRow(
   request: ExecutionRequest,
   visit: (bytes: Uint8Array, length: number) => boolean,
 ): void {
-  const state = stateOf(compiled.plan, request, false);
+  const state = stateOf(compiled.plan, request, Number.POSITIVE_INFINITY);
   request.budget.startSlice();
   try {
     for (const stage of compiled.stages) stage.run(state);

@@ -1,6 +1,6 @@
 import { present } from '../../assert.ts';
 import type { Table } from '../../store/table.ts';
-import type { TablePin } from '../../store/table-pin.ts';
+import type { RowSource } from '../../store/table-pin.ts';
 import type { QueryValue } from '../functions/function.ts';
 import type { QueryBudget } from './budget.ts';
 import type { Frame } from './frame.ts';
@@ -19,14 +19,15 @@ export class ExecutionState implements Frame {
   readonly rowsMax: number | undefined;
   /** By the number that the compiled plan gives each table. */
   readonly tables: readonly Table[];
-  /** Once the statement has paused: its tables as they were before. */
-  pins: readonly TablePin[] | undefined;
+  /** Where rows are instead of the tables. Once the statement has paused: as they were before. */
+  sources: readonly RowSource[] | undefined;
   /** Rows that may be looked at before the clock is. */
   ticks: number;
   /** Answers of subqueries and common tables, by the number that the compiled plan gives them. */
   readonly kept = new Map<number | string, unknown>();
-  readonly #isPausable: boolean;
   readonly #rowsPerCheck: number;
+  /** To be looked at before it may pause. */
+  #rowsInOneGo: number;
   #unpausable = 0;
   /** A slice ended within what cannot pause. */
   #isOverdue = false;
@@ -37,13 +38,13 @@ export class ExecutionState implements Frame {
     readonly nowMicros: bigint;
     readonly budget: QueryBudget;
     readonly tables: readonly Table[];
-    /** False: it runs in one go, however long that takes. */
-    readonly isPausable: boolean;
+    /** Rows to be looked at before it may pause; infinite: it runs in one go, however long. */
+    readonly rowsInOneGo: number;
     readonly rowsPerCheck: number;
     readonly rowsMax: number | undefined;
   }) {
     const { slotCount, parameters, nowMicros, budget, tables } = options;
-    this.#isPausable = options.isPausable;
+    this.#rowsInOneGo = options.rowsInOneGo;
     this.pages = new Array(slotCount).fill(undefined);
     this.rows = new Array(slotCount).fill(0);
     this.refs = new Array(slotCount).fill(0);
@@ -67,11 +68,21 @@ export class ExecutionState implements Frame {
    */
   mustPause(): boolean {
     this.ticks = this.#rowsPerCheck;
-    if (!this.budget.check() || !this.#isPausable) return false;
+    if (this.#rowsInOneGo > 0) {
+      this.#rowsInOneGo -= this.#rowsPerCheck;
+      this.budget.check();
+      return false;
+    }
+    if (!this.budget.check()) return false;
     if (this.#unpausable === 0) return true;
     this.#isOverdue = true;
     this.budget.stall();
     return false;
+  }
+
+  /** From now on it runs in one go, however long that takes. */
+  stopPausing(): void {
+    this.#rowsInOneGo = Number.POSITIVE_INFINITY;
   }
 
   /** After a pause: what is asked first must not pause again before it has done anything. */

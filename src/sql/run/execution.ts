@@ -1,5 +1,4 @@
-import { assert, present } from '../../assert.ts';
-import type { TablePin } from '../../store/table-pin.ts';
+import { assert } from '../../assert.ts';
 import { optionType } from '../../values/special-types.ts';
 import type { NamedType, Typespace } from '../../values/type.ts';
 import type { OutputColumn, ParameterSpec } from '../check/typed.ts';
@@ -10,7 +9,8 @@ import type { QueryBudget } from './budget.ts';
 import { type Maker, PlanCompiler } from './compile-plan.ts';
 import { ExecutionState } from './execution-state.ts';
 import type { Measurements } from './measure.ts';
-import { ended, paused, type Rows, rowReady, type Step } from './operator.ts';
+import { paused, type Rows, rowReady, type Step } from './operator.ts';
+import { PausableRun } from './pausable-run.ts';
 import { type ResultCollector, ResultRows } from './result-rows.ts';
 import type { Stage } from './stages.ts';
 
@@ -60,11 +60,14 @@ export function namedTypeOf({ name, type, isNullable }: OutputColumn): NamedType
   return { name, type: isNullable ? optionType(type) : type };
 }
 
-/** Throws `SqlFailure` when a parameter is null where that has no meaning. */
+/**
+ * Throws `SqlFailure` when a parameter is null where that has no meaning. `rowsInOneGo`: how many
+ * rows are looked at before it may pause; infinite: it does not.
+ */
 export function stateOf(
   plan: PlanParts,
   { tables, parameters, budget, nowMicros, rowsMax }: ExecutionRequest,
-  isPausable: boolean,
+  rowsInOneGo = 0,
 ): ExecutionState {
   for (let at = 0; at < plan.parameters.length; at++) {
     const { name, refusesNull } = plan.parameters[at] as ParameterSpec;
@@ -77,7 +80,7 @@ export function stateOf(
     nowMicros,
     budget,
     tables: plan.tables.map(({ id }) => tables.table(id)),
-    isPausable,
+    rowsInOneGo,
     rowsPerCheck: rowsPerCheckOf(plan, budget),
     rowsMax,
   });
@@ -98,11 +101,9 @@ const expressionsOfPlainRow = 64;
  */
 export class ReadExecution {
   readonly #compiled: CompiledRead;
-  readonly #state: ExecutionState;
   readonly #rows: Rows;
   readonly #result: ResultCollector;
-  #pins: TablePin[] = [];
-  #stage = 0;
+  readonly #run: PausableRun;
   #isOpen = false;
   #isDone = false;
 
@@ -114,35 +115,18 @@ export class ReadExecution {
   ) {
     this.#result = result;
     this.#compiled = compiled;
-    this.#state = stateOf(compiled.plan, request, true);
-    this.#rows = compiled.make(this.#state);
+    const state = stateOf(compiled.plan, request);
+    this.#rows = compiled.make(state);
+    this.#run = new PausableRun(state, compiled.stages, () => this.#collect());
   }
 
   /** Throws `SqlFailure`, or what a pin throws when its rows were taken away meanwhile. */
   run(): 'done' | 'paused' {
     assert(!this.#isDone, 'an execution ends once');
-    const step = this.#slice();
-    if (step === paused) {
-      this.pin();
-      return 'paused';
-    }
+    if (this.#run.slice() === paused) return 'paused';
     this.#isDone = true;
     this.dispose();
     return 'done';
-  }
-
-  #slice(): Step {
-    const { budget } = this.#state;
-    budget.startSlice();
-    try {
-      if (this.#pins.length > 0) this.#resume();
-      return this.#go();
-    } catch (error) {
-      this.dispose();
-      throw error;
-    } finally {
-      budget.endSlice();
-    }
   }
 
   result(): ReadResult {
@@ -152,40 +136,26 @@ export class ReadExecution {
     return { columns, types, rows: this.#result.finish(), rowCount };
   }
 
-  /** Lets the pinned rows go; a second time does nothing. */
-  dispose(): void {
-    for (const pin of this.#pins) pin.release();
-    this.#pins = [];
+  /** Makes the rows those of this moment, whenever it runs. */
+  pin(): void {
+    this.#run.pin();
   }
 
-  #go(): Step {
-    const { stages } = this.#compiled;
-    while (this.#stage < stages.length) {
-      const stage = present(stages[this.#stage], 'a stage');
-      if (stage.run(this.#state) === paused) return paused;
-      this.#stage++;
-    }
+  /** Lets the pinned rows go; a second time does nothing. */
+  dispose(): void {
+    this.#run.dispose();
+  }
+
+  #collect(): Step {
     const rows = this.#rows;
     if (!this.#isOpen) rows.open();
     this.#isOpen = true;
     const result = this.#result;
     for (;;) {
       const step = rows.next();
-      if (step !== rowReady) return step === paused ? paused : ended;
+      if (step !== rowReady) return step;
       rows.write(result);
       result.endRow();
     }
-  }
-
-  /** Makes the rows those of this moment, whenever it runs. */
-  pin(): void {
-    if (this.#pins.length > 0) return;
-    this.#pins = this.#state.tables.map((table) => table.pin());
-    this.#state.pins = this.#pins;
-  }
-
-  #resume(): void {
-    for (const pin of this.#pins) pin.requireValid();
-    this.#state.resume();
   }
 }

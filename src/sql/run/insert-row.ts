@@ -1,14 +1,15 @@
 import { assert, present } from '../../assert.ts';
 import { limits } from '../../limits.ts';
 import { uniqueViolationText } from '../../store/duplicates.ts';
-import type { Table } from '../../store/table.ts';
+import type { SequenceColumn, Table } from '../../store/table.ts';
+import type { Index } from '../../store/table-index.ts';
 import {
   hostFailure,
   sequenceOverflow,
   type Transaction,
   uniqueViolation,
 } from '../../store/transaction.ts';
-import { invalid, overBudget } from '../failure.ts';
+import { invalid, overBudget, type SqlFailure } from '../failure.ts';
 
 /**
  * Inserts the row `bytes[0, length)` and returns a buffer that begins with it as it was stored,
@@ -23,20 +24,58 @@ export function insertRow(
   // The store leaves generated values at the start of what it is given.
   const kept = table.sequences.length === 0 ? bytes : bytes.slice(0, length);
   const result = transaction.insert(table, bytes, length);
-  if (result >= 0) {
-    if (result > 0) putGenerated(table, kept, bytes);
-    return kept;
+  if (result < 0) throw refused(result, transaction, table, length);
+  if (result > 0) putGenerated(table, kept, bytes);
+  return kept;
+}
+
+/**
+ * The same for a row that takes the place of the one with its key in `index`, and has the same key
+ * in every other unique index. No value of it is drawn from a sequence.
+ */
+export function replaceRow(
+  transaction: Transaction,
+  index: Index,
+  bytes: Uint8Array,
+  length: number,
+): Uint8Array {
+  const { table } = index;
+  const result = transaction.update(table, index, bytes, length);
+  if (result < 0) throw refused(result, transaction, table, length);
+  assert(result === 0, 'no value was drawn');
+  return bytes;
+}
+
+/** True when one of the row's values will be drawn from a sequence. */
+export function drawsValue({ sequences, shape }: Table, row: Uint8Array): boolean {
+  for (let at = 0; at < sequences.length; at++) {
+    const { sequence, column } = sequences[at] as SequenceColumn;
+    const start = shape.startOf(row, 0, column);
+    let isZero = true;
+    for (let byte = 0; byte < sequence.widthBytes; byte++) {
+      if (row[start + byte] !== 0) isZero = false;
+    }
+    if (isZero) return true;
   }
+  return false;
+}
+
+function refused(
+  result: number,
+  transaction: Transaction,
+  table: Table,
+  length: number,
+): SqlFailure {
   switch (result) {
     case uniqueViolation:
-      throw invalid(`IndexError: ${conflictText(transaction, table)}`);
+      return invalid(`IndexError: ${conflictText(transaction, table)}`);
     case sequenceOverflow:
-      throw invalid(`The auto-increment sequence of table '${table.spec.name}' overflowed`);
+      return invalid(`The auto-increment sequence of table '${table.spec.name}' overflowed`);
     case hostFailure:
       if (length <= limits.rowBytesMax) {
-        throw overBudget(`Table '${table.spec.name}' cannot hold more rows`);
+        return overBudget(`Table '${table.spec.name}' cannot hold more rows`);
       }
-      throw overBudget(`A row of ${length} bytes exceeds the ${limits.rowBytesMax} of one row`);
+      return overBudget(`A row of ${length} bytes exceeds the ${limits.rowBytesMax} of one row`);
     default:
       assert(false, `a checked row is not refused with ${result}`);
   }

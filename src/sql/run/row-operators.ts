@@ -160,8 +160,8 @@ export class TableCount implements Rows {
   }
 
   write(into: RowSink): void {
-    const { pins } = this.#state;
-    const { rowCount } = pins?.[this.#number] ?? this.#state.table(this.#number);
+    const { sources } = this.#state;
+    const { rowCount } = sources?.[this.#number] ?? this.#state.table(this.#number);
     new DataView(this.#bytes.buffer).setBigUint64(0, BigInt(rowCount), true);
     into.append(this.#bytes, 0, 8);
   }

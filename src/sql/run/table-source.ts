@@ -49,7 +49,7 @@ export class TableScan implements Tuples {
   next(): Step {
     const state = this.#state;
     const table = this.#table;
-    const source = state.pins?.[this.#number] ?? table;
+    const source = state.sources?.[this.#number] ?? table;
     const predicate = this.#predicate;
     const condition = this.#condition;
     const slot = this.#slot;
@@ -148,14 +148,14 @@ export class RefScan implements Tuples {
   /** Finds the range again, and more of it; what was shown is not shown again. */
   #fetchMore(shown: RowRefs): RowRefs {
     this.#countMax *= growthFactor;
-    const isWhole = this.#countMax > wholeCount || this.#state.pins !== undefined;
+    const isWhole = this.#countMax > wholeCount || this.#state.sources !== undefined;
     if (isWhole) this.#countMax = Number.POSITIVE_INFINITY;
     const found = present(
       this.#find(this.#state, isWhole ? undefined : this.#countMax),
       'the rows of a range',
     );
     // After a pause the order of equal keys may be another one.
-    const known = this.#state.pins === undefined ? undefined : new Set(shown);
+    const known = this.#state.sources === undefined ? undefined : new Set(shown);
     this.#refs = known === undefined ? found : found.filter((ref) => !known.has(ref));
     this.#at = known === undefined ? shown.length : 0;
     return this.#refs;

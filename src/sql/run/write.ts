@@ -1,7 +1,9 @@
 import { assert, unreachable } from '../../assert.ts';
 import { RefList } from '../../store/ref-list.ts';
 import { offsetOf } from '../../store/row-heap.ts';
+import { noRow, type RowRefs } from '../../store/row-ref.ts';
 import type { Table } from '../../store/table.ts';
+import type { Index } from '../../store/table-index.ts';
 import type { Transaction } from '../../store/transaction.ts';
 import type { NamedType, Typespace } from '../../values/type.ts';
 import type { OutputColumn, TypedExpression } from '../check/typed.ts';
@@ -11,11 +13,13 @@ import { compileOutput, type OutputWriter } from './compile-output.ts';
 import { PlanCompiler } from './compile-plan.ts';
 import { type ExecutionRequest, namedTypeOf, type ReadResult, stateOf } from './execution.ts';
 import type { ExecutionState } from './execution-state.ts';
-import { insertRow } from './insert-row.ts';
+import { refBytes } from './held-bytes.ts';
+import { drawsValue, insertRow, replaceRow } from './insert-row.ts';
 import type { Measurements } from './measure.ts';
-import { ended, rowReady, type Tuples } from './operator.ts';
+import { ended, type paused, type Rows, rowReady, type Step, type Tuples } from './operator.ts';
 import { ResultRows } from './result-rows.ts';
 import { RowStore } from './row-store.ts';
+import type { Stage } from './stages.ts';
 
 /** How many rows a write touched, and what it answers about them. */
 export interface WriteOutcome {
@@ -32,10 +36,24 @@ export interface CompiledWrite {
   readonly types: Typespace;
   /** Columns of RETURNING. */
   readonly columns: readonly NamedType[] | undefined;
-  readonly run: (state: ExecutionState, transaction: Transaction) => WriteOutcome;
+  readonly stages: readonly Stage[];
+  readonly make: (state: ExecutionState) => Change;
 }
 
-/** What a write is given: it runs in one go, in a transaction of the store of its tables. */
+/** What one run of a write changes: found first, which changes nothing, and then made. */
+export interface Change {
+  /** Goes on finding what is to be changed. Throws `SqlFailure`. */
+  find(): typeof paused | typeof ended;
+  /**
+   * Leaves out what is gone since it was found, and finds more, in the source of the state, without
+   * a pause. Absent when other rows decide what becomes of one: then all is to be found again.
+   */
+  revise?(): void;
+  /** Throws `SqlFailure`, and has maybe written some rows then. */
+  write(transaction: Transaction): WriteOutcome;
+}
+
+/** What a write is given that runs in one go, in a transaction of the store of its tables. */
 export interface WriteRequest extends ExecutionRequest {
   readonly transaction: Transaction;
 }
@@ -47,112 +65,136 @@ export function compileWrite(
 ): CompiledWrite {
   const compiler = new PlanCompiler(plan, types, measurements);
   const returning = compileReturning(plan, compiler, types);
-  const change = compileChange(plan, compiler);
+  const make = compileChange(plan, compiler, returning);
   const { stages } = compiler.subqueries;
-  const run = (state: ExecutionState, transaction: Transaction): WriteOutcome => {
-    for (const stage of stages) {
-      const step = stage.run(state);
-      assert(step === ended, 'a write does not pause');
-    }
-    return change({ state, transaction, returning });
-  };
-  return { plan, types, columns: plan.returning?.columns.map(namedTypeOf), run };
+  return { plan, types, columns: plan.returning?.columns.map(namedTypeOf), stages, make };
 }
 
 /**
- * Runs a compiled write. When it throws `SqlFailure`, some rows may be written already: the caller
- * rolls the transaction back, so that a statement happens as a whole or not.
+ * Runs a compiled write in one go. When it throws `SqlFailure`, some rows may be written already:
+ * the caller rolls the transaction back, so that a statement happens as a whole or not.
  */
 export function runWrite(compiled: CompiledWrite, request: WriteRequest): WriteOutcome {
   const { budget, transaction } = request;
-  const state = stateOf(compiled.plan, request, false);
+  const state = stateOf(compiled.plan, request, Number.POSITIVE_INFINITY);
   budget.startSlice();
-  return compiled.run(state, transaction);
+  for (const stage of compiled.stages) requireEnded(stage.run(state));
+  const change = compiled.make(state);
+  requireEnded(change.find());
+  return change.write(transaction);
 }
 
-interface Change {
-  readonly state: ExecutionState;
-  readonly transaction: Transaction;
-  readonly returning: Returning | undefined;
+function requireEnded(step: Step): void {
+  assert(step === ended, 'what runs in one go does not pause');
 }
+
+type ChangeMaker = CompiledWrite['make'];
 
 const nothing = { inserted: 0, deleted: 0, updated: 0 };
 
-function compileChange(plan: WritePlan, compiler: PlanCompiler): (change: Change) => WriteOutcome {
+function compileChange(
+  plan: WritePlan,
+  compiler: PlanCompiler,
+  returning: Returning | undefined,
+): ChangeMaker {
   switch (plan.kind) {
     case 'insert':
-      return compileInsert(plan, compiler);
+      return compileInsert(plan, compiler, returning);
     case 'update':
-      return compileUpdate(plan, compiler);
+      return compileUpdate(plan, compiler, returning);
     case 'delete':
-      return compileDelete(plan, compiler);
+      return compileDelete(plan, compiler, returning);
     default:
       return unreachable(plan);
   }
 }
 
-/** A row that is there already stays as it is, is not counted and not returned. */
-function compileInsert(plan: InsertPlan, compiler: PlanCompiler): (change: Change) => WriteOutcome {
-  const collect = compileInserted(plan, compiler);
-  return ({ state, transaction, returning }) => {
-    const table = state.tables[compiler.numberOf(plan.table)] as Table;
-    // The rows are computed before the first is written: a query may read the same table.
-    const rows = collect(state);
-    const inserted = new RowStore(state.budget);
-    const before = table.rowCount;
-    const sink = new ByteSink();
-    for (let at = 0; at < rows.count; at++) {
-      tick(state);
-      sink.reset();
-      rows.write(at, sink);
-      const count = table.rowCount;
-      const written = insertRow(transaction, table, sink.bytes, sink.length);
-      const isNew = table.rowCount > count;
-      if (returning !== undefined && isNew) inserted.add(written, 0, sink.length);
-    }
-    const returned = returning?.rows(state, inserted);
-    return { ...nothing, inserted: table.rowCount - before, returned };
+/**
+ * A row that is there already stays as it is, is not counted and not returned. All rows are
+ * computed before the first is written: a query may read the same table.
+ */
+function compileInsert(
+  plan: InsertPlan,
+  compiler: PlanCompiler,
+  returning: Returning | undefined,
+): ChangeMaker {
+  const number = compiler.numberOf(plan.table);
+  const collector = compileInserted(plan, compiler);
+  return (state) => {
+    const rows = new RowStore(state.budget);
+    return {
+      find: collector(state, rows),
+      write: (transaction) => {
+        const table = state.table(number);
+        const inserted = new RowStore(state.budget);
+        const before = table.rowCount;
+        const sink = new ByteSink();
+        for (let at = 0; at < rows.count; at++) {
+          tick(state);
+          sink.reset();
+          rows.write(at, sink);
+          const count = table.rowCount;
+          const written = insertRow(transaction, table, sink.bytes, sink.length);
+          const isNew = table.rowCount > count;
+          if (returning !== undefined && isNew) inserted.add(written, 0, sink.length);
+        }
+        const returned = returning?.rows(state, inserted);
+        return { ...nothing, inserted: table.rowCount - before, returned };
+      },
+    };
   };
 }
 
+/** Adds the rows that are to be inserted. */
 function compileInserted(
   { table, source, items }: InsertPlan,
   compiler: PlanCompiler,
-): (state: ExecutionState) => RowStore {
+): (state: ExecutionState, rows: RowStore) => Change['find'] {
   const { context } = compiler;
   const columns = storedColumnsOf(table);
   const sink = new ByteSink();
   if (source.kind === 'values') {
     const writers = source.rows.map((row) => compileOutput(row, columns, context));
-    return (state) => {
-      const rows = new RowStore(state.budget);
+    return (state, rows) => () => {
       for (const write of writers) {
         tick(state);
         sink.reset();
         write(state, sink);
         rows.add(sink.bytes, 0, sink.length);
       }
-      return rows;
+      return ended;
     };
   }
   const make = compiler.rows(source.rows);
   const write = compileOutput(items, columns, context);
   const { slot } = source;
   const answer = new ByteSink();
-  return (state) => {
-    const rows = new RowStore(state.budget);
-    const query = make(state);
-    query.open();
-    while (query.next() === rowReady) {
-      answer.reset();
-      query.write(answer);
-      state.pages[slot] = answer.bytes;
-      state.rows[slot] = 0;
-      sink.reset();
-      write(state, sink);
-      rows.add(sink.bytes, 0, sink.length);
-    }
-    return rows;
+  return (state, rows) => {
+    const query = openedOnce(make(state));
+    return () => {
+      for (;;) {
+        const running = query();
+        const step = running.next();
+        if (step !== rowReady) return step;
+        answer.reset();
+        running.write(answer);
+        state.pages[slot] = answer.bytes;
+        state.rows[slot] = 0;
+        sink.reset();
+        write(state, sink);
+        rows.add(sink.bytes, 0, sink.length);
+      }
+    };
+  };
+}
+
+/** Gives the operator, which is opened the first time. */
+function openedOnce<Running extends Rows | Tuples>(operator: Running): () => Running {
+  let isOpen = false;
+  return () => {
+    if (!isOpen) operator.open();
+    isOpen = true;
+    return operator;
   };
 }
 
@@ -160,75 +202,163 @@ function compileInserted(
  * All matching rows go first and come back changed, so that unique values can be exchanged within
  * one statement. Rows that stay the same are left alone; they count like all that match.
  */
-function compileUpdate(plan: UpdatePlan, compiler: PlanCompiler): (change: Change) => WriteOutcome {
+function compileUpdate(
+  plan: UpdatePlan,
+  compiler: PlanCompiler,
+  returning: Returning | undefined,
+): ChangeMaker {
   const make = compiler.tuples(plan.input);
   const write = compileRewrite(plan, compiler);
   const number = compiler.numberOf(plan.table);
-  return ({ state, transaction, returning }) => {
+  const { slot } = plan;
+  const keptIndexId = keptIndexIdOf(plan);
+  const isByRow = isRowByRow(plan);
+  return (state) => {
     const table = state.table(number);
-    const isKept = returning !== undefined;
-    const found = findChanging(state, make(state), { table, slot: plan.slot, write, isKept });
-    const { changing, rows } = found;
-    transaction.deleteMany(table, changing.copy());
-    const written = new RowStore(state.budget);
-    const sink = new ByteSink();
-    for (let at = 0; at < rows.count; at++) {
-      tick(state);
-      sink.reset();
-      rows.write(at, sink);
-      const isChanged = !isKept || found.isChanged[at] === true;
-      const row = isChanged ? insertRow(transaction, table, sink.bytes, sink.length) : sink.bytes;
-      if (isKept) written.add(row, 0, sink.length);
-    }
-    const returned = returning?.rows(state, written);
-    return { ...nothing, updated: found.matchCount, returned };
+    const options = { table, slot, write, isKept: returning !== undefined };
+    const changing = new ChangingRows(state, options);
+    const input = make(state);
+    const rows = openedOnce(input);
+    const find = (running: Tuples): typeof paused | typeof ended => {
+      for (;;) {
+        const step = running.next();
+        if (step !== rowReady) return step;
+        changing.add();
+      }
+    };
+    const revise = (): void => {
+      changing.dropGone();
+      input.open();
+      requireEnded(find(input));
+    };
+    return {
+      find: () => find(rows()),
+      ...(isByRow && { revise }),
+      write: (transaction) => {
+        const index = table.indexes.find(({ spec }) => spec.id === keptIndexId);
+        const written = changing.write(transaction, index);
+        const returned = returning?.rows(state, written);
+        return { ...nothing, updated: changing.matchCount, returned };
+      },
+    };
   };
 }
 
-interface Changing {
-  readonly matchCount: number;
-  /** The rows that will be replaced. */
-  readonly changing: RefList;
-  /** What they become; with RETURNING also those that stay the same. */
-  readonly rows: RowStore;
-  /** By number of the row; filled with RETURNING only. */
-  readonly isChanged: readonly boolean[];
+/**
+ * A unique index to find each row by, where no column of any unique index is assigned: then rows
+ * can be replaced one by one.
+ */
+function keptIndexIdOf({ table, assignments }: UpdatePlan): number | undefined {
+  const assigned = new Set(assignments.map(({ column }) => column));
+  const uniques = table.indexes.filter(({ isUnique }) => isUnique);
+  const isKept = uniques.every(({ columns }) => !columns.some((column) => assigned.has(column)));
+  return isKept ? uniques[0]?.id : undefined;
 }
 
-function findChanging(
-  state: ExecutionState,
-  input: Tuples,
-  {
-    table,
-    slot,
-    write,
-    isKept,
-  }: {
-    readonly table: Table;
-    readonly slot: number;
-    readonly write: OutputWriter;
-    readonly isKept: boolean;
-  },
-): Changing {
-  const changing = new RefList();
-  const rows = new RowStore(state.budget);
-  const isChanged: boolean[] = [];
-  const sink = new ByteSink();
-  let matchCount = 0;
-  input.open();
-  while (input.next() === rowReady) {
-    matchCount++;
+/** True when each row decides by itself whether it is changed, and into what. */
+function isRowByRow(plan: UpdatePlan | DeletePlan): boolean {
+  const { input, slot, tables, subqueries, commonTables, views } = plan;
+  const isOfTable = input.kind === 'source' && input.slot === slot && input.from.kind === 'table';
+  const readsMore = tables.length > 1 || views.length > 0 || commonTables.size > 0;
+  return isOfTable && !readsMore && subqueries.size === 0;
+}
+
+interface ChangingOptions {
+  readonly table: Table;
+  readonly slot: number;
+  readonly write: OutputWriter;
+  /** Rows that stay the same are kept too, for RETURNING. */
+  readonly isKept: boolean;
+}
+
+/** The rows that an UPDATE matches, and what they become. */
+class ChangingRows {
+  readonly #state: ExecutionState;
+  readonly #options: ChangingOptions;
+  /** Each match: its ref, `noRow` when it is gone, and 1 when it will be replaced. */
+  readonly #matches = new RefList();
+  /** What they become, in the same order; without `isKept` only where they are replaced. */
+  readonly #rows: RowStore;
+  readonly #sink = new ByteSink();
+  #goneCount = 0;
+
+  constructor(state: ExecutionState, options: ChangingOptions) {
+    this.#state = state;
+    this.#options = options;
+    this.#rows = new RowStore(state.budget);
+  }
+
+  get matchCount(): number {
+    return this.#matches.length / 2 - this.#goneCount;
+  }
+
+  /** The present row of the slot. */
+  add(): void {
+    const state = this.#state;
+    const sink = this.#sink;
+    const { table, slot, write, isKept } = this.#options;
     sink.reset();
     write(state, sink);
     const ref = state.refs[slot] as number;
     const page = state.pages[slot] as Uint8Array;
     const isSame =
       sink.length === table.lengthOf(ref) && startsWith(sink, page, state.rows[slot] as number);
-    if (!isSame) changing.push(ref);
-    if (isKept) isChanged.push(!isSame);
-    if (isKept || !isSame) rows.add(sink.bytes, 0, sink.length);
+    state.budget.take(2 * refBytes);
+    this.#matches.pushPair(ref, isSame ? 0 : 1);
+    if (isKept || !isSame) this.#rows.add(sink.bytes, 0, sink.length);
   }
-  return { matchCount, changing, rows, isChanged };
+
+  dropGone(): void {
+    const { table } = this.#options;
+    const matches = this.#matches;
+    for (let at = 0; at < matches.length; at += 2) {
+      const ref = matches.at(at);
+      if (ref === noRow || table.isVisible(ref)) continue;
+      matches.items[at] = noRow;
+      this.#goneCount++;
+    }
+  }
+
+  /** Returns the rows as they are now, for RETURNING. */
+  write(transaction: Transaction, kept: Index | undefined): RowStore {
+    const { table, isKept } = this.#options;
+    const state = this.#state;
+    const matches = this.#matches;
+    const sink = this.#sink;
+    const written = new RowStore(state.budget);
+    if (kept === undefined) transaction.deleteMany(table, this.#replaced());
+    let row = 0;
+    for (let at = 0; at < matches.length; at += 2) {
+      const isChanged = matches.at(at + 1) === 1;
+      if (!isChanged && !isKept) continue;
+      const number = row++;
+      const ref = matches.at(at);
+      if (ref === noRow) continue;
+      tick(state);
+      sink.reset();
+      this.#rows.write(number, sink);
+      const { bytes, length } = sink;
+      const isReplaced = isChanged && kept !== undefined && !drawsValue(table, bytes);
+      let stored = bytes;
+      if (isReplaced) {
+        stored = replaceRow(transaction, kept, bytes, length);
+      } else if (isChanged) {
+        if (kept !== undefined) transaction.deleteRef(table, ref);
+        stored = insertRow(transaction, table, bytes, length);
+      }
+      if (isKept) written.add(stored, 0, length);
+    }
+    return written;
+  }
+
+  #replaced(): RowRefs {
+    const refs = new RefList();
+    const matches = this.#matches;
+    for (let at = 0; at < matches.length; at += 2) {
+      if (matches.at(at + 1) === 1 && matches.at(at) !== noRow) refs.push(matches.at(at));
+    }
+    return refs.copy();
+  }
 }
 
 /** The old row with the assigned columns replaced. */
@@ -244,28 +374,54 @@ function compileRewrite(
   return compileOutput(items, storedColumnsOf(table), context);
 }
 
-function compileDelete(plan: DeletePlan, compiler: PlanCompiler): (change: Change) => WriteOutcome {
+function compileDelete(
+  plan: DeletePlan,
+  compiler: PlanCompiler,
+  returning: Returning | undefined,
+): ChangeMaker {
   const { input, slot } = plan;
   const isEverything =
     input.kind === 'source' && input.access.kind === 'scan' && input.conditions.length === 0;
   const make = compiler.tuples(input);
   const number = compiler.numberOf(plan.table);
-  return ({ state, transaction, returning }) => {
+  if (isEverything && returning === undefined && !compiler.isMeasured) {
+    return (state) => ({
+      find: () => ended,
+      write: (transaction) => {
+        const deleted = transaction.clear(state.table(number));
+        return { ...nothing, deleted, returned: undefined };
+      },
+    });
+  }
+  const isByRow = isRowByRow(plan);
+  return (state) => {
     const table = state.table(number);
-    if (isEverything && returning === undefined && !compiler.isMeasured) {
-      return { ...nothing, deleted: transaction.clear(table), returned: undefined };
-    }
-    const refs = matching(state, make(state), slot);
-    const returned = returning?.stored(state, table, refs);
-    return { ...nothing, deleted: transaction.deleteMany(table, refs.copy()), returned };
+    const refs = new RefList();
+    const tuples = make(state);
+    const rows = openedOnce(tuples);
+    const find = (running: Tuples): typeof paused | typeof ended => {
+      for (;;) {
+        const step = running.next();
+        if (step !== rowReady) return step;
+        state.budget.take(refBytes);
+        refs.push(state.refs[slot] as number);
+      }
+    };
+    const revise = (): void => {
+      const found = refs.take();
+      for (const ref of found) if (table.isVisible(ref)) refs.push(ref);
+      tuples.open();
+      requireEnded(find(tuples));
+    };
+    return {
+      find: () => find(rows()),
+      ...(isByRow && { revise }),
+      write: (transaction) => {
+        const returned = returning?.stored(state, table, refs);
+        return { ...nothing, deleted: transaction.deleteMany(table, refs.copy()), returned };
+      },
+    };
   };
-}
-
-function matching(state: ExecutionState, input: Tuples, slot: number): RefList {
-  const refs = new RefList();
-  input.open();
-  while (input.next() === rowReady) refs.push(state.refs[slot] as number);
-  return refs;
 }
 
 /** What is answered about each row that was written. */
@@ -316,7 +472,7 @@ function storedColumnsOf({ columns }: UpdatePlan['table']): readonly OutputColum
   return columns.map(({ name, type }) => ({ name, type, isNullable: false }));
 }
 
-/** The budget is asked while rows are written, too; a write never pauses. */
+/** The budget is asked while rows are written, too, which never pauses. */
 function tick(state: ExecutionState): void {
   if (--state.ticks <= 0) state.mustPause();
 }

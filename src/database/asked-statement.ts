@@ -1,0 +1,36 @@
+import { limits } from '../limits.ts';
+import type { PreparedStatement } from '../sql/statement.ts';
+import type { DatabaseCore } from './core.ts';
+import type { SqlParameters, SqlRequest } from './outcome.ts';
+import type { ReadRequest, ReadTimes } from './read-execution.ts';
+import { CallerTables } from './views/caller-tables.ts';
+
+/** A statement ready to run, and what it is given. */
+export interface AskedStatement {
+  readonly statement: PreparedStatement;
+  readonly request: ReadRequest;
+  readonly times: ReadTimes;
+}
+
+/** Checks and plans what was asked for; the views that it reads are evaluated. May throw. */
+export function askedStatement(
+  { store, clock, views, program, statementMillisMax, statementMemory }: DatabaseCore,
+  query: SqlRequest,
+  timestampMicros: bigint,
+): AskedStatement {
+  const { caller, parameters = noParameters } = query;
+  const millisMax = Math.min(statementMillisMax, query.millisMax ?? statementMillisMax);
+  const { systemTables } = program;
+  const now = () => clock.monotonicMillis();
+  const tables = new CallerTables({ store, systemTables, views }, caller, timestampMicros);
+  return {
+    statement: program.statements.get(query, tables),
+    request: {
+      ...{ tables, caller, parameters, nowMicros: timestampMicros },
+      memory: statementMemory.shareOf(caller),
+    },
+    times: { now, millisMax, sliceMillis: limits.readSliceMillisMax },
+  };
+}
+
+const noParameters: SqlParameters = new Map();

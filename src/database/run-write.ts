@@ -1,0 +1,78 @@
+import { invalid, SqlFailure } from '../sql/failure.ts';
+import type { WriteOutcome } from '../sql/run/write.ts';
+import { executeWrite, isWrite } from '../sql/statement.ts';
+import type { Transaction } from '../store/transaction.ts';
+import { emptyTypespace } from '../values/type.ts';
+import type { AskedStatement } from './asked-statement.ts';
+import { appendChanges, type DatabaseCore } from './core.ts';
+import type { SqlRequest, SqlRows } from './outcome.ts';
+import { budgetOf } from './read-execution.ts';
+import { noBytes, rollBack } from './run-reducer.ts';
+import { statementFailureText } from './views/view-failure.ts';
+
+/** Makes the changes of a statement in a transaction of its own, and commits them. */
+export function commitInTransaction(
+  core: DatabaseCore,
+  query: SqlRequest,
+  timestampMicros: bigint,
+  write: (transaction: Transaction) => SqlRows,
+): SqlRows {
+  const transaction = core.store.begin();
+  let isDone = false;
+  try {
+    const rows = write(transaction);
+    isDone = true;
+    commitWrite(core, query, timestampMicros, transaction);
+    return rows;
+  } finally {
+    if (!isDone) rollBack(core, transaction);
+  }
+}
+
+/** Does all of a write but begin and end the transaction. When it throws, that is rolled back. */
+export function writeWithin(
+  core: DatabaseCore,
+  { statement, request, times: { now, millisMax } }: AskedStatement,
+  transaction: Transaction,
+): SqlRows {
+  if (!isWrite(statement)) throw invalid('A statement that only reads changes nothing');
+  const given = { ...request, budget: budgetOf({ now, millisMax }) };
+  const outcome = executeWrite(statement, given, transaction);
+  return afterWriting(core, request.nowMicros, transaction, outcome);
+}
+
+/** What follows the writing itself: the quota, and the views that rest on what was written. */
+export function afterWriting(
+  core: DatabaseCore,
+  nowMicros: bigint,
+  transaction: Transaction,
+  { returned, ...counts }: WriteOutcome,
+): SqlRows {
+  const fault = core.quota.faultOf(core, transaction, true);
+  if (fault !== undefined) throw new SqlFailure({ code: 'sql.overQuota', message: fault });
+  const failure = core.views.refresh(transaction, nowMicros, false);
+  if (failure !== undefined) throw invalid(statementFailureText(failure));
+  return { ...counts, ...(returned ?? noRows) };
+}
+
+/** Ends what `writeWithin` has done. */
+export function commitWrite(
+  core: DatabaseCore,
+  { caller, connection, sql }: SqlRequest,
+  timestampMicros: bigint,
+  transaction: Transaction,
+): void {
+  const changes = transaction.commit();
+  appendChanges(core, changes, {
+    reducer: '',
+    caller: caller.identity,
+    connectionId: connection.id,
+    timestampMicros,
+    seed: noBytes,
+    args: new TextEncoder().encode(sql),
+  });
+  const views = core.views.commit();
+  core.live.committed(core, { changes, views, timestampMicros, isOfCall: false });
+}
+
+const noRows = { columns: [], types: emptyTypespace, rows: noBytes, rowCount: 0 };

@@ -1,0 +1,138 @@
+import { assert, present } from '../assert.ts';
+import { limits } from '../limits.ts';
+import type { QueryBudget } from '../sql/run/budget.ts';
+import type { WriteExecution } from '../sql/run/write-execution.ts';
+import { type PreparedWrite, startWrite } from '../sql/statement.ts';
+import { PinRevokedError } from '../store/table-pin.ts';
+import { type AskedStatement, askedStatement } from './asked-statement.ts';
+import type { DatabaseCore } from './core.ts';
+import type { CommitOffset, SqlRows } from './outcome.ts';
+import type { AskedQuery, WriteRun } from './paused-query.ts';
+import { budgetOf } from './read-execution.ts';
+import { afterWriting, commitInTransaction } from './run-write.ts';
+
+/**
+ * A write that finds what it changes in slices, and then changes and commits it within one.
+ *
+ * ```
+ *  finding ──▶ finding      the slice is over: others run, and may write
+ *  finding ──▶ committed    nothing that was written meanwhile matters, or only row by row
+ *  finding ──▶ again        something else was written, or more than pins may keep: it is found
+ *                           again, and in one go after `limits.writeSlicedRunsMax` times
+ * ```
+ *
+ * So it does what it would have done had it run at the moment of its commit alone. Before that,
+ * nothing of it is anywhere but in its own memory.
+ */
+export class SlicedWrite implements WriteRun {
+  readonly kind = 'write';
+  isWriting = false;
+  readonly #core: DatabaseCore;
+  readonly #asked: AskedQuery;
+  /** Of the present run; `undefined`: the next one has not begun. */
+  #finding: Finding | undefined;
+  #runs = 0;
+  #result: (SqlRows & { readonly offset: CommitOffset }) | undefined;
+
+  /** `statement` is a write that is not explained. Throws `SqlFailure`. */
+  constructor(core: DatabaseCore, asked: AskedQuery, statement: AskedStatement) {
+    this.#core = core;
+    this.#asked = asked;
+    this.#finding = this.#begin(statement);
+  }
+
+  /** Throws `SqlFailure`; nothing was changed then. */
+  run(): 'done' | 'paused' {
+    for (;;) {
+      const step = this.#find();
+      if (step === 'paused') return 'paused';
+      if (step === 'found') break;
+      this.dispose();
+      if (this.#runs < limits.writeSlicedRunsMax) return 'paused';
+    }
+    this.#commit();
+    return 'done';
+  }
+
+  result(): SqlRows & { readonly offset: CommitOffset } {
+    return present(this.#result, 'the result of a write that is done');
+  }
+
+  stopPausing(): void {
+    this.#runs = limits.writeSlicedRunsMax;
+    this.#finding?.execution.stopPausing();
+  }
+
+  dispose(): void {
+    this.#finding?.execution.dispose();
+    this.#finding?.budget.release();
+    this.#finding = undefined;
+  }
+
+  #find(): 'found' | 'paused' | 'again' {
+    const { query, acceptedMicros } = this.#asked;
+    this.#finding ??= this.#begin(askedStatement(this.#core, query, acceptedMicros));
+    const finding = this.#finding;
+    try {
+      if (finding.execution.run() === 'found') {
+        return this.#isOfNow(finding) ? 'found' : 'again';
+      }
+    } catch (error) {
+      if (error instanceof PinRevokedError) return 'again';
+      throw error;
+    }
+    if (!finding.isShared) finding.budget.share(finding.memory);
+    finding.isShared = true;
+    return 'paused';
+  }
+
+  #begin({ statement, request, times }: AskedStatement): Finding {
+    assert(statement.kind === 'write', 'a write stays one');
+    const inOneGo = this.#runs >= limits.writeSlicedRunsMax;
+    const { memory, ...given } = request;
+    // Where it pauses decides about nothing that a statement in one go is not held to.
+    const budget = budgetOf({
+      ...{ ...times, sliceMillis: this.#core.slices.millis },
+      stallMillisMax: Number.POSITIVE_INFINITY,
+    });
+    const rowsInOneGo = inOneGo ? Number.POSITIVE_INFINITY : limits.writeRowsInOneGo;
+    const execution = startWrite(statement, { ...given, budget }, rowsInOneGo);
+    this.#runs += 1;
+    const { offset } = this.#core.store;
+    return { statement, execution, budget, memory, offset, isShared: false };
+  }
+
+  /** Makes what was found what would be found now; false: it cannot. */
+  #isOfNow({ offset, statement, execution }: Finding): boolean {
+    const { store } = this.#core;
+    if (store.offset === offset) return true;
+    // Pins do not tell of results of views and of computed tables, which are replaced as a whole.
+    const isStored = statement.compiled.plan.tables.every(
+      ({ id }) => store.table(id) !== undefined,
+    );
+    return isStored && execution.catchUp(limits.writeLaterRowsMax);
+  }
+
+  #commit(): void {
+    const core = this.#core;
+    const { query, acceptedMicros } = this.#asked;
+    const { execution } = present(this.#finding, 'what was found');
+    this.isWriting = true;
+    const rows = commitInTransaction(core, query, acceptedMicros, (transaction) =>
+      afterWriting(core, acceptedMicros, transaction, execution.write(transaction)),
+    );
+    this.isWriting = false;
+    this.#result = { ...rows, offset: core.store.offset };
+  }
+}
+
+interface Finding {
+  readonly statement: PreparedWrite;
+  readonly execution: WriteExecution;
+  readonly budget: QueryBudget;
+  readonly memory: AskedStatement['request']['memory'];
+  /** The commit with whose rows it began. */
+  readonly offset: CommitOffset;
+  /** What it holds is taken from `memory`: it has paused. */
+  isShared: boolean;
+}

@@ -1,0 +1,50 @@
+import { isOlder, type Moment } from './held-rows.ts';
+import type { RangeRequest } from './key-range.ts';
+import { noRow, type RowRef, type RowRefs } from './row-ref.ts';
+import type { Table } from './table.ts';
+import type { Index } from './table-index.ts';
+import type { PinnedRange, RowSource } from './table-pin.ts';
+
+/** The visible rows of a table that a pin does not see, because they came after its moment. */
+export class LaterRows implements RowSource {
+  readonly #table: Table;
+  readonly #moment: Moment;
+
+  /** Made by `TablePin.laterRows`. */
+  constructor(table: Table, moment: Moment) {
+    this.#table = table;
+    this.#moment = moment;
+  }
+
+  get rowCount(): number {
+    return this.countUpTo(Number.POSITIVE_INFINITY);
+  }
+
+  /** How many rows there are, but not more than `countMax`. */
+  countUpTo(countMax: number): number {
+    let count = 0;
+    for (let ref = this.nextRow(noRow); ref !== noRow; ref = this.nextRow(ref)) {
+      if (count >= countMax) return countMax;
+      count++;
+    }
+    return count;
+  }
+
+  nextRow(ref: RowRef): RowRef {
+    return this.#table.heap.nextLater(ref, this.#moment);
+  }
+
+  lookUp(index: Index, key: Uint8Array, keyLength: number): RowRefs {
+    return this.#later(index.scanPoint(key, keyLength));
+  }
+
+  scanRange(index: Index, range: RangeRequest): PinnedRange {
+    return { present: this.#later(index.scanRange(range)), deleted: noRefs };
+  }
+
+  #later(refs: RowRefs): RowRefs {
+    return refs.filter((ref) => !isOlder(ref, this.#moment));
+  }
+}
+
+const noRefs: RowRefs = new Int32Array(0);
