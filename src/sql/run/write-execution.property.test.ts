@@ -10,7 +10,7 @@ const i64 = { kind: 'i64' } as const;
 const string = { kind: 'string' } as const;
 
 const rowCount = 40;
-const seedCount = 12;
+const seedCount = 8;
 
 /** Two of them are the same: what one does in slices, the other does in one go. */
 function makeLab(): QueryLab {
