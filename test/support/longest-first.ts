@@ -5,7 +5,10 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The files that take longest, the longest first. */
+/**
+ * The files that take longest, about the longest first. Those that keep the processor busy all the
+ * time (siege, memory, killers, bombs) stand between others that wait, so that they run apart.
+ */
 const longest = [
   'test/service/siege.test.ts',
   'test/docs/guides.test.ts',
@@ -15,16 +18,16 @@ const longest = [
   'src/host/budget.test.ts',
   'test/service/soak.test.ts',
   'test/service/mcp-clients.test.ts',
-  'test/service/cli.test.ts',
   'test/hostile/memory.test.ts',
-  'test/hostile/killers.test.ts',
+  'test/service/cli.test.ts',
   'test/service/visibility-matrix.test.ts',
-  'test/hostile/process-isolation.test.ts',
-  'test/bench.test.ts',
+  'test/hostile/killers.test.ts',
   'test/service/cli-start.test.ts',
+  'test/bench.test.ts',
   'test/hostile/bombs.test.ts',
   'test/service/restart.test.ts',
   'test/service/bounds.test.ts',
+  'test/hostile/process-isolation.test.ts',
   'test/contracts/database-handle.test.ts',
   'src/mcp/resources/watch.test.ts',
   'src/host/host.test.ts',
