@@ -32,7 +32,7 @@ export interface MixedLoadOptions {
   readonly levelSeconds: number;
   /** The part of the capacity that is held. */
   readonly share: number;
-  /** Arrivals a second; given, nothing is measured before. */
+  /** Arrivals a second; given, no capacity is measured before. */
   readonly perSecond?: number | undefined;
   readonly itemCount: number;
   readonly watcherCount: number;
@@ -133,9 +133,9 @@ async function levelsOf(
   load: LoadProcess<MixedLoad>,
   { levels, levelSeconds, perSecond, log }: MixedLoadOptions,
 ): Promise<[number, number][]> {
-  if (perSecond !== undefined) return [];
-  // What the compilers have to learn is not measured.
+  // What the compilers have to learn is not measured, neither here nor later.
   await load.ask('flood', { inFlight: levels[0] ?? 1, seconds: 2 * levelSeconds });
+  if (perSecond !== undefined) return [];
   const measured: [number, number][] = [];
   for (const inFlight of levels) {
     const answered = await load.ask('flood', { inFlight, seconds: levelSeconds });
