@@ -55,6 +55,19 @@ it('a repair that was interrupted is shown, and finished by the same one only', 
   await expect(repairLog(options, 2)).rejects.toThrow('nothing to repair');
 });
 
+it.each([
+  'null',
+  '{',
+  '{"kept":"1","aside":"/tmp","segments":[],"salt":1,"position":1,"offset":1}',
+  '{"kept":"1","aside":"/tmp","segments":[{"name":"../x","bytes":1}],"salt":1,"position":1,"offset":1}',
+])('a plan of a repair that is none is refused: %s', async (plan) => {
+  writeFileSync(path.join(log, 'repair.json'), plan);
+  const names = readdirSync(log);
+  await expect(examineLog(options)).rejects.toThrow('it is no plan of a repair');
+  await expect(repairLog(options, 'common')).rejects.toThrow(RepairError);
+  expect(readdirSync(log)).toEqual(names);
+});
+
 it('copies that were not finished are made again, and each repair has its folder', async () => {
   const part = path.join(home, 'set-aside-1.part');
   for (const number of [1, 2]) {

@@ -1,6 +1,6 @@
-import { assert } from '../assert.ts';
 import type { Disk } from './disk.ts';
 import { LogDamageError, repairCommand } from './log-error.ts';
+import { segmentSequence } from './segment.ts';
 
 /**
  * What a forked log is to become, and that this has been decided. The file lies beside the segments
@@ -8,7 +8,7 @@ import { LogDamageError, repairCommand } from './log-error.ts';
  * log with it is not opened. One JSON object, put there by a rename; `docs/format/log.md` has it.
  */
 export interface KeepPlan {
-  /** As the operator named it: `tail 2`. */
+  /** As the operator named it: the number of a tail, or `common`. */
   readonly kept: string;
   /** The folder that has what goes. */
   readonly aside: string;
@@ -35,18 +35,38 @@ export function pendingKeepError(
   return new LogDamageError('its repair was interrupted', place, { advice });
 }
 
-/** The plan of a repair that was interrupted after it had been decided. */
+/**
+ * The plan of a repair that was interrupted after it had been decided. Throws `LogDamageError` where
+ * the file is none: nothing is known then of what has been done.
+ */
 export function pendingKeep(disk: Disk): KeepPlan | undefined {
   if (!disk.list().includes(keepPlanName)) return undefined;
   const file = disk.open(keepPlanName, 'existing');
   try {
     const bytes = new Uint8Array(file.size());
     file.read(bytes, 0);
-    const plan = JSON.parse(new TextDecoder().decode(bytes)) as KeepPlan;
-    assert(plan.segments.length > 0, `${keepPlanName} names no segment`);
-    return plan;
+    const plan = readPlan(new TextDecoder().decode(bytes));
+    if (plan !== undefined) return plan;
+    const place = { file: keepPlanName, position: 0, offset: 0 };
+    const advice = 'Put the log back from a backup, or from the newest folder `set-aside-…`';
+    throw new LogDamageError('it is no plan of a repair', place, { advice });
   } finally {
     file.close();
+  }
+}
+
+function readPlan(text: string): KeepPlan | undefined {
+  try {
+    const plan = JSON.parse(text) as KeepPlan;
+    const { kept, aside, segments, salt, position, offset } = plan;
+    const isPlan =
+      [kept, aside].every((word) => typeof word === 'string') &&
+      [salt, position, offset, ...segments.map(({ bytes }) => bytes)].every(Number.isSafeInteger) &&
+      segments.length > 0 &&
+      segments.every(({ name }) => segmentSequence(name) !== undefined);
+    return isPlan ? plan : undefined;
+  } catch {
+    return undefined;
   }
 }
 
