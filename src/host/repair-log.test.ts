@@ -59,7 +59,8 @@ it.each([
   'null',
   '{',
   '{"kept":"1","aside":"/tmp","segments":[],"salt":1,"position":1,"offset":1}',
-  '{"kept":"1","aside":"/tmp","segments":[{"name":"../x","bytes":1}],"salt":1,"position":1,"offset":1}',
+  '{"kept":"1","aside":"/tmp","segments":[{"name":"../x","bytes":1}],"salt":1,"position":1,' +
+    '"offset":1}',
 ])('a plan of a repair that is none is refused: %s', async (plan) => {
   writeFileSync(path.join(log, 'repair.json'), plan);
   const names = readdirSync(log);

@@ -36,8 +36,8 @@ export function pendingKeepError(
 }
 
 /**
- * The plan of a repair that was interrupted after it had been decided. Throws `LogDamageError` where
- * the file is none: nothing is known then of what has been done.
+ * The plan of a repair that was interrupted after it had been decided. Throws `LogDamageError`
+ * where the file holds no plan: nothing is known then of what has been done.
  */
 export function pendingKeep(disk: Disk): KeepPlan | undefined {
   if (!disk.list().includes(keepPlanName)) return undefined;
