@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -6,3 +7,24 @@ export const packageFolder = fileURLToPath(new URL('../../', import.meta.url));
 
 /** False for a clone: a package manager does not find it by its name. */
 export const isInstalled = packageFolder.split(path.sep).includes('node_modules');
+
+/**
+ * The file (`npm pack`) that the package in `folder` was installed from; `undefined` if it comes
+ * from a registry, or nothing says so. `folder` lies directly in a `node_modules`.
+ */
+export function packedFile(folder: string): string | undefined {
+  const modules = path.dirname(path.resolve(folder));
+  const list = path.join(modules, '.package-lock.json');
+  if (!existsSync(list)) return undefined;
+  const { packages = {} } = JSON.parse(readFileSync(list, 'utf8')) as InstalledPackages;
+  const name = path.basename(folder);
+  const source = packages[`node_modules/${name}`]?.resolved ?? '';
+  if (!source.startsWith('file:')) return undefined;
+  const file = path.resolve(path.dirname(modules), source.slice('file:'.length));
+  return existsSync(file) ? file : undefined;
+}
+
+/** What npm writes down in `node_modules/.package-lock.json`. */
+interface InstalledPackages {
+  readonly packages?: Readonly<Record<string, { readonly resolved?: string }>>;
+}

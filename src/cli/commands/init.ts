@@ -11,7 +11,7 @@ import {
 import path from 'node:path';
 import type { Command } from 'commander';
 import { productVersion } from '../../service/version.ts';
-import { isInstalled, packageFolder } from '../installation.ts';
+import { isInstalled, packageFolder, packedFile } from '../installation.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { withYes } from '../program.ts';
 import { Session } from '../session.ts';
@@ -97,8 +97,9 @@ function fillIn(folder: string, name: string): void {
 
 /** What a project in `folder` has to depend on, so that `npm install` finds this package. */
 function ownPackage(folder: string): string {
-  if (isInstalled) return `^${productVersion}`;
-  return `file:${path.relative(folder, packageFolder).split(path.sep).join('/')}`;
+  const source = isInstalled ? packedFile(packageFolder) : packageFolder;
+  if (source === undefined) return `^${productVersion}`;
+  return `file:${path.relative(folder, source).split(path.sep).join('/')}`;
 }
 
 /** What is shared with others, and the database of this copy, which is not. */
@@ -134,5 +135,5 @@ ${where === '' ? '' : `  cd ${where}\n`}  reducerdb publish
   reducerdb sql "SELECT * FROM task"
 
 The module is src/index.ts; service.local.json names its database.
-Run \`npm install\` for types in the editor.`);
+Run \`npm install\` there to have types checked, by publish and in the editor.`);
 }
