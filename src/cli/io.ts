@@ -49,7 +49,8 @@ export async function confirm(io: Io, question: string, isSkipped: boolean): Pro
     return true;
   }
   const answer = await io.ask(`${question} [y/N] `);
-  if (answer === undefined) io.err('There is nobody to answer, so that is a no; --yes says yes.');
+  if (answer === undefined)
+    io.err('Nobody can answer here, so the answer is no; --yes answers yes.');
   return answer !== undefined && /^y(es)?$/i.test(answer.trim());
 }
 

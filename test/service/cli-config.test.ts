@@ -88,6 +88,11 @@ describe('with one target', () => {
     const loose = await sandbox.run(['call', 'loose', 'add', 'x'], { cwd });
     expect(loose.code).toBe(1);
     expect(loose.stderr).toContain('No such reducer OR procedure `loose` for database `one`');
+    const hint = '`loose` is a database, but in this folder the project';
+    expect(loose.stderr).toContain(hint);
+    expect(loose.stderr).toContain('leave `loose` out, or call `loose` with --no-config.');
+    const unknown = await sandbox.run(['call', 'no-such', 'add', 'x'], { cwd });
+    expect(unknown.stderr).not.toContain('--no-config');
     expect(await sandbox.run(['call', 'one'], { cwd })).toMatchObject(missing('<function>'));
     expect(await sandbox.run(['call'], { cwd })).toMatchObject(missing('<function>'));
   });

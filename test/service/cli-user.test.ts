@@ -104,6 +104,8 @@ describe('server', () => {
 
   it('[cli §7.3] adds, edits, chooses and removes', async () => {
     const host = `localhost:${sandbox.port}`;
+    const usage = 'reducerdb server add --url <url> [options] <nickname>';
+    expect(await sandbox.ok(['server', 'add', '--help'])).toContain(usage);
     expect(await sandbox.ok(['server', 'add', '--url', `http://${host}`, 'near'])).toBe(
       `Host: ${host}\nProtocol: http\n`,
     );
@@ -262,7 +264,9 @@ describe('init', () => {
     expect(no).toMatchObject({ code: 1, stderr: 'Error: Nothing was made.\n' });
     const unasked = await sandbox.run(['init', 'taken']);
     expect(unasked.code).toBe(1);
-    expect(unasked.stderr).toContain('There is nobody to answer, so that is a no; --yes says yes.');
+    expect(unasked.stderr).toContain(
+      'Nobody can answer here, so the answer is no; --yes answers yes.',
+    );
     expect(readdirSync(folder)).toEqual(['.gitignore']);
     await sandbox.ok(['init', 'taken', '--yes']);
     expect(readFileSync(path.join(folder, '.gitignore'), 'utf8')).toBe('mine\n');

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { nearestNames } from '../../schema/nearest-names.ts';
-import { databasePath, hintsOf } from '../api.ts';
+import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
@@ -37,7 +37,9 @@ export function addCall(program: Command, io: Io): void {
       }
       const resolved = await api.text('GET', databasePath(database, '/identity'));
       const failed = { status: answer.status, text, name, database, resolved };
-      throw new CliError([explain(failed, signatures), ...hintsOf(answer)].join('\n'));
+      const isNamed = rest.length < words.length;
+      const hints = isUnknown(failed) && !isNamed ? await projectHint(api, failed) : [];
+      throw new CliError([explain(failed, signatures), ...hints, ...hintsOf(answer)].join('\n'));
     });
 }
 
@@ -54,9 +56,24 @@ interface FailedCall {
   readonly resolved: string;
 }
 
+function isUnknown({ status, text }: FailedCall): boolean {
+  return status === 404 && text === 'No such procedure';
+}
+
+/** For a call in a project's folder whose first word is a database, and so was not its reducer. */
+async function projectHint(api: Api, { name, database }: FailedCall): Promise<string[]> {
+  const { ok } = await api.send('GET', databasePath(name, '/identity'));
+  if (!ok) return [];
+  return [
+    '',
+    `\`${name}\` is a database, but in this folder the project's configuration names the ` +
+      `database, \`${database}\`: leave \`${name}\` out, or call \`${name}\` with --no-config.`,
+  ];
+}
+
 function explain(failed: FailedCall, signatures: readonly FunctionSignature[]): string {
   const { status, text, name, database, resolved } = failed;
-  if (status === 404 && text === 'No such procedure') {
+  if (isUnknown(failed)) {
     return unknownText(name, database, resolved, signatures);
   }
   const signature = signatures.find((candidate) => candidate.name === name);

@@ -70,6 +70,7 @@ function addListing(server: Command, io: Io): void {
 function addEditing(server: Command, io: Io): void {
   server
     .command('add <nickname>')
+    .usage('--url <url> [options] <nickname>')
     .description('save a server under a name')
     .requiredOption('--url <url>', 'where it answers')
     .option('-d, --default', 'make it the default one')
