@@ -195,6 +195,6 @@ function startProcess(entry: string, mebibytesMax: number): ChildProcess {
     windowsHide: true,
   });
   // Who publishes waits rather than who calls.
-  if (child.pid !== undefined) yieldSessionToThis(child.pid, 10);
+  if (child.pid !== undefined) yieldSessionToThis(child.pid, 15);
   return child;
 }

@@ -8,7 +8,7 @@ import type { ProcessorTime } from '../node/processor-time.ts';
 export type Standing = 'usual' | 'later' | 'last';
 
 /** Beside the gateway, which has 0. */
-export const nicenessOf: Readonly<Record<Standing, Niceness>> = { usual: 5, later: 10, last: 15 };
+export const nicenessOf: Readonly<Record<Standing, Niceness>> = { usual: 5, later: 10, last: 19 };
 
 /** Between two samples. */
 const sampleMillis = 400;

@@ -10,9 +10,9 @@ const ownNiceness = os.getPriority();
 
 /**
  * By how much nicer something is than this process, which the scheduler then gives that much more
- * time: 5 is a third of its weight, 10 a tenth, 15 a thirtieth.
+ * time: 5 is a third of its weight, 10 a tenth, 15 a thirtieth, 19 a seventieth.
  */
-export type Niceness = 0 | 5 | 10 | 15;
+export type Niceness = 0 | 5 | 10 | 15 | 19;
 
 /**
  * This process comes before its child: for the processors, and when memory runs out. To be called

@@ -55,7 +55,7 @@ async function serveUntilSignal(io: Io, configuration: GivenConfiguration): Prom
   // Loaded when needed: other commands answer sooner without a whole service in memory.
   const { dedicateProcess } = await import('../../service/own-process.ts');
   const { startService } = await import('../../service/start-service.ts');
-  dedicateProcess();
+  dedicateProcess(configuration);
   const service = await startService(configuration);
   io.out(`listening on ${service.url}`);
   reloadOnHangup(service, io);

@@ -10,9 +10,7 @@ const mebibyte = 1024 * 1024;
 const resolution = 10;
 const delays = monitorEventLoopDelay({ resolution });
 
-// As `reducerdb start` does.
-dedicateProcess();
-const service = await startService({
+const configuration = {
   listen: { host: '127.0.0.1', port: Number(port) },
   logLevel: 'silent',
   isolation: { everywhere: isolation },
@@ -28,7 +26,10 @@ const service = await startService({
   // So that the well-behaved have another.
   trustedProxies: ['127.0.0.1'],
   dataDirectory,
-});
+};
+// As `reducerdb start` does.
+dedicateProcess(configuration);
+const service = await startService(configuration);
 delays.enable();
 
 process.on('message', (word) => {
