@@ -5,23 +5,31 @@ import { timeText } from './time-text.ts';
 type Figures = NonNullable<ShownLog['rest']>;
 type Tail = NonNullable<ShownLog['tails']>[number];
 
+/** What a printed command has to name. */
+interface Named {
+  /** As it was given. */
+  readonly database: string;
+  /** ` --data-dir …`, or nothing for the default folder. */
+  readonly folder: string;
+}
+
 /** Files that are named for each part. */
 const filesMax = 8;
 
-/** What was found in a log, for people; `database` as they named it. */
-export function logText(log: ShownLog, database: string): string {
+/** What was found in the log of a database, for people. */
+export function logText(log: ShownLog, { database, folder }: Named): string {
   const head = `Log of ${database}: ${log.log}`;
   const { common, tails = [] } = log;
   if (common === undefined) return head;
   const parts = [
     ['common', common] as const,
-    ...tails.map((tail) => [nameOf(tail), tail] as const),
+    ...tails.map((tail) => [nameOf(log, tail), tail] as const),
   ];
   const rows = parts.map(([name, part]) => [name, ...cellsOf(part)]);
   const header = ['PART', 'OFFSETS', 'COMMITS', 'ROWS', 'FIRST COMMIT', 'LAST COMMIT'];
   const files = parts.flatMap(([name, part]) => filesOf(name, part.files));
   const reason = log.reason === null ? [] : [log.reason, ''];
-  const notes = notesOf(log, tails, database);
+  const notes = notesOf(log, tails, { database, folder });
   return [head, ...reason, drawTable({ header, rows }), '', ...files, ...notes].join('\n');
 }
 
@@ -53,8 +61,9 @@ export function keepQuestion(log: ShownLog, kept: Kept): string | undefined {
   return `The log will end after offset ${end}; ${what} set aside. Do it?`;
 }
 
-function nameOf({ tail }: Tail): string {
-  return `tail ${tail}`;
+/** Only what might be kept has a number to keep it by. */
+function nameOf({ state }: ShownLog, { tail }: Tail): string {
+  return state === 'damaged' ? 'lost' : `tail ${tail}`;
 }
 
 function cellsOf(figures: Figures): string[] {
@@ -80,12 +89,12 @@ function filesOf(name: string, files: Tail['files']): string[] {
   return more === 0 ? lines : [...lines, `${name}: ${more} more files`];
 }
 
-function notesOf(log: ShownLog, tails: readonly Tail[], database: string): string[] {
+function notesOf(log: ShownLog, tails: readonly Tail[], named: Named): string[] {
   const { state, rest, common } = log;
   if (state === 'intact') return ['', 'The log is intact: there is nothing to repair.'];
   if (state === 'torn') return ['', 'The next start cuts off what was never durable.'];
   const isForked = state === 'forked';
-  const gone = tails.filter((tail) => !tail.can_be_kept).map(nameOf);
+  const gone = tails.filter((tail) => !tail.can_be_kept).map((tail) => nameOf(log, tail));
   const last = common?.last_offset ?? 0;
   const notes = [''];
   if (isForked && log.parting_known === false) {
@@ -94,23 +103,25 @@ function notesOf(log: ShownLog, tails: readonly Tail[], database: string): strin
   const first = tails.find(({ is_first: isFirst }) => isFirst);
   if (isForked && first !== undefined) {
     notes.push(
-      `The segments lead to ${nameOf(first)}: a service that did not check would read it.`,
+      `The segments lead to ${nameOf(log, first)}: a service that did not check would read it.`,
     );
   }
-  if (gone.length > 0) {
+  if (gone.length > 0 && !isForked) {
+    notes.push('What follows the damage cannot be kept, because commits before it are gone.');
+  } else if (gone.length > 0) {
     notes.push(`Cannot be kept, because what comes before is gone: ${gone.join(', ')}.`);
   }
   if (rest !== undefined && rest.commits > 0) {
     notes.push(`${rest.commits} more commits are in pieces that are not listed.`);
   }
-  return [...notes, ...waysOf(log, tails, database)];
+  return [...notes, ...waysOf(log, tails, named)];
 }
 
-function waysOf(log: ShownLog, tails: readonly Tail[], database: string): string[] {
+function waysOf(log: ShownLog, tails: readonly Tail[], { database, folder }: Named): string[] {
   const whole = tails.filter((tail) => tail.can_be_kept);
-  const command = `reducerdb repair ${database} --keep`;
-  const ways = whole.map(({ tail }) => `  ${command} ${tail}`);
+  const wayOf = (kept: Kept) => `  reducerdb repair ${database} --keep ${kept}${folder}`;
+  const ways = whole.map(({ tail }) => wayOf(tail));
   const isEnough = log.parting_known !== false || whole.length === 0;
-  if (isEnough) ways.push(`  ${command} common`);
+  if (isEnough) ways.push(wayOf('common'));
   return ['Keep one part; all else is set aside:', ...ways];
 }

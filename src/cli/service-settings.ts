@@ -12,6 +12,7 @@ import { type EffectiveSettings, effectiveSettings } from '../service/effective-
 import type { Setting } from '../service/setting.ts';
 import { settings } from '../service/settings.ts';
 import { CliError } from './io.ts';
+import { findPlaces } from './places.ts';
 import type { Session } from './session.ts';
 
 /** Adds a flag for each setting of a service, and those that say where its data is. */
@@ -93,6 +94,18 @@ export function keyFilesOfService(session: Session, command: Command): KeyFiles 
 export function dataFolder({ io, places }: Session, flag: string | undefined): string {
   const named = flag ?? io.environment.REDUCERDB_DATA_DIR;
   return named === undefined ? places.dataDirectory : path.resolve(io.cwd, named);
+}
+
+/**
+ * What has to follow a printed command for it to work on the same data: ` --data-dir …`, or nothing
+ * for the folder that is used when none is named.
+ */
+export function dataFolderFlag(session: Session, flag: string | undefined): string {
+  const folder = dataFolder(session, flag);
+  const { dataDirectory } = findPlaces({ environment: session.io.environment });
+  if (folder === dataDirectory) return '';
+  const isPlain = /^[\w./:@%+=-]+$/.test(folder);
+  return ` --data-dir ${isPlain ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`;
 }
 
 /** A flag with a value that does not fit is wrong usage of the command. */

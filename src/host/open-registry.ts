@@ -1,6 +1,7 @@
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import type { Disk } from '../log/disk.ts';
+import { commandEnd } from '../log/log-error.ts';
 import { verifyLog } from '../log/verify.ts';
 import type { RunnerContext } from '../module/runner.ts';
 import { MachineDisk } from '../node/disk.ts';
@@ -80,7 +81,7 @@ function registryError(directory: string | undefined, cause: unknown): RegistryE
   if (directory === undefined || !isDamaged(directory)) {
     return new RegistryError(`${directory}: ${text}`, { cause });
   }
-  const advice = '`reducerdb verify` checks every log; put this one back from a copy.';
+  const advice = `\`reducerdb verify${commandEnd} checks every log; put this one back from a copy.`;
   return new RegistryError(`${directory}: ${text}. ${advice}`, { cause });
 }
 

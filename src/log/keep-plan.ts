@@ -31,7 +31,7 @@ export function pendingKeepError(
   if (!files.includes(keepPlanName)) return undefined;
   const place = { file: keepPlanName, position: 0, offset: 0 };
   const command = repairCommand(databaseIdentity);
-  const advice = `With the service stopped, \`${command}\` says how to go on`;
+  const advice = `With the service stopped, ${command} says how to go on`;
   return new LogDamageError('its repair was interrupted', place, { advice });
 }
 

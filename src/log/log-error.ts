@@ -48,14 +48,17 @@ export function forkedError(
 ): LogDamageError {
   const advice =
     'Two services have written to it, or two copies of it were mixed. Stop the service: ' +
-    `\`${repairCommand(databaseIdentity)}\` shows what each has written, and keeps one of them`;
+    `${repairCommand(databaseIdentity)} shows what each has written, and keeps one of them`;
   return new LogDamageError(reason, place, { isForked: true, advice });
 }
 
-/** The command that shows what a log that is refused holds. */
+/** The command that shows what a refused log holds, in backticks. */
 export function repairCommand(databaseIdentity: bigint): string {
-  return `reducerdb repair ${databaseIdentity.toString(16).padStart(64, '0')}`;
+  return `\`reducerdb repair ${databaseIdentity.toString(16).padStart(64, '0')}${commandEnd}`;
 }
+
+/** Ends a command where its data folder is not known. */
+export const commandEnd = '` (with the --data-dir of the service)';
 
 /** Whether something was not written, and nothing but that has happened, for want of space. */
 export function isForSpace(error: unknown): boolean {

@@ -343,7 +343,7 @@ class Walk {
     };
     if (durablePosition <= this.#position) return { tail, damage: undefined };
     const command = repairCommand(this.#options.databaseIdentity);
-    const advice = `With the service stopped, \`${command}\` shows what is left of it`;
+    const advice = `With the service stopped, ${command} shows what is left of it`;
     const reason = `${found.reason}, and what was here had been durable`;
     return { tail, damage: new LogDamageError(reason, place, { advice }) };
   }

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { withDataFolder } from '../host/shown-command.ts';
 import { UnreadableError, type VerifiedLog, verifyData } from '../host/verify-data.ts';
 import { MachineClock } from '../node/clock.ts';
 import { type DirectoryLock, DirectoryLockedError, lockDirectory } from '../node/directory-lock.ts';
@@ -21,15 +22,17 @@ export interface Finding {
 /**
  * Checks all logs of a data folder, and whether each that the registry names is there, while no
  * service uses it. Rejects with `ConfigurationError` when one does, when there are none, and when
- * one cannot be read.
+ * one cannot be read. Printed commands end in `folderFlag`, which names the folder.
  */
-export async function checkDataFolder(folder: string): Promise<Finding[]> {
+export async function checkDataFolder(folder: string, folderFlag = ''): Promise<Finding[]> {
   requireData(folder);
   const lock = takeLock(folder);
   try {
     const machine = { clock: new MachineClock(), entropy: new MachineEntropy() };
     const logs = await verifyData(realFolder(folder), machine);
-    return logs.map(finding);
+    return logs.map(finding).map((found) => {
+      return { ...found, detail: withDataFolder(found.detail, folderFlag) };
+    });
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     throw new ConfigurationError(error.message, { cause: error });
@@ -85,7 +88,11 @@ export function hasData(folder: string): boolean {
 
 /** Throws `ConfigurationError` unless a service has kept databases in the folder. */
 export function requireData(folder: string): void {
-  if (!hasData(folder)) throw new ConfigurationError(`There is no data in ${folder}.`);
+  if (!hasData(folder)) {
+    throw new ConfigurationError(
+      `There is no data in ${folder}. Name the data folder with --data-dir.`,
+    );
+  }
 }
 
 /**

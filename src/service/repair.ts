@@ -7,6 +7,7 @@ import {
   type RepairOptions,
   repairLog,
 } from '../host/repair-log.ts';
+import { withDataFolder } from '../host/shown-command.ts';
 import { type ShownLog, shownLog } from '../host/shown-log.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -17,13 +18,20 @@ export type { Kept, ShownLog };
 
 /**
  * Says what the log of a database holds, of a data folder that no service uses. `target` is its
- * name or identity, or the registry's identity. Changes nothing. Rejects with `ConfigurationError`.
+ * name or identity, or the registry's identity. Printed commands end in `folderFlag`, which names
+ * the folder. Changes nothing. Rejects with `ConfigurationError`.
  */
-export async function examineIn(folder: string, target: string): Promise<ShownLog> {
+export async function examineIn(
+  folder: string,
+  target: string,
+  folderFlag: string,
+): Promise<ShownLog> {
   requireData(folder);
   const lock = takeLock(folder);
   try {
-    return await mendable(async () => shownLog(await examineLog(optionsOf(folder, target))));
+    const examined = await mendable(() => examineLog(optionsOf(folder, target)));
+    const log = shownLog(examined);
+    return { ...log, reason: log.reason && withDataFolder(log.reason, folderFlag) };
   } finally {
     lock.release();
   }

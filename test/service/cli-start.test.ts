@@ -211,7 +211,7 @@ describe('verify', () => {
     for (const folder of ['nowhere', '.']) {
       const absent = await sandbox.run(['verify', '--data-dir', folder]);
       expect(absent.code).toBe(1);
-      expect(absent.stderr).toMatch(/^Error: There is no data in .*\n$/);
+      expect(absent.stderr).toMatch(/^Error: There is no data in .* with --data-dir\.\n$/);
     }
   });
 

@@ -63,7 +63,12 @@ it('[cli §8, ours] a forked history is shown, and nothing is changed', async ()
   const verified = await sandbox.run(['verify']);
   expect([verified.code, verified.stderr]).toEqual([1, 'Error: 1 of 2 logs are forked.\n']);
   expect(verified.stdout).toMatch(new RegExp(`${identity}/log-1 \\| forked +\\| `));
-  expect(verified.stdout).toContain(`\`reducerdb repair ${identity}\` shows what each has written`);
+  const flag = `--data-dir ${data}`;
+  const command = `reducerdb repair ${identity} ${flag}`;
+  expect(verified.stdout).toContain(`\`${command}\` shows what each has written`);
+  for (const line of verified.stdout.split('\n').slice(0, 4)) {
+    expect(line.length).toBeLessThan(180);
+  }
 
   const shown = await sandbox.run(['repair', 'counted']);
   const fault = 'Error: The history is forked. Nothing was changed.\n';
@@ -73,7 +78,7 @@ it('[cli §8, ours] a forked history is shown, and nothing is changed', async ()
   expect(shown.stdout).toMatch(/^ tail 2 +\| 13 to 17 +\| 5 +\| \+5 -0 /m);
   expect(shown.stdout).toMatch(/^tail 2: commit-00000002-0+13\.log, bytes 0 to \d+$/m);
   expect(shown.stdout).toContain('The segments lead to tail 1');
-  expect(shown.stdout).toContain('reducerdb repair counted --keep 2');
+  expect(shown.stdout).toContain(`reducerdb repair counted --keep 2 ${flag}`);
 
   const asked = await sandbox.run(['repair', identity, '--json']);
   expect(asked.code).toBe(1);
@@ -103,7 +108,9 @@ it('[cli §8, ours] one tail is kept, the other is set aside, and the database s
   const service = await sandbox.start();
   const refused = await entries();
   expect(refused).toContain('forked history: ');
-  expect(refused).toContain(`reducerdb repair ${identity}`);
+  expect(refused).toContain(
+    `\`reducerdb repair ${identity}\` (with the --data-dir of the service)`,
+  );
   await expectRefused(['--keep', '2', '--yes'], 1, 'Stop the service first');
   expect(await service.stop()).toBe(0);
   expect(service.output).toMatch(/"level":50.*forked history/);
@@ -142,11 +149,13 @@ it('[durability 5.2] what is damaged is shown, and the part before can be kept',
   const shown = await sandbox.run(['repair', 'counted']);
   const fault = 'Error: The log is damaged. Nothing was changed.\n';
   expect([shown.code, shown.stderr]).toEqual([1, fault]);
-  const [, end, behind] = /^ common +\| 1 to (\d+) [\s\S]*\n tail 1 +\| \d+ to 12 +\| (\d+) /m
+  const [, end, behind] = /^ common +\| 1 to (\d+) [\s\S]*\n lost +\| \d+ to 12 +\| (\d+) /m
     .exec(shown.stdout)
     ?.map(Number) ?? [0, 0, 0];
   expect(behind).toBe(12 - Number(end) - 1);
-  expect(shown.stdout).toContain('Cannot be kept, because what comes before is gone: tail 1');
+  expect(shown.stdout).toContain('What follows the damage cannot be kept');
+  expect(shown.stdout).not.toContain('tail');
+  expect(shown.stdout).toContain(`reducerdb repair counted --keep common --data-dir ${data}`);
   await expectRefused(['--keep', '1', '--yes'], 1, 'keep `common`');
   const kept = await sandbox.ok(['repair', 'counted', '--keep', 'common', '--yes']);
   expect(kept).toContain(`the loss of what followed offset ${end} was accepted`);

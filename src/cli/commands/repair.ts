@@ -3,7 +3,7 @@ import type { Kept, ShownLog } from '../../service/repair.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { withYes } from '../program.ts';
 import { faultText, keepQuestion, logText } from '../repair-text.ts';
-import { dataFolder } from '../service-settings.ts';
+import { dataFolder, dataFolderFlag } from '../service-settings.ts';
 import { Session } from '../session.ts';
 
 interface RepairFlags {
@@ -15,7 +15,7 @@ interface RepairFlags {
 export function addRepair(program: Command, io: Io): void {
   withYes(program.command('repair <database>'))
     .description('show what a forked or damaged log holds, and keep one part of it')
-    .option('--keep <part>', 'go on with this tail, or with `common` alone; the rest is set aside')
+    .option('--keep <part>', 'keep this tail, or `common` alone; the rest is set aside')
     .option('--json', 'print JSON')
     .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .addHelpText('after', help)
@@ -24,8 +24,9 @@ export function addRepair(program: Command, io: Io): void {
       const kept = keptOf(flags.keep);
       const { examineIn } = await import('../../service/repair.ts');
       const folder = dataFolder(session, flags.dataDir);
-      const log = await examineIn(folder, database);
-      if (flags.json !== true) io.out(logText(log, database));
+      const named = dataFolderFlag(session, flags.dataDir);
+      const log = await examineIn(folder, database, named);
+      if (flags.json !== true) io.out(logText(log, { database, folder: named }));
       else if (kept === undefined) io.out(JSON.stringify(log, null, 2));
       const fault = faultText(log);
       if (fault === undefined) return;
@@ -39,6 +40,9 @@ export function addRepair(program: Command, io: Io): void {
 }
 
 const help = `
+Of a forked history, keep one tail by its number, or the common part. Of a damaged log only the
+part before the damage can be kept: --keep common.
+
 The service must be stopped, and nothing is changed without --keep. Exits with 1 if the log does not
 open as it is. What is set aside is kept in a folder that the command names.`;
 

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Finding } from '../../service/data-folder.ts';
 import { CliError, type Io } from '../io.ts';
-import { dataFolder } from '../service-settings.ts';
+import { dataFolder, dataFolderFlag } from '../service-settings.ts';
 import { Session } from '../session.ts';
 import { drawTable } from '../sql-table.ts';
 
@@ -12,17 +12,27 @@ export function addVerify(program: Command, io: Io): void {
     .option('--data-dir <dir>', 'folder of the data (REDUCERDB_DATA_DIR)')
     .action(async (flags: { dataDir?: string }, command: Command) => {
       const { checkDataFolder } = await import('../../service/data-folder.ts');
-      const folder = dataFolder(new Session(io, command), flags.dataDir);
-      const findings = await checkDataFolder(folder);
-      io.out(
-        drawTable({
-          header: ['LOG', 'STATE', 'COMMITS', 'DETAIL'],
-          rows: findings.map(({ log, state, commits, detail }) => [log, state, commits, detail]),
-        }),
-      );
+      const session = new Session(io, command);
+      const folder = dataFolder(session, flags.dataDir);
+      const findings = await checkDataFolder(folder, dataFolderFlag(session, flags.dataDir));
+      io.out(findingsText(findings));
       const fault = faultOf(findings);
       if (fault !== undefined) throw new CliError(fault);
     });
+}
+
+/** Longer ones follow the table, which would be too wide for a terminal. */
+const cellCharactersMax = 120;
+
+function findingsText(findings: readonly Finding[]): string {
+  const isLong = ({ detail }: Finding) => detail.length > cellCharactersMax;
+  const rows = findings.map((finding) => {
+    const { log, state, commits, detail } = finding;
+    return [log, state, commits, isLong(finding) ? 'see below' : detail];
+  });
+  const details = findings.filter(isLong).map(({ log, detail }) => `\n${log}:\n${detail}`);
+  const table = drawTable({ header: ['LOG', 'STATE', 'COMMITS', 'DETAIL'], rows });
+  return [table, ...details].join('\n');
 }
 
 function faultOf(findings: readonly Finding[]): string | undefined {
