@@ -65,6 +65,18 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
     expect((await shop.texts()).slice(1)).toEqual(Array.from({ length: 60 }, (_, at) => `${at}`));
   });
 
+  // Buffers change hands with a thread alone; what is run again is decided beside both.
+  it.runIf(kind === 'thread')('applies an update that waits behind a runaway', async () => {
+    shop = await shopOpener(kind, { callMillisMax: 1_000 })(shopModule());
+    const { bytes: before } = await shop.handle.program();
+    const bytes = Buffer.from(new Uint8Array([0x0a, ...before]).buffer);
+    const spinning = shop.call('spin');
+    const permission = { policy: 'compatible', token: undefined } as const;
+    await shop.handle.update({ kind: 'js', bytes }, permission, 5_000);
+    expect(await spinning).toMatchObject({ error: { code: 'reducer.overBudget' } });
+    expect((await shop.handle.program()).bytes).toEqual(new Uint8Array(bytes));
+  });
+
   it.each(['fill_heap', 'double_array', 'fill_map'])(
     'ends a call that eats the heap (%s), and not the process',
     async (bomb) => {

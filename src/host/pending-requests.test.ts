@@ -35,7 +35,7 @@ describe('pending requests, when an actor ends', () => {
   it('are submitted again in order, except what ran or may be written', async () => {
     const pending = new PendingRequests(new TestClock());
     const outcomes = [ask, query, ask, update, ask].map((request) => pending.add(request, false));
-    const settled = Promise.allSettled(outcomes.slice(0, 2).concat(outcomes.slice(3, 4)));
+    const settled = Promise.allSettled(outcomes.slice(0, 2));
     expect(tickets(pending)).toEqual([1, 2, 3, 4, 5]);
     pending.add(ask, false);
     pending.actorEnded(endOf({ running: 2, reached: (ticket) => ticket <= 1 }));
@@ -44,9 +44,20 @@ describe('pending requests, when an actor ends', () => {
       {
         value: { outcome: { kind: 'failed', error: { code: 'sql.overBudget', message: 'over' } } },
       },
-      { reason: { body: { code: 'database.lost' } } },
     ]);
-    expect(tickets(pending)).toEqual([3, 5, 6]);
+    expect(tickets(pending)).toEqual([3, 4, 5, 6]);
+  });
+
+  it.each([
+    ['ran', { running: 1, reached: () => false }],
+    ['may have ended it', { running: undefined, reached: () => false }],
+  ])('are lost if they are updates, and one %s', async (_, end) => {
+    const pending = new PendingRequests(new TestClock());
+    const settled = Promise.allSettled([pending.add(update, false)]);
+    expect(tickets(pending)).toEqual([1]);
+    pending.actorEnded(endOf(end));
+    expect(await settled).toMatchObject([{ reason: { body: { code: 'database.lost' } } }]);
+    expect(tickets(pending)).toEqual([]);
   });
 
   it('of which one ran, a long read, are told what ended it', async () => {

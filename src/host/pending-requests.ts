@@ -225,10 +225,7 @@ export class PendingRequests {
     // What was not handed over is not in the log: it is refused with the reason.
     if (!pending.wasSubmitted || end.cause === 'superseded') return 'kept';
     const { ticket, request } = pending.ticketed;
-    if (request.kind === 'update') {
-      pending.reject(lostUpdate());
-      return 'lost';
-    }
+    if (request.kind === 'update') return this.#settleUpdate(pending, end);
     // First, because the records of a long read's beginning were written long ago.
     if (ticket === end.running) {
       settleRunning(pending, end);
@@ -238,6 +235,22 @@ export class PendingRequests {
       pending.reject(lostRequest());
       return 'lost';
     }
+    return this.#keepUnlessSuspect(pending);
+  }
+
+  /**
+   * An update whose outcome was not handed over is run again only where another request ended the
+   * actor: otherwise its program may have. It changes nothing if it is in the log already.
+   */
+  #settleUpdate(pending: PromisedRequest, { running }: SeatEnd): 'kept' | 'lost' {
+    if (running !== undefined && running !== pending.ticketed.ticket) {
+      return this.#keepUnlessSuspect(pending);
+    }
+    pending.reject(lostUpdate());
+    return 'lost';
+  }
+
+  #keepUnlessSuspect(pending: PromisedRequest): 'kept' | 'lost' {
     pending.deaths += 1;
     if (pending.deaths < deathsMax) return 'kept';
     pending.reject(suspectRefusal());
@@ -320,6 +333,7 @@ function lostRequest(): Refusal {
   return refusal('database.lost', text);
 }
 
+/** What came of it is for `updateOutcome` to find out. */
 export function lostUpdate(): Refusal {
   const text = 'database crashed while waiting for transaction confirmation';
   return refusal('database.lost', `Database update failed: ${text}`);

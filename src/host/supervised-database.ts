@@ -59,6 +59,7 @@ import {
 import type { SupervisionOptions } from './supervision-options.ts';
 import { untilDurable } from './until-durable.ts';
 import { untilEnded } from './until-ended.ts';
+import { updateOutcome } from './update-outcome.ts';
 import { type VitalFigures, Vitals } from './vitals.ts';
 
 /** Requests that one connection submits before others have their turn. */
@@ -204,11 +205,10 @@ export class SupervisedDatabase implements DatabaseHandle {
     const nextHash = hashHex(await programHashInSlices(program.bytes));
     if (nextHash === programHash) return { endsConnections: false };
     await this.#options.examine(program);
-    const reply = await this.#request({ kind: 'update', program, permission }, false);
-    assert(reply.kind === 'updated', 'an update is answered by its outcome');
-    const last = { write: this.#lastWrite, offset: this.#offset };
-    await untilDurable(this.#outbox, last, confirmMillis);
-    return { endsConnections: reply.endsConnections };
+    const reply = this.#request({ kind: 'update', program, permission }, false);
+    const last = () => ({ write: this.#lastWrite, offset: this.#offset });
+    const durable = () => untilDurable(this.#outbox, last(), confirmMillis);
+    return updateOutcome({ reply, durable, describe: () => this.describe(), nextHash });
   }
 
   statistics(): DatabaseStatistics {

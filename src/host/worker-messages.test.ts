@@ -29,6 +29,24 @@ function requestsIn(batch: Batch): TicketedRequest[] {
 }
 
 describe('a batch of requests', () => {
+  it('takes nothing away from them: they may be sent again', () => {
+    // As bodies of HTTP requests come: the `slice` of such a buffer is no copy.
+    const bytes = Buffer.from(Uint8Array.of(7, 8, 9).buffer);
+    const update = { kind: 'update', program: { kind: 'js', bytes }, permission } as const;
+    const fresh: DatabaseRequest[] = [
+      update,
+      { kind: 'call', call: { ...call, caller: ada, connection: open, args: Buffer.from('a') } },
+    ];
+    const sent = fresh.map((request, ticket) => ({ ticket, request, acceptedMicros: 0n }));
+    for (const _ of Array(2)) {
+      const batch = encodeRequests(sent);
+      const taken = structuredClone(batch, { transfer: buffersOf(batch) });
+      const [first, second] = requestsIn(taken).map(({ request }) => request);
+      expect(first).toMatchObject({ program: { bytes: Uint8Array.of(7, 8, 9) } });
+      expect(second).toMatchObject({ call: { args: Uint8Array.of(97) } });
+    }
+  });
+
   const requests: DatabaseRequest[] = [
     { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(1, 2) } },
     { kind: 'call', call: { ...call, caller: ada, connection: open, args: Uint8Array.of(3) } },

@@ -143,7 +143,7 @@ function encodeReply(encoding: Encoding, reply: DatabaseReply): void {
     case 'program':
       begin(writer, 'program');
       writer.bool(reply.program.kind === 'wasm');
-      encoding.blobs.push(reply.program.bytes.slice());
+      encoding.blobs.push(new Uint8Array(reply.program.bytes));
       return;
     case 'previewed':
     case 'tables':

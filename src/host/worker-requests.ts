@@ -128,7 +128,8 @@ class RequestEncoder {
         return;
       case 'update':
         writer.string(JSON.stringify([request.program.kind, request.permission]));
-        this.#blobs.push(request.program.bytes.slice());
+        // A copy: the request may be sent again. `slice` of a Node buffer would be none.
+        this.#blobs.push(new Uint8Array(request.program.bytes));
         return;
       default:
         unreachable(request);

@@ -145,6 +145,24 @@ describe('a service whose disk is full', () => {
   );
 });
 
+it('a publish that is the first to meet a full disk is refused as any write, on a thread', async () => {
+  if (!mountSmallDisk()) {
+    console.warn('skipped: this needs the right to mount a small file system');
+    return;
+  }
+  const service = await start('--isolation', 'thread');
+  const remote = await Remote.of(sandbox.url);
+  expect(await remote.upload('tavern', await tavern())).toMatchObject({ status: 200 });
+  const next = await tavern('two');
+  fillDisk(0);
+  const refused = await remote.upload('tavern', next);
+  expect(refused).toMatchObject({ status: 507, text: expect.stringContaining('is full') });
+  expect(service.output).not.toContain('"reason":"bug"');
+  freeDisk();
+  await expect.poll(async () => (await remote.upload('tavern', next)).status).toBe(200);
+  expect(await service.stop()).toBe(0);
+});
+
 async function expectReadOnly(remote: Remote, count: number): Promise<void> {
   const dml = 'DELETE FROM person WHERE seat = 1';
   const refused = [
