@@ -85,6 +85,8 @@ async function automatic(
   return { query: { policy: 'BreakClients', token: plan.token } };
 }
 
+const columnAdvice = 'Put a new column last in its table, and give it a default.';
+
 async function manual(
   question: UpdateQuestion,
   database: string,
@@ -92,6 +94,7 @@ async function manual(
 ): Promise<UpdateChoice> {
   const { io } = question;
   io.out(reason);
+  if (reason.includes('Reordering table ')) io.out(columnAdvice);
   if (question.deleteData === 'on-conflict') {
     io.out('Proceeding with database clear due to --delete-data=on-conflict.');
     return clearing(question, database);

@@ -87,6 +87,17 @@ describe('publish over a database, refused', () => {
     },
   );
 
+  it('[migrations §10] says where a new column goes that is not the last one', async () => {
+    const text = itemsModule(', extra: t.u32().default(9)').replace(
+      '{ id: t.u32().primaryKey().autoInc(), name: t.string(), extra: t.u32().default(9) }',
+      '{ extra: t.u32().default(9), id: t.u32().primaryKey().autoInc(), name: t.string() }',
+    );
+    const { code, stdout } = await publish(await writeBundle(sandbox, 'between', text));
+    expect(code).toBe(1);
+    expect(stdout).toContain('Reordering table items requires a manual migration');
+    expect(stdout).toContain('Put a new column last in its table, and give it a default.');
+  });
+
   it('[migrations §10] asks before it deletes on a conflict', async () => {
     const { code, stdout } = await publish(bundles.manual, ['--delete-data=on-conflict'], 'n\n');
     expect(code).toBe(1);

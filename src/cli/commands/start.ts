@@ -13,7 +13,7 @@ export function addStart(program: Command, io: Io): void {
     .description('run a service in the foreground, until Ctrl-C')
     .addHelpText('after', helpOfFile);
   withServiceSettings(start)
-    .option('--non-interactive', 'never ask anything (it does not)')
+    .option('--non-interactive', 'accepted for compatibility; start never asks')
     .option('--accept-loss-after <database:offset>', helpOfLoss, collectLoss, [])
     .action(async ({ acceptLossAfter }: StartFlags, command: Command) => {
       const { configuration, warnings } = serviceSettings(new Session(io, command), command);
