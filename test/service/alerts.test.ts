@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { memoryKills } from '../../src/node/memory-kills.ts';
 import { AlertWatch } from '../support/alert-watch.ts';
+import { titleOf } from '../support/process-tree.ts';
+import { descendantsOf } from './descendants.ts';
 import { type Person, Running } from './running.ts';
 import { tavern } from './tavern-module.ts';
 
@@ -11,7 +14,8 @@ const watch = new AlertWatch(() => running);
 
 beforeAll(async () => {
   const quotas = { 'databases-per-identity': 1 };
-  running = await Running.start({ budget: { callMillisMax: 200 }, quotas });
+  const isolation = { exceptions: new Map([['apart', 'process']] as const) };
+  running = await Running.start({ budget: { callMillisMax: 200 }, quotas, isolation });
   owner = await running.person();
   await watch.begin();
 });
@@ -55,6 +59,20 @@ it('[operating] so does a module that ends its database again and again', async 
   expect(await watch.fires('ReducerdbModuleKeepsFailing')).toBe(true);
   expect(await watch.fires('ReducerdbServiceFault')).toBe(false);
 });
+
+it.skipIf(memoryKills() === undefined)(
+  '[operating] so does a process that somebody kills',
+  async () => {
+    const { text } = await running.upload('apart', await tavern(), await running.person());
+    const title = `reducerdb ${JSON.parse(text).Success.database_identity.slice(0, 16)}`;
+    await watch.begin();
+    expect(await watch.fires('ReducerdbProcessKilled')).toBe(false);
+    const [victim] = descendantsOf(process.pid).filter((pid) => titleOf(pid) === title);
+    process.kill(victim ?? Number.NaN, 'SIGKILL');
+    await expect.poll(() => watch.fires('ReducerdbProcessKilled')).toBe(true);
+    expect(await watch.fires('ReducerdbServiceFault')).toBe(false);
+  },
+);
 
 it('[operating] so does a service that has ended', async () => {
   expect(await watch.fires('ReducerdbDown')).toBe(false);
