@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Refusal } from '../database/outcome.ts';
+import { isNoSpace } from '../log/disk.ts';
 import { ProgramError } from '../module/runner.ts';
 import { toHex } from '../values/hex.ts';
 import { identityToHex } from '../values/identity.ts';
@@ -52,6 +53,8 @@ export class DatabaseLinker {
     try {
       await this.#options.programs?.keep(linked);
     } catch (error) {
+      // The write that follows says so, and what comes next.
+      if (isNoSpace(error)) return;
       const message = `Database ${database}: its linked program is not kept: ${String(error)}`;
       this.#options.report({ level: 'warn', message, about: { database } });
     }

@@ -36,7 +36,14 @@ export function endLine(
       if (isNew && cause === 'refused') {
         return ['info', 'was not created: its program was rejected'];
       }
-      if (isNew) return ['error', `was not created: ${message}`, about];
+      // Nothing is there that could be broken, and a full disk is no fault of the service.
+      if (isNew) {
+        return [
+          cause === 'full' ? 'warn' : 'error',
+          `was not created: ${message}`,
+          { reason: cause },
+        ];
+      }
       return ['error', `does not serve any more: ${message}`, about];
   }
 }

@@ -158,6 +158,7 @@ it('a publish that is the first to meet a full disk is refused as any write, on 
   const refused = await remote.upload('tavern', next);
   expect(refused).toMatchObject({ status: 507, text: expect.stringContaining('is full') });
   expect(service.output).not.toContain('"reason":"bug"');
+  expect(service.output).not.toContain('is not kept');
   freeDisk();
   await expect.poll(async () => (await remote.upload('tavern', next)).status).toBe(200);
   expect(await service.stop()).toBe(0);
