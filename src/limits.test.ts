@@ -89,6 +89,17 @@ it.each<readonly [relation: string, holds: boolean]>([
     'a call and all statements must fit the heap of a thread, with what is not collected yet',
     limits.workerHeadroomMebibytes * mebibyte >= limits.callBufferBytesMax + 2 * statementBytesMax,
   ],
+  [
+    'a write must be refused by its own bound before its call is ended, with some garbage',
+    limits.sqlWriteBytesMax <= (limits.callBufferBytesMax * 3) / 4,
+  ],
+  [
+    'one caller must leave others a place for a long statement, and others the owner',
+    2 * limits.callerLongReadsMax <= limits.longReadsMax &&
+      limits.callerLongReadsMax < limits.othersLongReadsMax &&
+      limits.othersLongReadsMax < limits.longReadsMax &&
+      2 * limits.callerLongWritesMax <= limits.longWritesMax,
+  ],
   ['a turn has bounds', limits.callsPerTurnMin <= limits.callsPerTurnMax],
   ['a turn is taken from the queue', limits.callQueueMax >= limits.callsPerTurnMax],
   ['clients that stay can fill a turn', limits.feedQueueMax >= limits.callsPerTurnMax],

@@ -218,6 +218,12 @@ export const limits = {
   /** Memory that one SQL statement may take beside its result: to sort, to group, to join. */
   sqlMemoryBytesMax: 256 * mebibyte,
   /**
+   * Memory that a write may take with what writing will: what it has found, its result, and copies
+   * of the rows that come (page, change set, log record) and go (the last two). Less than one call
+   * may take, so that the statement is refused before its database is ended.
+   */
+  sqlWriteBytesMax: 384 * mebibyte,
+  /**
    * Memory of reads under way, paused ones and results included: of one caller (all anonymous ones
    * are one), and of one database.
    */
@@ -249,9 +255,15 @@ export const limits = {
   /** Times that it is interrupted by others before it looks at all rows in one go. */
   writeSlicedRunsMax: 2,
   /**
-   * Statements of one database that have paused and go on between the turns; each keeps its tables.
+   * SQL reads of one database that have paused and go on between the turns; each keeps its tables.
    */
   longReadsMax: 8,
+  /** How many of these may be of one caller, and of all but the owner. */
+  callerLongReadsMax: 4,
+  othersLongReadsMax: 6,
+  /** SQL writes of one database that have paused: one goes on, the others wait. Of one caller. */
+  longWritesMax: 32,
+  callerLongWritesMax: 16,
   /** Query sets of one database whose first rows are read in slices at once; others are not. */
   pausedSetsMax: 8,
   /** Memory that is kept for paused reads because rows that they see were deleted meanwhile. */
@@ -567,6 +579,6 @@ export const limits = {
  */
 export const statementBytesMax =
   limits.sqlDatabaseMemoryBytesMax +
-  (limits.longReadsMax + 1) * limits.sqlUncountedBytes +
+  (limits.longReadsMax + 2) * limits.sqlUncountedBytes +
   limits.sqlMemoryBytesMax +
   limits.sqlResultBytesMax;

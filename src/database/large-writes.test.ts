@@ -141,19 +141,49 @@ describe('a large write', () => {
     await items.database.close();
   });
 
-  it('is not refused when as many statements have paused as may', async () => {
-    const items = await open();
-    const count = limits.longReadsMax + 2;
-    const share = rowCount / count;
-    const outcomes = await Promise.all(
-      Array.from({ length: count }, (_, at) => {
+  it('waits for those before it, in order; one caller has a part of the places', async () => {
+    const count = limits.callerLongWritesMax;
+    const share = 1_500;
+    const items = await ItemDatabase.open(count * share, { clock: tickingClock() });
+    let isOver = false;
+    const writing = Promise.all(
+      Array.from({ length: count + 1 }, (_, at) => {
         const range = `id >= ${at * share} AND id < ${(at + 1) * share}`;
         return items.query(`UPDATE item SET text = 'by ${at}' WHERE ${range}`);
       }),
-    );
+    ).finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; await nextTurn()) {
+      expect(items.database.liveFigures.pausedReads).toBeLessThan(2);
+      expect(items.database.statementBytes).toBeLessThan(4 * mebibyte);
+    }
+    const outcomes = await writing;
+    expect(outcomes.pop()).toMatchObject({
+      error: {
+        code: 'sql.busy',
+        message: expect.stringMatching(/^16 of your large writes are already running/),
+      },
+    });
     for (const outcome of outcomes) expect(outcome).toMatchObject({ updated: share });
+    const offsets = outcomes.map(offsetOf);
+    expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
     const texts = itemsNow(items.table).map((item) => item.replace(/^\d+ /, ''));
     expect(new Set(texts).size).toBe(count);
+    expectNothingHeld(items);
+    await items.database.close();
+  });
+
+  it('finds a place beside as many reads as may pause', async () => {
+    const items = await open();
+    const all = 'SELECT COUNT(*) AS n FROM item AS a JOIN item AS b ON a.text = b.text';
+    const reads = Array.from({ length: limits.callerLongReadsMax + 1 }, (_, at) =>
+      items.query(all, { kind: 'temporary', id: BigInt(500 + at) }),
+    );
+    const writing = items.query(plain);
+    expect(await reads.at(-1)).toMatchObject({ error: { code: 'sql.busy' } });
+    expect(await writing).toMatchObject({ kind: 'result', updated: below });
+    await Promise.all(reads);
     expectNothingHeld(items);
     await items.database.close();
   });
@@ -201,6 +231,20 @@ describe('a large write that ends before its commit', () => {
       kind: 'failed',
       error: { code: 'sql.overBudget', message: 'The connection is not open.' },
     });
+    await expectUntouched(items);
+  });
+
+  it('with its connection, while it waits for another write, leaves nothing', async () => {
+    const items = await open();
+    const first = items.query(plain, { kind: 'temporary', id: 77n });
+    const second = items.query(plain, { kind: 'temporary', id: 78n });
+    await paused(items);
+    for (const connectionId of [78n, 77n]) {
+      await items.request({ kind: 'disconnect', connectionId });
+    }
+    for (const outcome of await Promise.all([first, second])) {
+      expect(outcome).toMatchObject({ error: { message: 'The connection is not open.' } });
+    }
     await expectUntouched(items);
   });
 

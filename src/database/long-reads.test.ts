@@ -9,8 +9,9 @@ import {
 import { AssertionError } from '../assert.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import { limits } from '../limits.ts';
+import { strangerRights } from '../sql/rights.ts';
 import type { Clock } from './clock.ts';
-import type { SqlOutcome } from './outcome.ts';
+import type { Caller, SqlOutcome } from './outcome.ts';
 import type { StartRead } from './read-execution.ts';
 
 /** A millisecond goes by whenever somebody looks, so slices are the same on every machine. */
@@ -36,6 +37,10 @@ const all = 'SELECT * FROM item';
 function failureOf(outcome: SqlOutcome): string {
   if (outcome.kind !== 'failed') throw new Error('the statement was expected to fail');
   return `${outcome.error.code}: ${outcome.error.message}`;
+}
+
+function stranger(identity: bigint): Caller {
+  return { identity, rights: strangerRights, jwtPayload: '' };
 }
 
 /** Waits until the read has paused for the first time. */
@@ -111,14 +116,29 @@ describe('a long read', () => {
 
   it('is refused when as many run as may', async () => {
     const { items, slices } = await openPausing(100_000);
-    const reads = Array.from({ length: limits.longReadsMax }, () => items.query(all));
-    await paused(slices, limits.longReadsMax);
-    expect(failureOf(await items.query(all))).toMatch(
-      /^sql.busy: 8 long statements are already running, and this is one more; try again/,
+    const many = (count: number, caller?: Caller) =>
+      Array.from({ length: count }, () => items.query(all, undefined, caller));
+    const anonymous = Array.from({ length: limits.callerLongReadsMax + 1 }, (_, at) =>
+      items.query(all, undefined, { ...stranger(BigInt(100 + at)), isAnonymous: true }),
     );
-    for (const outcome of await Promise.all(reads)) {
-      expect(outcome).toMatchObject({ kind: 'result', rowCount: 100_000 });
+    const others = [anonymous, many(3, stranger(2n))].map((reads) => Promise.all(reads));
+    const owners = many(3);
+    await paused(slices, limits.longReadsMax);
+    const more = ' are already running, and this is one more; try again when one of them has ended';
+    const [ofAnonymous = [], ofOther = []] = await Promise.all(others);
+    const ofOwner = await Promise.all(owners);
+    for (const [outcomes, which] of [
+      [ofAnonymous, '4 long statements of anonymous callers'],
+      [ofOther, '6 long statements of callers other than the owner'],
+      [ofOwner, '8 long statements'],
+    ] as const) {
+      expect(failureOf(outcomes.at(-1) as SqlOutcome)).toContain(`sql.busy: ${which}${more}`);
+      for (const outcome of outcomes.slice(0, -1)) {
+        expect(outcome).toMatchObject({ kind: 'result', rowCount: 100_000 });
+      }
     }
+    const [own] = (await Promise.all(many(limits.callerLongReadsMax + 1))).slice(-1);
+    expect(failureOf(own as SqlOutcome)).toContain(`sql.busy: 4 of your long statements${more}`);
     expect(itemsIn(await items.query(all))).toHaveLength(100_000);
     expect(items.clientCount).toBe(0);
     expect(items.store.heldBytes).toBe(0);

@@ -1,7 +1,8 @@
 import { limits } from '../limits.ts';
 import type { Clock } from './clock.ts';
-import type { SqlError, SqlOutcome } from './outcome.ts';
+import type { Caller, SqlError, SqlOutcome } from './outcome.ts';
 import type { PausedQuery } from './paused-query.ts';
+import { StatementPlaces } from './statement-places.ts';
 import type { DatabaseReply, TurnResult } from './turn.ts';
 
 /** A request whose read was not over after its first slice. */
@@ -27,13 +28,20 @@ export interface PausedRead {
  * which is to read. They go on at the end of each turn, when the
  * requests that waited have run: one after another, each for a slice, for as long together as one
  * slice lasts. So a request waits for one slice at most, however many reads there are.
+ *
+ * Of the writes one goes on; the others wait for its end, in order, and hold nothing meanwhile.
+ * Side by side they would make each other look again, and hold memory that only one can use.
  */
 export class LongReads {
   readonly #clock: Clock;
   readonly #begin: (ticket: number) => void;
   /** The one whose turn it is comes first. */
   #reads: LongRead[] = [];
-  #statementCount = 0;
+  readonly #readPlaces = new StatementPlaces(readPlaces);
+  readonly #writePlaces = new StatementPlaces(writePlaces);
+  /** The write that goes on, which is one of the reads, and those that wait for its end. */
+  #write: PausedRead | undefined;
+  #waiting: LongRead[] = [];
   /** A read had its first slice in the present turn. */
   #hasBegun = false;
   #hasWritten = false;
@@ -44,6 +52,7 @@ export class LongReads {
     this.#begin = begin;
   }
 
+  /** Those that go on. There is one while a write waits. */
   get count(): number {
     return this.#reads.length;
   }
@@ -55,10 +64,22 @@ export class LongReads {
 
   /** Takes a statement in; its reply when there are too many. */
   addStatement(ticket: number, query: PausedQuery): DatabaseReply | undefined {
-    if (this.#statementCount >= limits.longReadsMax) return replyOf(query.endOneTooMany(tooMany));
-    this.#statementCount += 1;
-    this.add(ticket, new PausedStatement(query));
+    const fault = this.#placesOf(query).take(query.caller);
+    if (fault !== undefined) return replyOf(query.end(fault));
+    const read = new PausedStatement(query);
+    if (query.isWrite && this.#write !== undefined) {
+      query.startAgain();
+      this.#waiting.push({ ticket, read });
+      this.#hasBegun = true;
+      return undefined;
+    }
+    if (query.isWrite) this.#write = read;
+    this.add(ticket, read);
     return undefined;
+  }
+
+  #placesOf({ isWrite }: Pick<PausedRead, 'isWrite'>): StatementPlaces {
+    return isWrite ? this.#writePlaces : this.#readPlaces;
   }
 
   add(ticket: number, read: PausedRead): void {
@@ -118,17 +139,19 @@ export class LongReads {
 
   /** Forgets all reads, for a database that answers nobody any more. */
   abandon(): void {
-    for (const { read } of this.#reads) read.abandon();
+    for (const { read } of [...this.#reads, ...this.#waiting]) read.abandon();
     this.#reads = [];
+    this.#waiting = [];
   }
 
   #endThose(
     isMeant: (read: PausedRead) => boolean,
     end: (read: PausedRead) => DatabaseReply,
   ): TurnResult[] {
-    const meant = this.#reads.filter(({ read }) => isMeant(read));
+    const meant = [...this.#reads, ...this.#waiting].filter(({ read }) => isMeant(read));
     if (meant.length === 0) return [];
     this.#reads = this.#reads.filter(({ read }) => !isMeant(read));
+    this.#waiting = this.#waiting.filter(({ read }) => !isMeant(read));
     return meant.map((one) => {
       this.#begin(one.ticket);
       return this.#ended(one, end(one.read));
@@ -136,7 +159,12 @@ export class LongReads {
   }
 
   #ended({ ticket, read }: LongRead, reply: DatabaseReply): TurnResult {
-    if (read instanceof PausedStatement) this.#statementCount -= 1;
+    if (read instanceof PausedStatement) this.#placesOf(read).giveBack(read.caller);
+    if (read === this.#write) {
+      const next = this.#waiting.shift();
+      this.#write = next?.read;
+      if (next !== undefined) this.#reads.push(next);
+    }
     return { ticket, reply };
   }
 }
@@ -151,11 +179,13 @@ class PausedStatement implements PausedRead {
   readonly connectionId: bigint | undefined;
   readonly isReady = false;
   readonly isWrite: boolean;
+  readonly caller: Caller;
   readonly #query: PausedQuery;
 
   constructor(query: PausedQuery) {
     this.#query = query;
     this.isWrite = query.isWrite;
+    this.caller = query.caller;
     this.connectionId = query.connectionId;
   }
 
@@ -181,11 +211,20 @@ function replyOf(outcome: SqlOutcome): DatabaseReply {
   return { kind: 'queried', outcome };
 }
 
-const tooMany: SqlError = {
-  code: 'sql.busy',
-  message:
-    `${limits.longReadsMax} long statements are already running, and this is one more; ` +
-    'try again when one of them has ended, or narrow its WHERE clause or add an index for it',
+const readPlaces = {
+  max: limits.longReadsMax,
+  callerMax: limits.callerLongReadsMax,
+  othersMax: limits.othersLongReadsMax,
+  plural: 'long statements',
+  advice: 'try again when one of them has ended, or narrow its WHERE clause or add an index for it',
+};
+
+const writePlaces = {
+  max: limits.longWritesMax,
+  callerMax: limits.callerLongWritesMax,
+  othersMax: limits.longWritesMax,
+  plural: 'large writes',
+  advice: 'they run one after another; try again when one of them has ended',
 };
 
 /** What statements are told that an update of the program ends. */

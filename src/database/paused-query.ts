@@ -1,7 +1,6 @@
-import { present } from '../assert.ts';
 import type { ReadResult } from '../sql/run/execution.ts';
 import type { DatabaseCore } from './core.ts';
-import type { CommitOffset, SqlError, SqlOutcome, SqlRequest, SqlRows } from './outcome.ts';
+import type { Caller, CommitOffset, SqlError, SqlOutcome, SqlRequest, SqlRows } from './outcome.ts';
 import type { ReadExecution } from './read-execution.ts';
 import { leave } from './run-call.ts';
 import { readErrorOf, sqlErrorOf } from './statement-error.ts';
@@ -19,8 +18,8 @@ export interface WriteRun extends Pick<ReadExecution, 'run' | 'dispose'> {
   readonly isWriting: boolean;
   /** Once it is done. */
   result(): SqlRows & { readonly offset: CommitOffset };
-  /** From now on it runs in one go. */
-  stopPausing(): void;
+  /** Lets go of all that it has found, to find it again when it next runs. */
+  startAgain(): void;
 }
 
 /** A statement under way. */
@@ -47,6 +46,10 @@ export class PausedQuery {
     this.#run = run;
     this.#offset = core.store.offset;
     this.#millis = millis;
+  }
+
+  get caller(): Caller {
+    return this.#asked.query.caller;
   }
 
   /** Of a connection that is there for this statement alone. */
@@ -80,12 +83,9 @@ export class PausedQuery {
     return { kind: 'failed', error, micros: this.#micros };
   }
 
-  /** There are too many that pause: a write goes on to its end, a read ends with the error. */
-  endOneTooMany(error: SqlError): SqlOutcome {
-    const run = this.#run;
-    if (!('kind' in run)) return this.end(error);
-    run.stopPausing();
-    return present(this.resume(), 'the outcome of what does not pause');
+  /** For a write that has to wait: it holds nothing until it is resumed. */
+  startAgain(): void {
+    if ('kind' in this.#run) this.#run.startAgain();
   }
 
   /** Lets go of what it holds, and of nothing else: the database writes no more. */

@@ -58,9 +58,9 @@ export class SlicedWrite implements WriteRun {
     return present(this.#result, 'the result of a write that is done');
   }
 
-  stopPausing(): void {
-    this.#runs = limits.writeSlicedRunsMax;
-    this.#finding?.execution.stopPausing();
+  startAgain(): void {
+    this.dispose();
+    this.#runs = 0;
   }
 
   dispose(): void {

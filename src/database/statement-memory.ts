@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import { SqlFailure } from '../sql/failure.ts';
 import type { MemoryShare } from '../sql/run/budget.ts';
+import { anonymous, type CallerKey, callerKeyOf } from './caller-key.ts';
 import type { Caller } from './outcome.ts';
 
 /**
@@ -20,7 +21,7 @@ export class StatementMemory {
 
   /** What one read of the caller takes from. */
   shareOf(caller: Pick<Caller, 'identity' | 'isAnonymous'>): MemoryShare {
-    const key = caller.isAnonymous === true ? anonymous : caller.identity;
+    const key = callerKeyOf(caller);
     return {
       take: (bytes) => this.#take(key, bytes),
       giveBack: (bytes) => this.#add(key, -bytes),
@@ -46,10 +47,6 @@ export class StatementMemory {
     else this.#byCaller.set(key, left);
   }
 }
-
-/** Each request without a token has an identity of its own: all of them are one caller. */
-const anonymous = 'anonymous';
-type CallerKey = bigint | typeof anonymous;
 
 function tooMuch(whose: string, bytesMax: number): SqlFailure {
   const message =

@@ -1,21 +1,50 @@
 import type { SqlOutcome, SqlRequest } from '../database/outcome.ts';
 import type { DatabaseHandle } from './database-handle.ts';
+import type { Stay } from './stay.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
+/** For how long a statement is wanted. */
+export interface StatementWanted {
+  /** Nobody waits for it any more. */
+  readonly abandoned: AbortSignal;
+  /** Of its caller. */
+  readonly stay: Stay;
+}
+
 /**
- * Runs a statement in a connection of its own. When nobody waits for it any more, a read that goes
- * on for long ends with that connection; what is written stays.
+ * Runs a statement in a connection of its own. When nobody waits for it any more, or its caller has
+ * lost the role or the token with which it was accepted, what goes on for long ends with that
+ * connection, unless it is committed already.
  */
-export function runStatement(
+export async function runStatement(
   handle: DatabaseHandle,
   request: Omit<SqlRequest, 'connection'>,
-  abandoned: AbortSignal,
+  { abandoned, stay }: StatementWanted,
 ): Promise<SqlOutcome> {
+  // The caller may have sent its statement slowly.
+  let { fault } = stay;
+  if (fault !== undefined) return revoked(fault, 0);
   const connection = temporaryConnection();
-  const outcome = handle.query({ ...request, connection });
+  const running = handle.query({ ...request, connection });
   // A database that cannot be told has ended its reads itself.
   const giveUp = () => void handle.disconnect(connection.id).catch(() => undefined);
   if (abandoned.aborted) giveUp();
   abandoned.addEventListener('abort', giveUp);
-  return outcome.finally(() => abandoned.removeEventListener('abort', giveUp));
+  const forget = stay.onFault((reason) => {
+    fault ??= reason;
+    giveUp();
+  });
+  try {
+    const outcome = await running;
+    if (fault === undefined || outcome.kind === 'result') return outcome;
+    return revoked(fault, outcome.micros);
+  } finally {
+    forget();
+    abandoned.removeEventListener('abort', giveUp);
+  }
+}
+
+function revoked(fault: string, micros: number): SqlOutcome {
+  const message = `The statement was stopped before its end: ${fault}. Nothing was changed`;
+  return { kind: 'failed', error: { code: 'sql.notAuthorized', message }, micros };
 }

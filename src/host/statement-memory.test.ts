@@ -19,4 +19,27 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
     expect(sorted).toMatchObject({ kind: 'result', rowCount: 150_000 });
     expect(shop.handle.statistics().restarts).toBe(0);
   }, 60_000);
+
+  it('[sql] never end the database: a write counts its copies, too', async () => {
+    shop = await shopOpener(kind)(heavyShop);
+    await fillShop(shop, 25_000);
+    const copy = (bytes: number) =>
+      `INSERT INTO point (id, place, score, text)
+        SELECT id + 1000000, place, score, text || '${'x'.repeat(bytes)}'
+        FROM point`;
+    const tooMuch = {
+      kind: 'failed',
+      error: {
+        code: 'sql.overBudget',
+        message: expect.stringMatching(/^The statement needs more than 384 MiB of memory for the/),
+      },
+    };
+    expect(await shop.query(copy(7_600))).toMatchObject(tooMuch);
+    expect(await shop.query(copy(3_600))).toMatchObject({ kind: 'result', inserted: 25_000 });
+    expect(await shop.query("UPDATE point SET text = text || '.'")).toMatchObject(tooMuch);
+    const deleting = 'DELETE FROM point WHERE id >= 1000000';
+    expect(await shop.query(deleting)).toMatchObject({ kind: 'result', deleted: 25_000 });
+    expect(shop.handle.statistics().restarts).toBe(0);
+    expect(shop.reports()).toEqual([]);
+  }, 60_000);
 });

@@ -2,6 +2,7 @@ import { unreachable } from '../assert.ts';
 import type { SqlError } from '../database/outcome.ts';
 import { nextTurn } from '../host/next-turn.ts';
 import { runStatement } from '../host/run-statement.ts';
+import { Stay } from '../host/stay.ts';
 import { limits } from '../limits.ts';
 import {
   SqlParametersError,
@@ -11,7 +12,7 @@ import {
 import { sqlBodyType, sqlResultJson, sqlResultPieces } from '../protocol/sql-result.ts';
 import { JsonError, JsonObject, type JsonValue, parseJson } from '../values/json.ts';
 import { parseBody, textBody } from './body.ts';
-import { type HttpContext, openTarget } from './context.ts';
+import { callerOf, type HttpContext, openTarget } from './context.ts';
 import {
   badQuery,
   type Exchange,
@@ -37,7 +38,9 @@ export async function sql(exchange: Exchange, { host }: HttpContext): Promise<Re
     ...(parameters === undefined ? {} : { parameters }),
     confirmed,
   };
-  const outcome = await runStatement(database.handle, request, exchange.abandoned);
+  const stay = new Stay(host, { caller: callerOf(exchange), database, rights: caller.rights });
+  const { abandoned } = exchange;
+  const outcome = await runStatement(database.handle, request, { abandoned, stay });
   if (outcome.kind === 'failed') return failure(outcome.error);
   const headers = { 'spacetime-execution-duration-micros': String(outcome.micros) };
   const { length } = outcome.rows;

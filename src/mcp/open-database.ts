@@ -1,5 +1,6 @@
 import { type Caller, Refusal } from '../database/outcome.ts';
 import type { HostedDatabase } from '../host/host-types.ts';
+import { Stay } from '../host/stay.ts';
 import { identityFromHex } from '../values/identity.ts';
 import type { McpSession } from './session.ts';
 import { type ToolContext, ToolFailure } from './tool.ts';
@@ -9,6 +10,8 @@ export interface OpenDatabase {
   readonly database: HostedDatabase;
   readonly handle: HostedDatabase['handle'];
   readonly caller: Caller;
+  /** Whether the caller keeps the rights that it has now. */
+  readonly stay: Stay;
 }
 
 /**
@@ -21,7 +24,9 @@ export function findDatabase(given: string, session: McpSession): OpenDatabase |
     const database = host.database(given);
     const own = session.database === undefined ? database : host.database(session.database);
     if (own.identity !== database.identity) return undefined;
-    return { database, handle: database.handle, caller: host.callerFor(caller, database) };
+    const seen = host.callerFor(caller, database);
+    const stay = new Stay(host, { caller, database, rights: seen.rights });
+    return { database, handle: database.handle, caller: seen, stay };
   } catch (error) {
     if (error instanceof Refusal) return undefined;
     throw error;

@@ -236,6 +236,6 @@ function boundaryOf(page: number): number {
 
 assert(boundaryOf(1) > noRow, 'no ref is below the boundary 0');
 assert(
-  limits.longReadsMax + limits.pausedSetsMax < slotHeldCount,
-  'every read that pauses may have a moment of its own',
+  limits.longReadsMax + 1 + limits.pausedSetsMax < slotHeldCount,
+  'every read that pauses, and one write, may have a moment of its own',
 );

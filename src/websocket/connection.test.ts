@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
 import type { LiveConnection } from '../host/live-connection.ts';
+import type { Stay } from '../host/stay.ts';
 import { Backlog } from './backlog.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import type { Dialect } from './dialect.ts';
 import type { SendQueue } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 import { completeSocketLimits } from './socket-limits.ts';
-import type { Stay } from './stay.ts';
 
 /** A connection whose database has answered a call that is not durable yet. */
 function held() {

@@ -1,6 +1,7 @@
 import { unreachable } from '../assert.ts';
 import type { Loss } from '../host/grants.ts';
 import type { LiveConnection, LiveEnd, LiveEvent, LiveSink } from '../host/live-connection.ts';
+import type { Stay } from '../host/stay.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import type { Backlog } from './backlog.ts';
 import type { Dialect } from './dialect.ts';
@@ -9,7 +10,6 @@ import { RequestLine } from './request-line.ts';
 import type { SendQueue } from './send-queue.ts';
 import { closeReason, type Socket, type SocketEvents } from './socket.ts';
 import type { SocketLimits } from './socket-limits.ts';
-import type { Stay } from './stay.ts';
 
 /** What a connection tells the door that holds it. */
 export interface ConnectionOwner {

@@ -66,6 +66,53 @@ async function callsBeside(sql: string): Promise<Beside> {
   return { readMillis, callMillis, row: await reading };
 }
 
+describe('a statement under way whose caller loses its rights', () => {
+  const endlessWrite = `UPDATE item SET n = 0 WHERE id IN
+    (SELECT a.id FROM item AS a JOIN item AS b ON a.n + b.n >= 0 JOIN item AS c ON a.n + c.n >= 0)`;
+  const doors = {
+    http: async (as: Person) => (await running.sql('busy', endlessWrite, as)).text,
+    mcp: (as: Person) => running.tool('busy', 'sql', { sql: endlessWrite }, as),
+  };
+  const losses = {
+    'role revoked': async () => {
+      const friend = await running.person();
+      await running.grant('busy', 'admin', friend, owner);
+      return { as: friend, lose: () => running.revoke('busy', friend, owner) };
+    },
+    'token given up': async () => {
+      const friend = await running.person();
+      await running.grant('busy', 'admin', friend, owner);
+      const lose = () => running.ask('POST', '/v1/identity/revoke', { as: friend });
+      return { as: friend, lose };
+    },
+    'limited token revoked': async () => {
+      const agent = await running.agent('busy', { tables: ['item'], sql_writes: true }, owner);
+      const where = `/v1/database/busy/tokens/${agent.id}`;
+      return { as: agent, lose: () => running.ask('DELETE', where, { as: owner }) };
+    },
+  };
+  const cases = Object.entries(losses).flatMap(([words, begin]) =>
+    Object.entries(doors).map(([door, write]) => [words, door, begin, write] as const),
+  );
+
+  it.each(cases)('[auth, ours] is stopped, and changes nothing: %s, %s', async (...given) => {
+    const [words, , begin, write] = given;
+    const pausedReads = () => figureOf(running, 'paused_reads');
+    const { as, lose } = await begin();
+    const writing = write(as);
+    await expect.poll(pausedReads, { timeout: 10_000 }).toBe(1);
+    expect((await lose()).status).toBe(200);
+    const fault = words.includes('role') ? 'role revoked' : 'token revoked';
+    expect(await writing).toContain(
+      `The statement was stopped before its end: ${fault}. Nothing was changed`,
+    );
+    await expect.poll(pausedReads, { timeout: 10_000 }).toBe(0);
+    expect(await running.rows('busy', 'SELECT COUNT(*) AS n FROM item WHERE n = 0', owner)).toEqual(
+      [[1]],
+    );
+  });
+});
+
 describe('a long read over HTTP', () => {
   it('lets calls through, and answers as of its first moment', async () => {
     const { readMillis, callMillis, row } = await callsBeside(longRead);

@@ -2,7 +2,12 @@ import { AssertionError, present } from '../../src/assert.ts';
 import type { Clock } from '../../src/database/clock.ts';
 import { Database } from '../../src/database/database.ts';
 import { createCore } from '../../src/database/open-database.ts';
-import type { CallOutcome, RequestConnection, SqlOutcome } from '../../src/database/outcome.ts';
+import type {
+  Caller,
+  CallOutcome,
+  RequestConnection,
+  SqlOutcome,
+} from '../../src/database/outcome.ts';
 import type { UpdatePermission } from '../../src/database/program.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type {
@@ -132,8 +137,12 @@ export class ItemDatabase {
     return this.#call('clear', encodeValue(reducers.clear, []));
   }
 
-  async query(sql: string, connection: RequestConnection = this.#temporary()): Promise<SqlOutcome> {
-    const query = { caller: owner, connection, sql, confirmed: false };
+  async query(
+    sql: string,
+    connection: RequestConnection = this.#temporary(),
+    caller: Caller = owner,
+  ): Promise<SqlOutcome> {
+    const query = { caller, connection, sql, confirmed: false };
     const reply = await this.request({ kind: 'query', query });
     if (reply.kind !== 'queried') throw new Error(`a query was answered by ${reply.kind}`);
     return reply.outcome;

@@ -79,7 +79,7 @@ function conditionOf({ columns }: ReadableTable, where: NonNullable<TableAddress
 
 /** JSON, a row a line. `undefined`: there is no such table for the caller. */
 export async function readRows(
-  { handle, caller }: OpenDatabase,
+  { handle, caller, stay }: OpenDatabase,
   address: TableAddress,
   signal: AbortSignal,
 ): Promise<string | undefined> {
@@ -87,7 +87,8 @@ export async function readRows(
   const { rights } = caller;
   const sql = rowsQuery(readableTables(definition, rights), address, rights);
   if (sql === undefined) return undefined;
-  const outcome = await runStatement(handle, { caller, sql, confirmed: true }, signal);
+  const request = { caller, sql, confirmed: true };
+  const outcome = await runStatement(handle, request, { abandoned: signal, stay });
   if (outcome.kind === 'result') return rowsJson(address, rights, outcome);
   if (outcome.error.code === 'sql.noTable') return undefined;
   throw unreadable(outcome.error);

@@ -38,10 +38,11 @@ export const explain: ToolSource = {
     const statement = statementArgument(args);
     // EXPLAIN ANALYZE runs what it explains, so a write must not be able to write.
     const session = readingOnly(context.session);
-    const { handle, caller } = openDatabase(name, { ...context, session });
+    const { handle, caller, stay } = openDatabase(name, { ...context, session });
     const prefix = prefixOf(statement.sql);
     const request = { ...statement, sql: prefix + statement.sql, caller, confirmed: false };
-    const outcome = await runStatement(handle, request, context.signal);
+    const wanted = { abandoned: context.signal, stay };
+    const outcome = await runStatement(handle, request, wanted);
     if (outcome.kind === 'failed') throw sqlFailure(behind(prefix, outcome.error), fenced);
     const { rows } = sqlRows(outcome, firstRow, () => true);
     const plan: readonly string[] = rows.map((row) => JSON.parse(row)[0]);

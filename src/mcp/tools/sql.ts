@@ -105,7 +105,7 @@ async function statementRows(
   const statement = statementArgument(args);
   const cursor = optionalStringArgument(args, 'cursor');
   const caps = capsIn(args);
-  const { database, handle, caller } = openDatabase(name, context);
+  const { database, handle, caller, stay } = openDatabase(name, context);
   const { callerKey } = context.session;
   const who = [callerKey, database.identity, caller.rights.key].join(' ');
   const owner = { caller: who, statement: statement.sql };
@@ -120,7 +120,8 @@ async function statementRows(
     ...(caps.millisMax === undefined ? {} : { millisMax: caps.millisMax }),
     confirmed: args.get('confirmed') !== false,
   };
-  const outcome = await runStatement(handle, request, context.signal);
+  const wanted = { abandoned: context.signal, stay };
+  const outcome = await runStatement(handle, request, wanted);
   if (outcome.kind === 'failed') {
     throw sqlFailure(outcome.error, (data) => asData(context.session, data));
   }

@@ -36,6 +36,8 @@ export class QueryBudget {
   /** Beside the result. */
   #workBytes = 0;
   #resultBytes = 0;
+  /** What writing will take besides. */
+  #changeBytes = 0;
   #memory: MemoryShare;
   /** What it may hold before it takes more. */
   #grantedBytes = stepBytes;
@@ -117,7 +119,17 @@ export class QueryBudget {
           'narrow its WHERE clause, join fewer rows, or add an index for what it sorts or joins by',
       );
     }
+    if (this.#changeBytes > 0) this.#requireWritable();
     if (this.bytes > this.#grantedBytes) this.#claim();
+  }
+
+  /**
+   * Counts bytes of rows that will come and that will go: all their copies are made at once, in the
+   * end. Throws when there is no room for them beside what the statement holds.
+   */
+  takeChange(comingBytes: number, goingBytes: number): void {
+    this.#changeBytes += comingCopies * comingBytes + goingCopies * goingBytes;
+    this.#requireWritable();
   }
 
   giveBack(bytes: number): void {
@@ -128,6 +140,7 @@ export class QueryBudget {
   /** The same for its result, which has a bound of its own. */
   takeResult(bytes: number): void {
     this.#resultBytes += bytes;
+    if (this.#changeBytes > 0) this.#requireWritable();
     if (this.bytes > this.#grantedBytes) this.#claim();
   }
 
@@ -144,6 +157,15 @@ export class QueryBudget {
     this.#memory.giveBack(this.#grantedBytes - stepBytes);
     this.#grantedBytes = stepBytes;
     this.#memory = unlimited.memory;
+  }
+
+  #requireWritable(): void {
+    if (this.bytes + this.#changeBytes <= limits.sqlWriteBytesMax) return;
+    throw overBudget(
+      `The statement needs more than ${limits.sqlWriteBytesMax / mebibyte} MiB of memory for the ` +
+        'rows that it writes, their copies included; write them in portions, each with a ' +
+        'narrower WHERE clause',
+    );
   }
 
   #claim(): void {
@@ -164,6 +186,9 @@ export class QueryBudget {
 
 /** The first step is everybody's own: it is not taken from what statements share. */
 const stepBytes = limits.sqlUncountedBytes;
+/** Of a row that comes: in its page, in the change set, in the log record; of one that goes. */
+const comingCopies = 3;
+const goingCopies = 2;
 const mebibyte = 1024 * 1024;
 
 const unlimited: BudgetOptions = {

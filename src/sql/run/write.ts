@@ -161,6 +161,7 @@ function compileInserted(
         sink.reset();
         write(state, sink);
         rows.add(sink.bytes, 0, sink.length);
+        state.budget.takeChange(sink.length, 0);
       }
       return ended;
     };
@@ -183,6 +184,7 @@ function compileInserted(
         sink.reset();
         write(state, sink);
         rows.add(sink.bytes, 0, sink.length);
+        state.budget.takeChange(sink.length, 0);
       }
     };
   };
@@ -301,11 +303,12 @@ class ChangingRows {
     write(state, sink);
     const ref = state.refs[slot] as number;
     const page = state.pages[slot] as Uint8Array;
-    const isSame =
-      sink.length === table.lengthOf(ref) && startsWith(sink, page, state.rows[slot] as number);
+    const before = table.lengthOf(ref);
+    const isSame = sink.length === before && startsWith(sink, page, state.rows[slot] as number);
     state.budget.take(2 * refBytes);
     this.#matches.pushPair(ref, isSame ? 0 : 1);
     if (isKept || !isSame) this.#rows.add(sink.bytes, 0, sink.length);
+    if (!isSame) state.budget.takeChange(sink.length, before);
   }
 
   dropGone(): void {
@@ -386,7 +389,11 @@ function compileDelete(
   const number = compiler.numberOf(plan.table);
   if (isEverything && returning === undefined && !compiler.isMeasured) {
     return (state) => ({
-      find: () => ended,
+      find: () => {
+        // Slots, which are a little longer than their rows.
+        state.budget.takeChange(0, state.table(number).heap.usedBytes);
+        return ended;
+      },
       write: (transaction) => {
         const deleted = transaction.clear(state.table(number));
         return { ...nothing, deleted, returned: undefined };
@@ -403,8 +410,10 @@ function compileDelete(
       for (;;) {
         const step = running.next();
         if (step !== rowReady) return step;
+        const ref = state.refs[slot] as number;
         state.budget.take(refBytes);
-        refs.push(state.refs[slot] as number);
+        state.budget.takeChange(0, table.lengthOf(ref));
+        refs.push(ref);
       }
     };
     const revise = (): void => {

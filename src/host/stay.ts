@@ -1,10 +1,10 @@
 import type { RequestCaller } from '../auth/caller.ts';
 import type { Rights } from '../database/outcome.ts';
-import type { Loss } from '../host/grants.ts';
-import type { Host } from '../host/host.ts';
-import type { DatabaseRecord } from '../host/host-types.ts';
+import type { Loss } from './grants.ts';
+import type { Host } from './host.ts';
+import type { DatabaseRecord } from './host-types.ts';
 
-/** A client as it was let in. */
+/** A caller as it was let in. */
 export interface Guest {
   readonly caller: RequestCaller;
   readonly database: DatabaseRecord;
@@ -12,8 +12,9 @@ export interface Guest {
 }
 
 /**
- * Whether a client may stay: its rights are those of the moment at which it was let in, so it has
- * to go when it has lost some of them since, and may come again with what is left.
+ * Whether a caller may stay, as a client that is connected or with a statement under way: its
+ * rights are those of the moment at which it was let in, so it has to go when it has lost some of
+ * them since, and may come again with what is left.
  */
 export class Stay {
   readonly #host: Host;
@@ -33,7 +34,15 @@ export class Stay {
     return Date.now() >= this.#untilMillis;
   }
 
-  /** Whether a loss is one of this client, or of whoever made its limited token. */
+  /** Calls the listener with the reason, once for each loss after which it may not stay. */
+  onFault(listener: (fault: string) => void): () => void {
+    return this.#host.grants.onLoss((loss) => {
+      const fault = this.concerns(loss) ? this.fault : undefined;
+      if (fault !== undefined) listener(fault);
+    });
+  }
+
+  /** Whether a loss is one of this caller, or of whoever made its limited token. */
   concerns(loss: Loss): boolean {
     const { caller, database } = this.#guest;
     if (loss.kind === 'token') return loss.id === caller.tokenId;
@@ -41,7 +50,7 @@ export class Stay {
     return loss.identity === holder && loss.database === database.identity;
   }
 
-  /** The reason for which the connection is to be closed, if there is one. */
+  /** The reason for which the caller may not stay, if there is one. */
   get fault(): string | undefined {
     const { caller, database, rights } = this.#guest;
     if (this.#host.grants.isRevoked(caller.tokenId)) return 'token revoked';
