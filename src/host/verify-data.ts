@@ -12,7 +12,7 @@ import { type RegisteredDatabase, registryIdentity } from './registry.ts';
 export interface VerifiedLog {
   /** Relative to the data folder. */
   readonly folder: string;
-  readonly report: LogReport | MissingLog;
+  readonly report: LogReport | MissingLog | UnreadableLog;
 }
 
 /** A log that should be there: the registry's, or one that it names. `detail`: what is not. */
@@ -21,7 +21,13 @@ export interface MissingLog {
   readonly detail: string;
 }
 
-/** The machine does not let a log be read; the text says why. */
+/** A log that the machine, or a link in its folder, does not let be read; `detail`: why. */
+export interface UnreadableLog {
+  readonly kind: 'unreadable';
+  readonly detail: string;
+}
+
+/** The machine does not let the folder be read; the text says why. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError';
 }
@@ -109,12 +115,12 @@ function folderOf(
   return path.relative(root, files.logDirectory(identity, generation) ?? root);
 }
 
-function reportOn(directory: string, identity: bigint): LogReport {
+function reportOn(directory: string, identity: bigint): LogReport | UnreadableLog {
   if (!existsSync(directory)) return { kind: 'absent' };
   try {
     return verifyLog(new MachineDisk(directory), identity);
   } catch (cause) {
-    if (cause instanceof DiskError) throw new UnreadableError(cause.message, { cause });
+    if (cause instanceof DiskError) return { kind: 'unreadable', detail: cause.message };
     throw cause;
   }
 }

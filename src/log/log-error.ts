@@ -1,4 +1,5 @@
 import { DiskError } from './disk.ts';
+import { segmentName } from './segment.ts';
 
 /** Where in the log something was found. */
 export interface LogPlace {
@@ -38,6 +39,13 @@ export interface DamageDetail {
   /** What to do about it, in full sentences. */
   readonly advice?: string;
   readonly isForked?: boolean;
+}
+
+/** The first segment is not there: no other one can be read without it. */
+export function beginningGoneError(reason: string): LogDamageError {
+  const place = { file: segmentName(1, 1), position: 0, offset: 1 };
+  const advice = 'Put it back from a copy: without it nothing of the log can be read';
+  return new LogDamageError(reason, place, { advice });
 }
 
 /** Commits of two services, or of two copies of a log, lie in one. */

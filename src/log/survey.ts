@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import type { Disk } from './disk.ts';
 import { type HistoryPoint, isOfOther, isSamePoint } from './history-point.ts';
 import type { KeepPlan } from './keep-plan.ts';
-import { LogDamageError } from './log-error.ts';
+import { beginningGoneError, LogDamageError } from './log-error.ts';
 import { recordHeaderBytes } from './record.ts';
 import {
   readSegmentHeader,
@@ -104,8 +104,7 @@ function readSegments(disk: Disk, databaseIdentity: bigint): Segments {
   });
   const first = files[0]?.header;
   if (first === undefined || first.sequence !== 1 || first.firstOffset !== 1) {
-    const advice = 'Put it back from a copy';
-    throw new LogDamageError('the beginning of the log is gone', noPlace, { advice });
+    throw beginningGoneError('the beginning of the log is gone');
   }
   const other = files.find(({ header }) => header !== undefined && header.salt !== first.salt);
   if (other !== undefined) throw foreign('it belongs to another log of this database', other.name);

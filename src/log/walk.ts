@@ -4,7 +4,13 @@ import { type MarkReading, readDurableMark } from './durable-mark.ts';
 import { EvidenceSearch } from './evidence-search.ts';
 import type { HistoryPoint } from './history-point.ts';
 import { pendingKeepError } from './keep-plan.ts';
-import { forkedError, LogDamageError, type LogPlace, repairCommand } from './log-error.ts';
+import {
+  beginningGoneError,
+  forkedError,
+  LogDamageError,
+  type LogPlace,
+  repairCommand,
+} from './log-error.ts';
 import { lostEnd } from './lost-end.ts';
 import { type LogRecord, recordKinds } from './record.ts';
 import {
@@ -183,6 +189,7 @@ class Walk {
     if (number === undefined || number < index + 1) {
       throw this.#forked(`two segments have the number ${number}`, name, 0);
     }
+    if (index === 0 && number > 1) throw beginningGoneError('segment 1 is missing');
     if (number > index + 1) return this.#before(index, `segment ${index + 1} is missing`);
     return withReader(this.#disk, name, (reader) => {
       const header = this.#header(reader);

@@ -179,6 +179,7 @@ function finding({ folder, report }: VerifiedLog): Finding {
     case 'absent':
       return { log: folder, state, commits: '', detail: 'no log' };
     case 'missing':
+    case 'unreadable':
       return { log: folder, state, commits: '', detail: report.detail };
     case 'intact': {
       const { offset, isMarkHalf } = report.contents;

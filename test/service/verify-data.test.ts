@@ -1,4 +1,13 @@
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Sandbox } from './harness.ts';
@@ -45,6 +54,25 @@ describe('a data folder of an earlier version', () => {
     }
     expect(await sandbox.ok(['verify'])).not.toMatch(/damaged|missing/);
   });
+});
+
+it('[cli verify] a log that cannot be read is reported, and so are all others', async () => {
+  symlinkSync('/dev/null', path.join(data, log(), 'link'));
+  const { code, stdout, stderr } = await sandbox.run(['verify']);
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/^ registry +\| intact /m);
+  expect(stdout).toMatch(/^ databases\/\S+ +\| unreadable /m);
+  expect(stdout).toMatch(/\/link.* symbolic link/);
+  expect(stderr).toContain('1 of 2 logs are unreadable.');
+});
+
+it('[cli verify] a log without its first segment says what to do', async () => {
+  const segment = segmentOf(log());
+  const name = path.basename(segment).replace(/^commit-0{7}1-/, 'commit-00000002-');
+  expect(name).not.toBe(path.basename(segment));
+  renameSync(segment, path.join(path.dirname(segment), name));
+  const { stdout } = await sandbox.run(['verify']);
+  expect(stdout).toMatch(/segment 1 is missing .*Put it back from a copy/);
 });
 
 describe('a registry that lacks its end', () => {

@@ -36,7 +36,7 @@ function findingsText(findings: readonly Finding[]): string {
 }
 
 function faultOf(findings: readonly Finding[]): string | undefined {
-  const states = ['damaged', 'forked', 'missing'] as const;
+  const states = ['damaged', 'forked', 'missing', 'unreadable'] as const;
   const counts = states.map((state) => findings.filter((log) => log.state === state).length);
   const found = states.filter((_, index) => counts[index] !== 0);
   if (found.length === 0) return undefined;
