@@ -94,6 +94,18 @@ export const limits = {
    * further turn.
    */
   workerWaitingBytesMax: 32 * mebibyte,
+  /**
+   * Time for which the gateway reads messages of one such process before it sees to others, and,
+   * where it had asked for nothing, for how many times as long it then leaves them.
+   */
+  workerSliceMillisMax: 5,
+  workerUnaskedRest: 4,
+  /** Warnings of one database for the log of the service; further ones are counted. */
+  workerWarningsPerMinute: 60,
+  /** Messages of such a process about sizes, or about how far opening is. */
+  workerReportsPerSecond: 10,
+  /** A stall of the gateway after which all that such a process sent meanwhile is still read. */
+  workerStallMillisMax: 600_000,
   /** Large results, rows and programs in one such message. */
   workerBlobsMax: 2 ** 19,
   /** Programs that a database may ask to be linked while it starts; later, one for each update. */

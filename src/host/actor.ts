@@ -6,7 +6,7 @@ import type { ProgramLoader, ProgramSource } from '../database/program.ts';
 import type { Progress } from '../database/progress.ts';
 import type { DatabaseOwner, TurnReport } from '../database/turn.ts';
 import { limits } from '../limits.ts';
-import { cutText } from '../module/log-line.ts';
+import { boundedLine, cutText } from '../module/log-line.ts';
 import { MachineClock } from '../node/clock.ts';
 import { MachineDisk } from '../node/disk.ts';
 import { MachineEntropy } from '../node/entropy.ts';
@@ -23,6 +23,7 @@ import { programLoader } from './program-loader.ts';
 import { RemoteLinker } from './remote-linker.ts';
 import type { SeatMode } from './seat.ts';
 import { endOfService, endOfStart, type PlainEnd } from './start-end.ts';
+import { Warnings } from './warnings.ts';
 import { type ActorStart, buffersOf, type FromWorker, type ToWorker } from './worker-messages.ts';
 import { encodeTurn } from './worker-outcomes.ts';
 import { RequestReader } from './worker-requests.ts';
@@ -66,6 +67,7 @@ export class Actor {
   readonly #loader: ProgramLoader;
   readonly #memoryDisk = new MemoryDisk();
   readonly #lines: LineBatch;
+  readonly #warnings: Warnings;
   #memoryToldAt = 0;
   /** Bytes of the log that were read, and when that was last reported. */
   #readBytes = 0;
@@ -83,6 +85,7 @@ export class Actor {
       nowMillis: () => this.#clock.monotonicMillis(),
       send: (lines) => port.post({ kind: 'lines', lines }),
     });
+    this.#warnings = new Warnings((message) => port.post({ kind: 'warn', message }));
     this.#heap = new HeapCare(start, {
       heldBytes: () => this.#heldBytes(),
       statementBytes: () => this.#serving?.statementBytes ?? 0,
@@ -90,7 +93,7 @@ export class Actor {
     this.#linker = new RemoteLinker({
       kept: start.kept,
       ask: (id, bytes) => port.post({ kind: 'link', id, bytes }, [bytes.buffer]),
-      warn: (message) => port.post({ kind: 'warn', message }),
+      warn: (text) => this.#warnings.add(text),
     });
     const openRealm = realmOpener(start.hardeningFile);
     const load = programLoader((bytes) => this.#linker.link(bytes), board, openRealm);
@@ -186,10 +189,10 @@ export class Actor {
         return this.#port.drained?.()?.then(nextTurn) ?? nextTurn();
       },
       later,
-      report: (line) => this.#lines.add({ micros: this.#clock.nowMicros(), line }),
-      warn: (text) => {
-        this.#port.post({ kind: 'warn', message: cutText(text, limits.reportCharactersMax) });
+      report: (line) => {
+        this.#lines.add({ micros: this.#clock.nowMicros(), line: boundedLine(line) });
       },
+      warn: (text) => this.#warnings.add(text),
       owner: this.#owner(),
     };
   }
@@ -268,7 +271,8 @@ export class Actor {
   /** The last message; the gateway then lets the thread or process go. */
   #end(end: PlainEnd): void {
     this.#lines.send();
-    this.#port.post({ kind: 'ended', end });
+    const message = cutText(end.message, limits.programErrorCharactersMax);
+    this.#port.post({ kind: 'ended', end: { ...end, message } });
     this.#port.close();
   }
 }

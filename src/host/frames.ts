@@ -51,15 +51,20 @@ export class FrameReader {
     this.#byteCountMax = byteCountMax;
   }
 
-  /** Gives each frame that ends in this chunk to `receive`. */
-  push(chunk: Buffer, receive: ReceiveFrame): void {
+  /**
+   * Gives each frame that ends in this chunk to `receive`, until `isEnough` says so after one of
+   * them. Returns the rest, which is to be pushed before anything else.
+   */
+  push(chunk: Buffer, receive: ReceiveFrame, isEnough: () => boolean = never): Buffer {
     let rest = chunk;
     while (rest.length > 0) {
       rest =
         this.#partial === undefined
           ? this.#begin(rest, receive)
           : this.#continue(this.#partial, rest, receive);
+      if (isEnough()) return rest;
     }
+    return rest;
   }
 
   #begin(chunk: Buffer, receive: ReceiveFrame): Buffer {
@@ -96,3 +101,7 @@ export class FrameReader {
 }
 
 const nothing = Buffer.alloc(0);
+
+function never(): boolean {
+  return false;
+}

@@ -2,13 +2,12 @@ import v8 from 'node:v8';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { chunksOf } from '../../test/support/chunks-of.ts';
-import { present } from '../assert.ts';
+import { noLiveFigures } from '../database/database.ts';
 import { noTimes } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
 import { ownEnds } from './own-ends.ts';
 import { encodeMessage, MessageReader } from './process-frames.ts';
-import type { StampedLine } from './seat.ts';
 import type { Batch, FromWorker, ToWorker } from './worker-messages.ts';
 
 const bytes = (length: number, first = 1) => new Uint8Array(length).map((_, at) => first + at);
@@ -33,6 +32,13 @@ const plain = (message: unknown) =>
   JSON.stringify(message, (_, value) =>
     ArrayBuffer.isView(value) ? [...(value as Uint8Array)] : value,
   );
+
+/** Reads a structured message as the gateway does. */
+function pushForged(message: object): void {
+  const frame = Buffer.concat([Buffer.alloc(5), v8.serialize(message)]);
+  frame.writeUInt32LE(frame.length - 4, 0);
+  new MessageReader().push(frame, () => undefined);
+}
 
 describe('frames between gateway and process', () => {
   it('[living 6.1] arrive whole and in order, however the stream is cut', () => {
@@ -87,33 +93,34 @@ describe('frames between gateway and process', () => {
 
   it('with figures have numbers', () => {
     const used = { rowBytes: 1, logBytes: 2, programBytes: 3 };
-    const memory = { rowBytes: 0, indexBytes: 5, used, live: { queries: 0 }, times: noTimes };
+    const memory = { rowBytes: 0, indexBytes: 5, used, live: noLiveFigures, times: noTimes };
     const push = (told: object) => {
-      const frame = Buffer.concat([
-        Buffer.alloc(5),
-        v8.serialize({ kind: 'memory', memory: told }),
-      ]);
-      frame.writeUInt32LE(frame.length - 4, 0);
-      new MessageReader().push(frame, () => undefined);
+      pushForged({ kind: 'memory', memory: told });
     };
     expect(() => push(memory)).not.toThrow();
     const lies = [
       { rowBytes: Number.NaN },
       { indexBytes: -1 },
       { used: { ...used, logBytes: '1\nfigure 2' } },
-      { live: { queries: 3n } },
+      { live: { ...noLiveFigures, queries: 3n } },
+      { live: {} },
+      { used: {} },
+      { used: { ...used, more: 1 } },
+      { rowBytes: Number.POSITIVE_INFINITY },
+      { times: { turn: noTimes.turn, sync: noTimes.sync } },
+      { times: { ...noTimes, queue: new Array(noTimes.queue.length) } },
       { times: { ...noTimes, turn: [1, 2] } },
       { times: { ...noTimes, sync: noTimes.sync.map(() => '1\nfigure 2') } },
       { state: 'serving 1\nfigure' },
     ];
-    for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow('no figures');
+    for (const lie of lies) expect(() => push({ ...memory, ...lie })).toThrow();
+    for (const none of [undefined, null, {}]) expect(() => push(none as never)).toThrow();
   });
 
   it('[living 6.2] with an end have one that an actor reports, and nothing but texts', () => {
     const end = { cause: 'refused', message: 'x', running: undefined };
     const push = (told: unknown) => {
-      const [frame] = encodeMessage({ kind: 'ended', end: told } as FromWorker);
-      new MessageReader().push(Buffer.from(present(frame, 'a frame')), () => undefined);
+      pushForged({ kind: 'ended', end: told });
     };
     for (const cause of ownEnds) expect(() => push({ ...end, cause })).not.toThrow();
     const body = { code: 'init.failed', message: 'x' };
@@ -122,6 +129,7 @@ describe('frames between gateway and process', () => {
       { cause: 'x"} 1\nforged' },
       // Not for an actor to decide.
       ...['killed', 'budget', 'silent', 'closed', undefined].map((cause) => ({ cause })),
+      { message: 'x'.repeat(limits.programErrorCharactersMax + 1) },
       ...[5, { toString: 5 }, undefined].map((message) => ({ message })),
       ...[7n, -1, 0.5, '7'].map((running) => ({ running })),
       ...['text', null, { code: 'init.failed' }, { message: 'x' }].map((body) => ({ body })),
@@ -134,8 +142,7 @@ describe('frames between gateway and process', () => {
   it('with lines of a log have texts and times', () => {
     const line = { level: 'info', message: 'x', fileName: 'a.ts', lineNumber: 3, trace: [{}] };
     const push = (stamped: object) => {
-      const [frame] = encodeMessage({ kind: 'lines', lines: [stamped as StampedLine] });
-      new MessageReader().push(Buffer.from(present(frame, 'a frame')), () => undefined);
+      pushForged({ kind: 'lines', lines: [stamped] });
     };
     expect(() => push({ micros: 1n, line })).not.toThrow();
     const lies = [
@@ -149,7 +156,50 @@ describe('frames between gateway and process', () => {
       { micros: 1n, line: { ...line, trace: { length: 0 } } },
       { micros: 1n, line: { ...line, trace: [{ moduleName: ['long'] }] } },
     ];
+    const { logBatchLinesMax, logLineBytesMax, logNameCharactersMax, traceFramesMax } = limits;
+    const longer = [
+      { message: 'x'.repeat(logLineBytesMax + 1) },
+      { functionName: 'x'.repeat(logNameCharactersMax + 1) },
+      { trace: new Array(traceFramesMax + 1).fill({}) },
+      { level: undefined },
+      { more: 1 },
+    ];
+    for (const part of longer) lies.push({ micros: 1n, line: { ...line, ...part } } as never);
     for (const lie of lies) expect(() => push(lie)).toThrow('no lines');
+    const pushAll = (lines: object) => pushForged({ kind: 'lines', lines });
+    expect(() => pushAll([])).toThrow('no lines');
+    const one = { micros: 1n, line };
+    expect(() => pushAll(new Array(logBatchLinesMax).fill(one))).not.toThrow();
+    expect(() => pushAll(new Array(logBatchLinesMax + 1).fill(one))).toThrow('no lines');
+    expect(() => pushAll(new Array(3))).toThrow();
+  });
+
+  it('[living 6.2] with warnings, progress and openings have all they need, no more', () => {
+    const warning = { kind: 'warn', message: 'x'.repeat(limits.reportCharactersMax) };
+    expect(() => pushForged(warning)).not.toThrow();
+    for (const message of [`${warning.message}x`, 5, undefined, { length: 1 }]) {
+      expect(() => pushForged({ ...warning, message })).toThrow('no warning');
+    }
+    expect(() => pushForged({ kind: 'read', bytes: 7 })).not.toThrow();
+    for (const lie of [{}, { bytes: -1 }, { bytes: '7' }, { bytes: 7, more: 1 }]) {
+      expect(() => pushForged({ kind: 'read', ...lie })).toThrow('no figure');
+    }
+    expect(() => pushForged({ kind: 'closed', more: 1 })).toThrow('no end');
+    const definition = { tables: [], reducers: [], views: [], types: [] };
+    const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
+    const opening = { description, offset: 3, lastMicros: 5n };
+    expect(() => pushForged({ kind: 'opened', opening })).not.toThrow();
+    const lies = [
+      ...[-1, 0.5, Number.NaN, '3'].map((offset) => ({ offset })),
+      ...[-1n, 2n ** 63n, 5].map((lastMicros) => ({ lastMicros })),
+      { description: {} },
+      { description: { ...description, programHash: 'a' } },
+      { description: { ...description, schemaVersion: undefined } },
+      { description: { ...description, definition: { ...definition, tables: undefined } } },
+    ];
+    for (const lie of lies) {
+      expect(() => pushForged({ kind: 'opened', opening: { ...opening, ...lie } })).toThrow();
+    }
   });
 
   it('of any bytes either give a message or an error', () => {

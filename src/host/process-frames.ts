@@ -1,11 +1,8 @@
 import v8 from 'node:v8';
-import { timeCountsLength } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
 import { commitOffset } from '../store/commit-offset.ts';
-import { FrameReader, framed } from './frames.ts';
-import { ownEnds } from './own-ends.ts';
-import type { SeatMemory, SeatOpening, StampedLine } from './seat.ts';
-import type { PlainEnd } from './start-end.ts';
+import { FrameReader, framed, type ReceiveFrame } from './frames.ts';
+import { checkMessage } from './message-checks.ts';
 import type { ActorStart, Batch, FromWorker, Structured, ToWorker } from './worker-messages.ts';
 
 /** What goes to a process: first how it starts, then messages. */
@@ -85,11 +82,15 @@ export class MessageReader {
     this.#structuredBytesMax = structuredBytesMax;
   }
 
-  /** Gives each message that ends in this chunk to `receive`. */
-  push(chunk: Buffer, receive: (message: Message) => void): void {
-    this.#frames.push(chunk, (kind, body) => {
+  /**
+   * Gives each message that ends in this chunk to `receive`, until `isEnough` says so. Returns the
+   * rest: see `FrameReader`.
+   */
+  push(chunk: Buffer, receive: (message: Message) => void, isEnough?: () => boolean): Buffer {
+    const decode: ReceiveFrame = (kind, body) => {
       receive(decodeMessage(kind, body, this.#structuredBytesMax));
-    });
+    };
+    return this.#frames.push(chunk, decode, isEnough);
   }
 }
 
@@ -98,11 +99,7 @@ function decodeMessage(kind: number, body: Buffer, structuredBytesMax: number): 
     case frameKinds.other: {
       const message = decodeStructured(body, structuredBytesMax) as Message;
       if (frameKindNames.has(message.kind)) throw new Error(`a structured \`${message.kind}\``);
-      if (message.kind === 'memory') checkFigures(message.memory);
-      if (message.kind === 'read' && !isFigure(message.bytes)) throw new Error('no figure');
-      if (message.kind === 'lines') checkLines(message.lines);
-      if (message.kind === 'opened') checkOpening(message.opening);
-      if (message.kind === 'ended') checkEnd(message.end);
+      checkMessage(message as FromWorker);
       return message;
     }
     case frameKinds.requests:
@@ -129,56 +126,6 @@ function decodeStructured(bytes: Buffer, bytesMax: number): unknown {
   return v8.deserialize(bytes);
 }
 
-/** They are shown to the operator, and the system is asked for memory by them. */
-function checkFigures({ rowBytes, indexBytes, used, live, times, ...more }: SeatMemory): void {
-  const { queue, turn, sync } = times;
-  const isComplete = [queue, turn, sync].every(({ length }) => length === timeCountsLength);
-  const sizes = [rowBytes, indexBytes, ...Object.values(used), ...Object.values(live)];
-  const figures = [...sizes, ...queue, ...turn, ...sync, isComplete ? 0 : Number.NaN];
-  if (!figures.every(isFigure) || Object.keys(more).length > 0) throw new Error('no figures');
-}
-
-function isFigure(figure: unknown): boolean {
-  return Number.isFinite(figure) && Number(figure) >= 0;
-}
-
-/** Times of requests are compared with it. */
-function checkOpening({ lastMicros }: SeatOpening): void {
-  const isTime = typeof lastMicros === 'bigint' && BigInt.asUintN(63, lastMicros) === lastMicros;
-  if (!isTime) throw new Error('no opening');
-}
-
-/** It decides what becomes of the database, outside of any guard; its cause is a label. */
-function checkEnd({ cause, message, body, isUndone, running }: PlainEnd): void {
-  const isEnd =
-    isOwnEnd(cause) &&
-    typeof message === 'string' &&
-    (body === undefined || [body.code, body.message].every((text) => typeof text === 'string')) &&
-    (isUndone === undefined || typeof isUndone === 'boolean') &&
-    (running === undefined || (Number.isSafeInteger(running) && running >= 0));
-  if (!isEnd) throw new Error('no end');
-}
-
-function isOwnEnd(cause: unknown): boolean {
-  return ownEnds.some((known) => known === cause);
-}
-
-/** They are written to a file, after their texts were measured and their times compared. */
-function checkLines(lines: readonly StampedLine[]): void {
-  const isText = (text: unknown) => text === undefined || typeof text === 'string';
-  for (const { micros, line } of lines) {
-    const { message, functionName, fileName, lineNumber, target, trace = [] } = line;
-    const isLine =
-      typeof micros === 'bigint' &&
-      typeof message === 'string' &&
-      [functionName, fileName, target].every(isText) &&
-      (lineNumber === undefined || typeof lineNumber === 'number') &&
-      Array.isArray(trace) &&
-      trace.every((frame) => isText(frame.moduleName) && isText(frame.functionName));
-    if (!isLine) throw new Error('no lines');
-  }
-}
-
 function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {
   let at = 0;
   const u32 = (): number => {
@@ -197,6 +144,7 @@ function decodeBatch(body: Buffer, structuredBytesMax: number): Batch {
   for (let left = count; left > 0; left -= 1) blobs.push(take(u32()));
   if (at >= body.length) return { bytes, blobs, structured: [] };
   const structured = decodeStructured(body.subarray(at), structuredBytesMax) as Structured[];
+  if (!Array.isArray(structured)) throw new Error('a batch whose structured part is no list');
   return { bytes, blobs, structured };
 }
 

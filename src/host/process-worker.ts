@@ -9,6 +9,7 @@ import { type ProcessorTime, processorTime } from '../node/processor-time.ts';
 import { BoardMirror } from './board-file.ts';
 import type { Child, ChildExit, ChildStarter } from './child-starter.ts';
 import type { Budget } from './host-options.ts';
+import { MessageBudget } from './message-budget.ts';
 import { encodeMessage, MessageReader, type ToProcess } from './process-frames.ts';
 import { nicenessOf, type Standing } from './standing.ts';
 import type { StartWorker, Worker, WorkerDeath, WorkerEvents } from './worker.ts';
@@ -19,6 +20,8 @@ import type { ActorStart, FromWorker } from './worker-messages.ts';
 const engineMebibytes = 512;
 
 const mebibyte = 1024 * 1024;
+
+const framesBetweenLooks = 8;
 
 /**
  * Starts actors in processes of their own. Each has an empty environment, may write nothing but its
@@ -88,6 +91,13 @@ class ProcessWorker implements Worker {
   readonly #parts: Parts;
   readonly #events: WorkerEvents;
   readonly #frames = new MessageReader(limits.workerStructuredBytesMax);
+  readonly #messages = new MessageBudget();
+  /** When the chunk that is being read came, and the time that was spent since the last pause. */
+  #chunkAt = 0;
+  #spentMillis = 0;
+  #framesRead = 0;
+  /** Requests went to it since then. */
+  #wasAsked = true;
   readonly #statusFile: string;
   readonly #memoryKillsBefore = memoryKills();
   #hasEnded = false;
@@ -110,6 +120,7 @@ class ProcessWorker implements Worker {
   }
 
   send(message: ToProcess): void {
+    this.#wasAsked = true;
     if (!this.#hasEnded) this.#write(message);
   }
 
@@ -146,22 +157,49 @@ class ProcessWorker implements Worker {
   }
 
   #receive(chunk: Buffer): void {
+    this.#chunkAt = performance.now();
     try {
-      this.#frames.push(chunk, (message) => this.#deliver(message as FromWorker));
+      const rest = this.#frames.push(chunk, this.#deliver, this.#isEnough);
+      this.#spentMillis += performance.now() - this.#chunkAt;
+      if (this.#spentMillis >= limits.workerSliceMillisMax) this.#pause(rest);
     } catch (error) {
-      const message = `its process sent what is no message: ${String(error)}`;
+      const message = `its process sent what it must not: ${String(error)}`;
       this.#death ??= { cause: 'bug', message };
       this.#parts.child.channel?.destroy();
       this.terminate();
     }
   }
 
-  #deliver(message: FromWorker): void {
+  readonly #deliver = (given: ToProcess | FromWorker): void => {
+    const message = given as FromWorker;
+    this.#messages.take(message);
     if (message.kind === 'memory') {
       const { rowBytes, indexBytes } = message.memory;
       this.#parts.ceiling.hold(rowBytes + indexBytes);
     }
     this.#events.message(message);
+  };
+
+  /** The clock is read for one of a few frames only. */
+  readonly #isEnough = (): boolean => {
+    this.#framesRead += 1;
+    if (this.#framesRead % framesBetweenLooks !== 0) return false;
+    const millis = this.#spentMillis + performance.now() - this.#chunkAt;
+    return millis >= limits.workerSliceMillisMax;
+  };
+
+  /** Others have their turn; for longer where it was not asked for all this. */
+  #pause(rest: Buffer): void {
+    const { channel } = this.#parts.child;
+    channel?.pause();
+    if (rest.length > 0) channel?.unshift(rest);
+    const goOn = () => {
+      this.#spentMillis = 0;
+      channel?.resume();
+    };
+    if (this.#wasAsked) setImmediate(goOn);
+    else setTimeout(goOn, limits.workerUnaskedRest * limits.workerSliceMillisMax);
+    this.#wasAsked = false;
   }
 
   #end({ code, signal }: ChildExit): void {

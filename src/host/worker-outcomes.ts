@@ -107,6 +107,8 @@ export function decodeTurn({ bytes, blobs, structured }: Batch): TurnReport {
     results.push({ ticket, reply: decodeReply(decoding) });
   }
   const commits = Array.from({ length: reader.u32() }, () => rows.commit());
+  const isRead = beside.blobs.length === 0 && beside.structured.length === 0;
+  assert(isRead, 'nothing comes beside a turn that is not of one of its outcomes');
   return { results, commits, write, isDurable, offset };
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { limits } from '../limits.ts';
+import { commitOffset } from '../store/commit-offset.ts';
 import { Board } from './board.ts';
 import { completeBudget } from './budget.ts';
 import { DatabaseLinker } from './database-linker.ts';
@@ -72,4 +73,13 @@ it('ends a worker that asks for more programs than it was given', async () => {
 it('does not take the word of a worker that it was asked to close', async () => {
   const { end } = await endAfter([{ kind: 'closed' }]);
   expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it is asked to') });
+});
+
+it('[living 6.2] believes one opening of a worker', async () => {
+  const definition = {} as never;
+  const description = { definition, schemaVersion: 1, programHash: 'a'.repeat(64) };
+  const opening = { description, offset: commitOffset(0), lastMicros: 0n };
+  const opened = { kind: 'opened', opening } as const;
+  const { end } = await endAfter([opened, opened]);
+  expect(end).toMatchObject({ cause: 'bug', message: expect.stringContaining('it opens once') });
 });

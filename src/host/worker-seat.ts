@@ -174,6 +174,7 @@ export class WorkerSeat implements Seat {
         if (!this.#isOpen) events.hasRead(message.bytes);
         return;
       case 'opened':
+        assert(!this.#isOpen, 'it opens once');
         this.#isOpen = true;
         this.#leaveGate();
         events.opened(message.opening);

@@ -246,7 +246,11 @@ function addFigures(registry: Registry, databases: readonly HostedStatistics[]):
   });
   for (const { read, ...what } of figures) {
     const set = instrument(registry, what, ['database']);
-    for (const { database, statistics } of ofAll) set({ database }, read(statistics));
+    for (const { database, statistics } of ofAll) {
+      const value = read(statistics);
+      // A process says what it likes of its database: that must not be the end of the page.
+      if (Number.isFinite(value)) set({ database }, value);
+    }
   }
   for (const { read, labels: names, ...what } of labelled) {
     const set = instrument(registry, what, ['database', ...names]);
