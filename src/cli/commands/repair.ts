@@ -41,7 +41,7 @@ export function addRepair(program: Command, io: Io): void {
 
 const help = `
 Of a forked history, keep one tail by its number, or the common part. Of a damaged log only the
-part before the damage can be kept: --keep common.
+part before the damage can be kept: --keep common. The rest is then beside the log, as ….torn-1.
 
 The service must be stopped, and nothing is changed without --keep. Exits with 1 if the log does not
 open as it is. What is set aside is kept in a folder that the command names.`;
