@@ -52,13 +52,19 @@ export function faultText({ state, kept }: ShownLog): string | undefined {
 export function keepQuestion(log: ShownLog, kept: Kept): string | undefined {
   const { common, tails = [], rest } = log;
   const chosen = tails.find(({ tail }) => tail === kept);
-  const isRefused = kept !== 'common' && chosen?.can_be_kept !== true;
+  const isRefused =
+    kept === 'common' ? isUnclear(log) : chosen === undefined || !chosen.can_be_kept;
   if (common === undefined || isRefused) return undefined;
   const end = chosen?.last_offset ?? common.last_offset ?? 0;
   const others = tails.filter((tail) => tail !== chosen);
   const commits = others.reduce((sum, tail) => sum + tail.commits, rest?.commits ?? 0);
   const what = commits === 1 ? '1 commit is' : `${commits} commits are`;
   return `The log will end after offset ${end}; ${what} set aside. Do it?`;
+}
+
+/** Nothing says where the common part ends, and there is a tail that goes on with it. */
+function isUnclear({ parting_known: isKnown, tails = [] }: ShownLog): boolean {
+  return isKnown === false && tails.some((tail) => tail.can_be_kept);
 }
 
 /** Only what might be kept has a number to keep it by. */
@@ -121,7 +127,6 @@ function waysOf(log: ShownLog, tails: readonly Tail[], { database, folder }: Nam
   const whole = tails.filter((tail) => tail.can_be_kept);
   const wayOf = (kept: Kept) => `  reducerdb repair ${database} --keep ${kept}${folder}`;
   const ways = whole.map(({ tail }) => wayOf(tail));
-  const isEnough = log.parting_known !== false || whole.length === 0;
-  if (isEnough) ways.push(wayOf('common'));
+  if (!isUnclear(log)) ways.push(wayOf('common'));
   return ['Keep one part; all else is set aside:', ...ways];
 }

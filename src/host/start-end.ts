@@ -19,7 +19,8 @@ export function endOfStart(error: unknown): PlainEnd {
   if (error instanceof AssertionError) return { cause: 'bug', message, running: undefined };
   if (isSuperseded(error)) return { cause: 'superseded', message, running: undefined };
   if (error instanceof DiskError || error instanceof LogBrokenError) {
-    return { cause: diskCause(error), message, running: undefined };
+    const text = isWithoutFolder(error) ? folderMissing : message;
+    return { cause: diskCause(error), message: text, running: undefined };
   }
   return { cause: 'refused', message, running: undefined };
 }
@@ -30,6 +31,14 @@ export function endOfService({ error, running, isUndone }: StopReason): PlainEnd
   if (isSuperseded(error)) return { cause: 'superseded', message, running };
   const isDisk = error instanceof DiskError || error instanceof LogBrokenError;
   return { cause: isDisk ? diskCause(error) : 'bug', message, isUndone, running };
+}
+
+const folderMissing = 'the folder of its log is missing; put it back from a copy';
+
+/** Its path is for nobody but the operator, who finds it by the database's identity. */
+function isWithoutFolder(error: Error): boolean {
+  if (!(error instanceof DiskError) || error.operation !== 'list') return false;
+  return error.cause instanceof Error && 'code' in error.cause && error.cause.code === 'ENOENT';
 }
 
 function isSuperseded(error: unknown): boolean {

@@ -1,6 +1,6 @@
 import type { MarkReading } from './durable-mark.ts';
 import { durableMarkName } from './durable-mark.ts';
-import { LogDamageError } from './log-error.ts';
+import { LogDamageError, repairCommand } from './log-error.ts';
 
 /** Where the records of a log end, and what the mark beside it says. */
 export interface FoundEnd {
@@ -58,7 +58,7 @@ function breakText({ breakReason }: FoundEnd): string {
   return breakReason === undefined ? '' : `; ${breakReason}`;
 }
 
-function adviceOf({ mark, offset, databaseIdentity }: FoundEnd): string {
+function adviceOf({ mark, offset, databaseIdentity, breakReason }: FoundEnd): string {
   if (mark.kind === 'version') return 'Start the version that wrote it, or a later one';
   const cause =
     mark.kind === 'valid'
@@ -67,5 +67,8 @@ function adviceOf({ mark, offset, databaseIdentity }: FoundEnd): string {
   if (offset === 0) return cause;
   const target = databaseIdentity.toString(16).padStart(64, '0');
   const accept = `reducerdb start --accept-loss-after ${target}:${offset}`;
-  return `${cause}. Or accept the log as it is, up to offset ${offset}: \`${accept}\``;
+  // Another service may have written what follows.
+  const look =
+    breakReason === undefined ? '' : `. ${repairCommand(databaseIdentity)} shows what is there`;
+  return `${cause}${look}. Or accept the log as it is, up to offset ${offset}: \`${accept}\``;
 }

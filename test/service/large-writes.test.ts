@@ -117,7 +117,7 @@ describe('a large write', () => {
     const { answer, callCount } = await callsBeside(() => sql(large));
     expect(answer).toMatchObject({ status: 200 });
     await expectBoth(callCount, rowCount);
-    expect(callCount).toBeGreaterThan(10);
+    expect(callCount).toBeGreaterThan(2);
   });
 
   it('[ease 3.8] lets calls through from an agent', async () => {
