@@ -25,9 +25,9 @@ export interface PausedRead {
 
 /**
  * Reads that were not over after their first slice, and writes that still find out what to change,
- * which is to read. They go on at the end of each turn, when the
- * requests that waited have run: one after another, each for a slice, for as long together as one
- * slice lasts. So a request waits for one slice at most, however many reads there are.
+ * which is to read. They go on at the end of each turn, when the requests that waited have run: one
+ * after another, each for a slice, for as long together as one slice lasts. So a request waits for
+ * one slice at most, however many reads there are.
  *
  * Of the writes one goes on; the others wait for its end, in order, and hold nothing meanwhile.
  * Side by side they would make each other look again, and hold memory that only one can use.

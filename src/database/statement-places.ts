@@ -15,7 +15,7 @@ export interface PlaceLimits {
 }
 
 /**
- * Places of statements that have paused. No caller takes all of them, and whoever has the owner's
+ * Places of statements that have paused. No caller takes all of them, and a caller with the owner's
  * rights finds some whatever the others do, with however many identities.
  */
 export class StatementPlaces {

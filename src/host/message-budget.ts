@@ -3,7 +3,7 @@ import type { FromWorker } from './worker-messages.ts';
 
 /**
  * How many messages the process of a database may send that nobody asked it for. An actor keeps
- * itself far below (see `actor.ts`, `warnings.ts`), so whoever passes it is no actor any more, and
+ * itself far below (see `actor.ts`, `warnings.ts`), so what passes it is no actor any more, and
  * `take` throws. What carries the database's own work is not counted, since an actor sends as much
  * as it does: turns, what is durable, lines of its log. It is paid for in time, by the pauses of
  * `ProcessWorker`. Links are counted where programs are given.

@@ -42,7 +42,7 @@ export class Stay {
     });
   }
 
-  /** Whether a loss is one of this caller, or of whoever made its limited token. */
+  /** Whether a loss is one of this caller, or of the maker of its limited token. */
   concerns(loss: Loss): boolean {
     const { caller, database } = this.#guest;
     if (loss.kind === 'token') return loss.id === caller.tokenId;

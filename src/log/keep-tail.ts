@@ -80,7 +80,7 @@ async function copy(disk: Disk, aside: Disk, name: string): Promise<void> {
   }
 }
 
-/** Nothing of the segment counts as durable before, whoever wrote it. */
+/** Cuts a segment, and syncs what stays of it: any writer may have left that unsynced. */
 async function cut(disk: Disk, { name, bytes }: KeepPlan['segments'][number]): Promise<void> {
   const file = disk.open(name, 'existing');
   try {

@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { nicenessOf } from '../host/standing.ts';
 import { yieldHelpersToThis } from '../node/child-priority.ts';
 import { completeConfiguration, type GivenConfiguration } from './configuration.ts';
 import { chooseIsolation } from './isolation-choice.ts';
@@ -19,7 +20,7 @@ const heapGrowth = 300;
  * own, and the setting is for all heaps of a process, so it is left as it is there.
  */
 export function dedicateProcess(configuration: GivenConfiguration): void {
-  yieldHelpersToThis(5);
+  yieldHelpersToThis(nicenessOf.usual);
   const { everywhere } = chooseIsolation(completeConfiguration(configuration)).rules;
   if (everywhere === 'process') setFlagsFromString(`--heap-growing-percent=${heapGrowth}`);
 }

@@ -97,7 +97,7 @@ const expressionsOfPlainRow = 64;
 /**
  * One run of a read, in slices: `run` goes on until all rows are there or the slice of the budget
  * is over. Before the first pause the tables are pinned, so that the rows are those of one moment.
- * Whoever makes an execution disposes of it.
+ * The maker of an execution disposes of it.
  */
 export class ReadExecution {
   readonly #compiled: CompiledRead;

@@ -14,7 +14,7 @@ import type { Change, CompiledWrite, WriteOutcome } from './write.ts';
  * ```
  *
  * Before the first pause the tables are pinned, so that what is found is that of one moment;
- * `catchUp` makes it that of the present. Whoever makes an execution disposes of it.
+ * `catchUp` makes it that of the present. The maker of an execution disposes of it.
  */
 export class WriteExecution {
   readonly #state: ExecutionState;

@@ -200,6 +200,15 @@ function openedOnce<Running extends Rows | Tuples>(operator: Running): () => Run
   };
 }
 
+/** Goes on through the rows that are left, and adds each. */
+function takeAll(rows: Tuples, add: () => void): typeof paused | typeof ended {
+  for (;;) {
+    const step = rows.next();
+    if (step !== rowReady) return step;
+    add();
+  }
+}
+
 /**
  * All matching rows go first and come back changed, so that unique values can be exchanged within
  * one statement. Rows that stay the same are left alone; they count like all that match.
@@ -221,20 +230,14 @@ function compileUpdate(
     const changing = new ChangingRows(state, options);
     const input = make(state);
     const rows = openedOnce(input);
-    const find = (running: Tuples): typeof paused | typeof ended => {
-      for (;;) {
-        const step = running.next();
-        if (step !== rowReady) return step;
-        changing.add();
-      }
-    };
+    const add = () => changing.add();
     const revise = (): void => {
       changing.dropGone();
       input.open();
-      requireEnded(find(input));
+      requireEnded(takeAll(input, add));
     };
     return {
-      find: () => find(rows()),
+      find: () => takeAll(rows(), add),
       ...(isByRow && { revise }),
       write: (transaction) => {
         const index = table.indexes.find(({ spec }) => spec.id === keptIndexId);
@@ -406,24 +409,20 @@ function compileDelete(
     const refs = new RefList();
     const tuples = make(state);
     const rows = openedOnce(tuples);
-    const find = (running: Tuples): typeof paused | typeof ended => {
-      for (;;) {
-        const step = running.next();
-        if (step !== rowReady) return step;
-        const ref = state.refs[slot] as number;
-        state.budget.take(refBytes);
-        state.budget.takeChange(0, table.lengthOf(ref));
-        refs.push(ref);
-      }
+    const add = (): void => {
+      const ref = state.refs[slot] as number;
+      state.budget.take(refBytes);
+      state.budget.takeChange(0, table.lengthOf(ref));
+      refs.push(ref);
     };
     const revise = (): void => {
       const found = refs.take();
       for (const ref of found) if (table.isVisible(ref)) refs.push(ref);
       tuples.open();
-      requireEnded(find(tuples));
+      requireEnded(takeAll(tuples, add));
     };
     return {
-      find: () => find(rows()),
+      find: () => takeAll(rows(), add),
       ...(isByRow && { revise }),
       write: (transaction) => {
         const returned = returning?.stored(state, table, refs);
