@@ -105,16 +105,30 @@ export class SegmentReader {
     for (let at = from; at < this.size; ) {
       const length = Math.min(windowBytes, this.size - at);
       const start = this.#load(at, length);
-      let last = start + length - 1;
-      // By words where they are whole: the rest of a segment is megabytes of zeros.
-      while (last >= start && this.bytes[last] === 0) {
-        const isWord = (last & 3) === 3 && last - 3 >= start && this.#words[last >>> 2] === 0;
-        last -= isWord ? 4 : 1;
-      }
+      const last = this.#lastFilled(start, start + length);
       if (last >= start) end = at + (last - start) + 1;
       at += length;
     }
     return end;
+  }
+
+  /** Index of the last byte that is not zero, less than `start` when there is none. */
+  #lastFilled(start: number, end: number): number {
+    const words = this.#words;
+    let last = end - 1;
+    while (last >= start && this.bytes[last] === 0) {
+      // Four words at once where they are whole: the rest of a segment is megabytes of zeros.
+      const word = last >>> 2;
+      const areZero =
+        (last & 3) === 3 &&
+        last - 15 >= start &&
+        words[word] === 0 &&
+        words[word - 1] === 0 &&
+        words[word - 2] === 0 &&
+        words[word - 3] === 0;
+      last -= areZero ? 16 : 1;
+    }
+    return last;
   }
 
   /** Copies of the bytes from `start` to `end`, in pieces. */

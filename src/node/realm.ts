@@ -41,10 +41,10 @@ function hardeningScript(file: string): vm.Script {
   return cachedScript;
 }
 
-/** The file that holds the hardening library. */
+/** The file that holds the hardening library: the small one, which takes half as long to compile. */
 export function hardeningFile(): string {
   const folder = path.dirname(createRequire(import.meta.url).resolve('ses/package.json'));
-  return path.join(folder, 'dist/ses.umd.js');
+  return path.join(folder, 'dist/ses.umd.min.js');
 }
 
 let isInside = false;

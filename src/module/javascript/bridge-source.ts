@@ -414,7 +414,7 @@ function stackOf(thrown) {
 
 function cut(text, lengthMax) {
   if (text.length <= lengthMax) return text;
-  return text.slice(0, lengthMax) + '… (' + (text.length - lengthMax) + ' more characters)';
+  return text.slice(0, lengthMax) + '\u2026 (' + (text.length - lengthMax) + ' more characters)';
 }
 
 function reportRejection(reason) {

@@ -48,7 +48,7 @@ export class CompiledSubqueries {
     return evaluator;
   }
 
-  /** The encoded values, each once, that `column IN (SELECT …)` may find in an index. */
+  /** The encoded values, each once, that `column IN (SELECT ...)` may find in an index. */
   answersOf(subquery: TypedSubquery, state: ExecutionState): Iterable<Uint8Array> {
     const answer = this.#stage(subquery).answerIn(state);
     assert(answer instanceof AnswerSet, 'values come from IN');
