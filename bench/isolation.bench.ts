@@ -6,6 +6,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Isolation } from '../src/host/isolation.ts';
+import { limits } from '../src/limits.ts';
 import type { Service, startService } from '../src/service/start-service.ts';
 import { identityToHex } from '../src/values/identity.ts';
 import { oneWaitingCaller, openBank, throughHandle } from './load/bank.ts';
@@ -69,47 +70,54 @@ async function measure(everywhere: Isolation, scale: number): Promise<Measured> 
     const busy = await throughHandle(first, database, transfers);
     const waitingMillis = await oneWaitingCaller(first, database, Math.ceil(500 * scale));
     await first.stop();
-    const { startMillis, mebibytes } = await measureStarts(everywhere, Math.ceil(8 * scale));
+    const { startMillis, mebibytes } = await measureStarts(
+      everywhere,
+      Math.max(Math.ceil(8 * scale), 3),
+    );
     return { transfers: busy, waitingMillis, startMillis, mebibytes };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** Memory of many databases; the time until one serves, beside a service that has none. */
+/**
+ * Memory of many databases; the time until one that was closed answers its first request, in a
+ * service that runs and has opened those that it opens by itself.
+ */
 async function measureStarts(everywhere: Isolation, count: number) {
-  const [many, one, none] = ['many', 'one', 'none'].map((name) =>
-    mkdtempSync(path.join(tmpdir(), `reducerdb-bench-${name}-`)),
-  ) as [string, string, string];
+  const folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-bench-many-'));
   try {
-    const crowd = await start(many, everywhere);
+    const names = Array.from({ length: count + limits.startDatabasesMax }, (_, at) => `bank-${at}`);
+    const first = await start(folder, everywhere);
     const before = memoryMebibytes();
-    for (let index = 0; index < count; index += 1) await openBank(crowd, `bank-${index}`);
-    const mebibytes = (memoryMebibytes() - before) / count;
-    await crowd.stop();
-    const single = await start(one, everywhere);
-    await openBank(single);
-    await single.stop();
+    for (const name of names) await openBank(first, name);
+    const mebibytes = (memoryMebibytes() - before) / names.length;
+    await first.stop();
+    const again = await start(folder, everywhere);
     const opening: number[] = [];
-    for (let index = 0; index < Math.max(count, 3); index += 1) {
-      const empty = await timeToServe(none, everywhere);
-      opening.push(Math.max((await timeToServe(one, everywhere)) - empty, 0.1));
+    for (const handle of await closedDatabases(again, count)) {
+      const started = performance.now();
+      await handle.describe();
+      opening.push(performance.now() - started);
     }
+    await again.stop();
     return { startMillis: median(opening), mebibytes: Math.max(mebibytes, 0.1) };
   } finally {
-    for (const folder of [many, one, none]) rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function timeToServe(folder: string, everywhere: Isolation): Promise<number> {
-  const started = performance.now();
-  const service = await start(folder, everywhere);
-  for (const { identity } of service.host.databases) {
-    await service.host.database(identityToHex(identity)).handle.describe();
+/** As many as are still closed once the service has opened the others. */
+async function closedDatabases({ host }: Service, count: number) {
+  for (;;) {
+    const { databases } = host.statistics();
+    const closed = databases.filter(({ state }) => state === 'closed');
+    const serving = databases.filter(({ state }) => state === 'serving');
+    if (closed.length === count && serving.length === databases.length - count) {
+      return closed.map(({ identity }) => host.database(identityToHex(identity)).handle);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const millis = performance.now() - started;
-  await service.stop();
-  return millis;
 }
 
 async function start(dataDirectory: string, everywhere: Isolation): Promise<Service> {

@@ -41,7 +41,7 @@ function hardeningScript(file: string): vm.Script {
   return cachedScript;
 }
 
-/** The file that holds the hardening library: the small one, which takes half as long to compile. */
+/** The file of the hardening library: the small one, which takes half the time to compile. */
 export function hardeningFile(): string {
   const folder = path.dirname(createRequire(import.meta.url).resolve('ses/package.json'));
   return path.join(folder, 'dist/ses.umd.min.js');
