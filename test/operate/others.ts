@@ -10,7 +10,7 @@ import type { Fault } from './fault.ts';
 
 const prlimit = ['/usr/bin/prlimit', '/bin/prlimit'].find(existsSync);
 const unshare = ['/usr/bin/unshare', '/bin/unshare'].find(existsSync);
-const ofNamespace = [unshare ?? '', '--pid', '--fork', '--mount-proc'];
+const ofNamespace = [unshare ?? '', '--pid', '--fork', '--kill-child', '--mount-proc'];
 
 /** Why the system's limits cannot be set here. */
 const noLimits = prlimit === undefined ? 'prlimit is not there' : undefined;
