@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { setNiceness } from '../node/child-priority.ts';
 import { endingWithParent, systemCommand } from '../node/command-wrappers.ts';
 import type { Child, ChildExit } from './child-starter.ts';
 import type { ChildOrder } from './spawn-child.ts';
@@ -36,6 +37,8 @@ export class Spawner {
   /** `entry`: the built `spawner-main`. */
   constructor(entry: string, answerMillisMax: number) {
     const spawner = startSpawner(entry);
+    // It takes after this process otherwise, and the processes of databases after it.
+    if (spawner.pid !== undefined) setNiceness(spawner.pid, 0);
     this.#process = spawner;
     this.#answerMillisMax = answerMillisMax;
     spawner.on('error', (error) => {
