@@ -53,7 +53,7 @@ describe('the guide to SQL, on the chat example', () => {
     expect(functionNames().filter((name) => !named.has(name))).toEqual([]);
   });
 
-  it('[sql §10.1] shows the private table to the owner alone', async () => {
+  it('[sql 10.1] shows the private table to the owner alone', async () => {
     const as = db.identity('ada');
     await expect(db.query('SELECT * FROM connection', { as })).rejects.toThrow(/^no such table/);
     await expect(db.query('SELECT * FROM connection')).resolves.toBeInstanceOf(Array);

@@ -3,6 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { arrows } from './tidy/arrows.ts';
+import { circlesOf, recursions } from './tidy/circles.ts';
+import { unlistedFiles } from './tidy/reading-order.ts';
 import {
   checkArrows,
   checkFile,
@@ -42,6 +44,17 @@ describe('the source tree', () => {
       expect(targets.filter((target) => !above.has(target))).toEqual([]);
       above.add(room);
     }
+  });
+
+  it('has a reading order with every file of the room in each README', () => {
+    const readmes = Object.keys(arrows).map(
+      (room) => [room, readFileSync(path.join(root, 'src', room, 'README.md'), 'utf8')] as const,
+    );
+    expect(unlistedFiles(files, new Map(readmes))).toEqual([]);
+  });
+
+  it('has no files that import each other in a circle, but for those that recur', () => {
+    expect(circlesOf(files)).toEqual(recursions.map(({ files: recurring }) => recurring));
   });
 
   it('starts the command without a database in memory', () => {
@@ -115,5 +128,24 @@ describe('the tidy rules', () => {
     expect(checkIndexFile(file('src/store/index.ts', ''))).toHaveLength(1);
     expect(checkIndexFile(file('src/server/index.ts', ''))).toEqual([]);
     expect(checkOrphans([file('src/store/lonely.ts', '')])).toHaveLength(1);
+  });
+
+  it('find a circle of files, type-only imports included', () => {
+    const circle = [
+      file('src/a/one.ts', "import { two } from './two.ts';\n"),
+      file('src/a/two.ts', "import type { Three } from './three.ts';\n"),
+      file('src/a/three.ts', "export { one } from './one.ts';\n"),
+      file('src/a/four.ts', "import { one } from './one.ts';\n"),
+    ];
+    expect(circlesOf(circle)).toEqual([['src/a/one.ts', 'src/a/three.ts', 'src/a/two.ts']]);
+    expect(circlesOf(circle.slice(1))).toEqual([]);
+  });
+
+  it('find a file that its README does not name', () => {
+    const readme = 'Order: `page.ts` · `tree/*.ts` and `check/type-*.ts`';
+    const paths = ['page.ts', 'tree/leaf.ts', 'check/type-case.ts', 'check/names.ts', 'heap.ts'];
+    const room = paths.map((name) => file(`src/store/${name}`, ''));
+    const unlisted = ['src/store/check/names.ts', 'src/store/heap.ts'];
+    expect(unlistedFiles(room, new Map([['store', readme]]))).toEqual(unlisted);
   });
 });

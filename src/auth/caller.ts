@@ -1,7 +1,7 @@
 import { malformedText, presentedToken } from './bearer.ts';
 import type { Capability } from './capability.ts';
-import { TokenError } from './claims.ts';
 import type { HostTokens } from './host-tokens.ts';
+import { TokenError } from './token-json.ts';
 
 /** Who makes a request, settled once at the door. */
 export interface RequestCaller {

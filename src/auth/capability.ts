@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
 import { identityFromHex } from '../values/identity.ts';
-import { parseObject, TokenError } from './claims.ts';
+import { parseObject, TokenError } from './token-json.ts';
 
 /**
  * What a token may be used for, where it is not for everything that its bearer may: made for

@@ -2,6 +2,7 @@ import { limits } from '../limits.ts';
 import { identityFromHex, identityToHex } from '../values/identity.ts';
 import type { Capability } from './capability.ts';
 import { deriveIdentity } from './identity.ts';
+import { parseObject, TokenError } from './token-json.ts';
 
 /** What a token says of its bearer. */
 export interface Claims {
@@ -30,11 +31,6 @@ export interface TokenClaims extends Claims {
   readonly capability?: Capability;
 }
 
-/** The token is not accepted. The text is the body of the 401 answer. */
-export class TokenError extends Error {
-  override readonly name = 'TokenError';
-}
-
 /** Clocks may differ by this much. */
 const leewaySeconds = 60;
 
@@ -60,20 +56,6 @@ export function refuseExpired(expiresAt: number | undefined, nowSeconds: number)
   if (expiresAt !== undefined && expiresAt < nowSeconds - leewaySeconds) {
     throw new TokenError('Invalid token: ExpiredSignature');
   }
-}
-
-/** Parses one of a token's parts, which must be a JSON object. */
-export function parseObject(text: string): Record<string, unknown> {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (cause) {
-    throw new TokenError(`Invalid token: JSON error: ${(cause as Error).message}`, { cause });
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new TokenError('Invalid token: JSON error: expected an object');
-  }
-  return parsed as Record<string, unknown>;
 }
 
 function readAudiences(aud: unknown): readonly string[] {

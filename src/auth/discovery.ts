@@ -1,4 +1,4 @@
-import { TokenError } from './claims.ts';
+import { TokenError } from './token-json.ts';
 
 /** Where an issuer says what it is (OpenID Connect Discovery 1.0, section 4). */
 export function discoveryAddress(issuer: string): string {

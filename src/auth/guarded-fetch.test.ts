@@ -29,7 +29,7 @@ const redirectTo = (location: string) => {
   answer = (_request, response) => response.writeHead(307, { location }).end();
 };
 
-it('[auth 6, ours] follows redirects within the scheme', async () => {
+it('[auth 6] follows redirects within the scheme', async () => {
   answer = ({ url: path }, response) =>
     path === '/last'
       ? response.end('{"a":1}')
@@ -48,7 +48,7 @@ it.each([
   ['http://93.184.215.14/', '93.184.215.14 is at 93.184.215.14, which may not be asked'],
   ['ftp://93.184.215.14/', 'ftp://93.184.215.14/ is neither an https nor an http address'],
   ['file:///etc/passwd', 'file:///etc/passwd is neither an https nor an http address'],
-])('[auth 6, ours] does not ask %s', async (address, text) => {
+])('[auth 6] does not ask %s', async (address, text) => {
   await expect(fetchJson(address, onlyPublic)).rejects.toThrow(text);
 });
 
@@ -56,12 +56,12 @@ it.each([
   ['http://169.254.169.254/', '169.254.169.254 is at 169.254.169.254, which may not be asked'],
   ['https://127.0.0.1/', 'redirects to another scheme'],
   ['/again', 'redirects more than 3 times'],
-])('[auth 6, ours] does not follow to %s', async (location, text) => {
+])('[auth 6] does not follow to %s', async (location, text) => {
   redirectTo(location);
   await expect(fetchJson(url, loopbackToo)).rejects.toThrow(text);
 });
 
-it('[auth 6, ours] reads so many bytes and no more, however they come', async () => {
+it('[auth 6] reads so many bytes and no more, however they come', async () => {
   let isOver = false;
   answer = (_request, response) => {
     response.on('close', () => {
@@ -75,7 +75,7 @@ it('[auth 6, ours] reads so many bytes and no more, however they come', async ()
   await expect.poll(() => isOver).toBe(true);
 });
 
-it('[auth 6, ours] waits for all of an answer no longer than 5 s', async () => {
+it('[auth 6] waits for all of an answer no longer than 5 s', async () => {
   answer = (_request, response) => {
     const timer = setInterval(() => response.write(' '), 100);
     response.on('close', () => clearInterval(timer));

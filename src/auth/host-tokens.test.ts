@@ -41,7 +41,7 @@ async function refusal(token: string): Promise<string> {
 }
 
 describe('host tokens', () => {
-  it('[auth §2.1] have the exact header and the claims in order', async () => {
+  it('[auth 2.1] have the exact header and the claims in order', async () => {
     const { token, identity } = await tokens.issue();
     const [header, payload, signature] = token.split('.') as [string, string, string];
     expect(header).toBe('eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9');
@@ -53,13 +53,13 @@ describe('host tokens', () => {
     expect(Buffer.from(signature, 'base64url')).toHaveLength(64);
   });
 
-  it('[auth §4] are accepted again, with the payload byte for byte', async () => {
+  it('[auth 4] are accepted again, with the payload byte for byte', async () => {
     const { token, identity, payload } = await tokens.issue();
     expect(await tokens.verify(token)).toMatchObject({ identity, payload });
     expect(await tokens.verify(token)).toMatchObject({ identity, payload });
   });
 
-  it('[auth §2.2] can be issued again with an end', async () => {
+  it('[auth 2.2] can be issued again with an end', async () => {
     const first = await tokens.verify((await tokens.issue()).token);
     const again = await tokens.verify((await tokens.reissue(first, 60)).token);
     expect(again.identity).toBe(first.identity);
@@ -67,7 +67,7 @@ describe('host tokens', () => {
     expect(again.tokenId).toBe(first.tokenId);
   });
 
-  it('[auth §2.2] are remembered, but not those that stand in for one connection', async () => {
+  it('[auth 2.2] are remembered, but not those that stand in for one connection', async () => {
     const { token } = await tokens.issue();
     const first = await tokens.verify(token);
     expect(await tokens.verify(token)).toBe(first);
@@ -75,7 +75,7 @@ describe('host tokens', () => {
     expect(await tokens.verify(standIn)).not.toBe(await tokens.verify(standIn));
   });
 
-  it('[auth §2.2] end with the token that they stand for, and are revoked with it', async () => {
+  it('[auth 2.2] end with the token that they stand for, and are revoked with it', async () => {
     const exp = now() + 20;
     const first = await tokens.verify(signed(claims({ exp })));
     const second = await tokens.verify((await tokens.reissue(first, 60)).token);
@@ -85,7 +85,7 @@ describe('host tokens', () => {
     }
   });
 
-  it('[auth §2.1] expire where the operator wants that, limited ones no later', async () => {
+  it('[auth 2.1] expire where the operator wants that, limited ones no later', async () => {
     const short = new HostTokens(keys, { lifeSeconds: 60 });
     const { issuedAt, expiresAt } = await short.verify((await short.issue()).token);
     expect(expiresAt).toBe(issuedAt + 60);
@@ -100,35 +100,32 @@ describe('host tokens', () => {
     }
   });
 
-  it('[auth §12] of another issuer are accepted when this host signed them', async () => {
+  it('[auth 12] of another issuer are accepted when this host signed them', async () => {
     const other = await tokens.verify(signed(claims({ iss: 'https://other' })));
     expect(other.identity).toBe(deriveIdentity('https://other', 'someone'));
   });
 
-  it('[auth §12] may have expired 30 seconds ago, not 61', async () => {
+  it('[auth 12] may have expired 30 seconds ago, not 61', async () => {
     expect(await refusal(signed(claims({ exp: now() - 30 })))).toBe('accepted');
     const expired = await refusal(signed(claims({ exp: now() - 62 })));
     expect(expired).toBe('Invalid token: ExpiredSignature');
   });
 
-  it.each([['a'], [['a', 'b']], [undefined]])(
-    '[auth §12] may name the audience %j',
-    async (aud) => {
-      expect(await refusal(signed(claims({ aud })))).toBe('accepted');
-    },
-  );
+  it.each([['a'], [['a', 'b']], [undefined]])('[auth 12] may name the audience %j', async (aud) => {
+    expect(await refusal(signed(claims({ aud })))).toBe('accepted');
+  });
 });
 
 describe('bad tokens', () => {
   const flip = (token: string) =>
     token.slice(0, -3) + (token.at(-3) === 'A' ? 'B' : 'A') + token.slice(-2);
 
-  it('[auth §4.3] that are not three parts', async () => {
+  it('[auth 4.3] that are not three parts', async () => {
     expect(await refusal('x')).toBe('Invalid token: InvalidToken');
     expect(await refusal('a.b.c.d')).toBe('Invalid token: InvalidToken');
   });
 
-  it('[auth §4.3] that are not base64url, or no JSON', async () => {
+  it('[auth 4.3] that are not base64url, or no JSON', async () => {
     expect(await refusal('é.b.c')).toMatch(/^Invalid token: Base64 error: /);
     expect(await refusal('e30.e30.A')).toMatch(/^Invalid token: Base64 error: /);
     expect(await refusal('AAAA.e30.AAAA')).toMatch(/^Invalid token: JSON error: /);
@@ -136,11 +133,11 @@ describe('bad tokens', () => {
     expect(await refusal(`${tokenPart([])}.e30.AAAA`)).toMatch(/^Invalid token: JSON error: /);
   });
 
-  it('[auth §4.3] whose signature is wrong', async () => {
+  it('[auth 4.3] whose signature is wrong', async () => {
     expect(await refusal(flip(signed(claims())))).toBe('Invalid token: InvalidSignature');
   });
 
-  it('[auth §4.3] of an issuer that this host does not know', async () => {
+  it('[auth 4.3] of an issuer that this host does not know', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const body = `${tokenPart({ alg: 'RS256' })}.${tokenPart(claims({ iss: 'https://other' }))}`;
     const signature = createSign('SHA256').update(body).sign(privateKey).toString('base64url');
@@ -148,7 +145,7 @@ describe('bad tokens', () => {
     expect(text).toBe('Error fetching public key for issuer https://other');
   });
 
-  it('[auth §4.2] that use the public key as a shared secret', async () => {
+  it('[auth 4.2] that use the public key as a shared secret', async () => {
     const body = `${tokenPart({ alg: 'HS256' })}.${tokenPart(claims())}`;
     const signature = createHmac('sha256', keys.publicPem).update(body).digest('base64url');
     expect(await refusal(`${body}.${signature}`)).toBe('Invalid token: InvalidAlgorithm');
@@ -157,7 +154,7 @@ describe('bad tokens', () => {
     );
   });
 
-  it('[auth §4.2] that demand an unknown extension', async () => {
+  it('[auth 4.2] that demand an unknown extension', async () => {
     const token = signed(claims(), { alg: 'ES256', crit: ['x'], x: 1 });
     expect(await refusal(token)).toBe('Invalid token: InvalidAlgorithm');
   });
@@ -171,11 +168,11 @@ describe('bad tokens', () => {
     [{ sub: 'half \ud800' }, 'Invalid token: JSON error: `sub` holds half a character'],
     [{ sub: 'x'.repeat(129) }, `Subject too long: "${'x'.repeat(129)}"`],
     [{ iss: 'é'.repeat(65) }, `Issuer too long: "${'é'.repeat(65)}"`],
-  ])('[auth §4.1] with the claims %j', async (more, text) => {
+  ])('[auth 4.1] with the claims %j', async (more, text) => {
     expect(await refusal(signed(claims(more)))).toBe(text);
   });
 
-  it('[auth §4.1] whose stated identity is not the derived one', async () => {
+  it('[auth 4.1] whose stated identity is not the derived one', async () => {
     const text = await refusal(signed(claims({ hex_identity: '0'.repeat(64) })));
     expect(text).toMatch(/^Identity mismatch: token identity Identity\(0{64}\) does not match/);
   });
@@ -185,7 +182,7 @@ describe('the caller of a request', () => {
   const settle = (authorization?: string, queryToken?: string) =>
     settleCaller(tokens, { authorization, queryToken, withoutToken: 'anonymous' });
 
-  it('[auth §7] is a new identity each time when there is no token', async () => {
+  it('[auth 7] is a new identity each time when there is no token', async () => {
     const [one, two] = [await settle(), await settle()];
     if (one.kind !== 'accepted' || two.kind !== 'accepted') throw new Error('refused');
     expect(one.caller.isAnonymous).toBe(true);
@@ -196,7 +193,7 @@ describe('the caller of a request', () => {
   });
 
   it.each(['Basic eA==', 'Bearer', 'Bearer   ', 'x'])(
-    '[auth §12] is refused for %j',
+    '[auth 12] is refused for %j',
     async (header) => {
       expect(await settle(header)).toEqual({
         kind: 'refused',
@@ -206,14 +203,14 @@ describe('the caller of a request', () => {
     },
   );
 
-  it('[auth §12] is read from the header before the query, in any case, past blanks', async () => {
+  it('[auth 12] is read from the header before the query, in any case, past blanks', async () => {
     const { token } = await tokens.issue();
     expect(await settle(`bearer   ${token}`, 'nonsense')).toMatchObject({ kind: 'accepted' });
     expect(await settle(undefined, token)).toMatchObject({ kind: 'accepted' });
     expect(await settle('bearer x', token)).toMatchObject({ status: 401 });
   });
 
-  it('[http §2.4] must have a token where one is required', async () => {
+  it('[http 2.4] must have a token where one is required', async () => {
     const outcome = await settleCaller(tokens, {
       authorization: undefined,
       queryToken: undefined,

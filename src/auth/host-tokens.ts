@@ -9,19 +9,13 @@ import {
   readHostClaim,
   standInField,
 } from './capability.ts';
-import {
-  type Claims,
-  parseObject,
-  readClaims,
-  refuseExpired,
-  type TokenClaims,
-  TokenError,
-} from './claims.ts';
+import { type Claims, readClaims, refuseExpired, type TokenClaims } from './claims.ts';
 import { deriveIdentity } from './identity.ts';
 import { publicIssuers } from './issuer-rules.ts';
 import { Issuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
 import { formerIds, isHighSigned, signedCompact, signedId } from './signature.ts';
+import { parseObject, TokenError } from './token-json.ts';
 import { type TokenHeader, tokenParts } from './token-parts.ts';
 
 /** A fresh identity with the token that proves it. */

@@ -71,18 +71,18 @@ describe('addresses that lead inside', () => {
     '[3fff::1]',
     '[5f00::1]',
     '[4000::1]', // Handed out to nobody.
-  ])('[auth 6, ours] https://%s is not asked', async (host) => {
+  ])('[auth 6] https://%s is not asked', async (host) => {
     expect(await refusal(`https://${host}:9/`, onlyPublic)).toMatch(/, which may not be asked$/);
   });
 
   it.each(['::7f00:1', '::ffff:0:7f00:1', '::2', 'fec0::1', '5f00::1', '3fff::', '192.88.99.2'])(
-    '[auth 6, ours] %s is not public',
+    '[auth 6] %s is not public',
     (address) => {
       expect(addressKind(address)).toBe('private');
     },
   );
 
-  it('[auth 6, ours] users and passwords are not sent along', async () => {
+  it('[auth 6] users and passwords are not sent along', async () => {
     const withUser = url.replace('//', '//admin:secret@');
     expect(await refusal(withUser)).toMatch(/with a user or a password$/);
     answer = (_request, response) => response.writeHead(302, { location: withUser }).end();
@@ -90,14 +90,14 @@ describe('addresses that lead inside', () => {
     expect(asked).toEqual(['/first']);
   });
 
-  it('[auth 6, ours] what is not on loopback sends nobody there', () => {
+  it('[auth 6] what is not on loopback sends nobody there', () => {
     expect(narrowed(loopbackToo, '93.184.215.14')).toEqual(onlyPublic);
     expect(narrowed(loopbackToo, undefined)).toEqual(onlyPublic);
     expect(narrowed(loopbackToo, '::ffff:127.0.0.1')).toEqual(loopbackToo);
     expect(narrowed(everywhere, '93.184.215.14')).toEqual(everywhere);
   });
 
-  it('[auth 6, ours] a fetch gives what it was narrowed to', async () => {
+  it('[auth 6] a fetch gives what it was narrowed to', async () => {
     answer = (_request, response) => response.end('{}');
     const { following } = await fetchJson(url, loopbackToo);
     expect(following).toEqual(loopbackToo);
@@ -128,7 +128,7 @@ describe('names that change', () => {
     return () => count;
   }
 
-  it('[auth 6, ours] the address that is judged is the one that is connected to', async () => {
+  it('[auth 6] the address that is judged is the one that is connected to', async () => {
     const count = answers(['127.0.0.1'], ['10.0.0.1']);
     answer = (_request, response) => response.end('{}');
     const named = url.replace('127.0.0.1', 'rebound.example');
@@ -139,13 +139,13 @@ describe('names that change', () => {
     );
   });
 
-  it('[auth 6, ours] one bad address among good ones is enough', async () => {
+  it('[auth 6] one bad address among good ones is enough', async () => {
     answers(['93.184.215.14', '127.0.0.1']);
     const text = 'mixed.example is at 127.0.0.1, which may not be asked';
     expect(await refusal('https://mixed.example', onlyPublic)).toBe(text);
   });
 
-  it('[auth 6, ours] so many look-ups wait for slow name servers, and no more', async () => {
+  it('[auth 6] so many look-ups wait for slow name servers, and no more', async () => {
     const waiting: (() => void)[] = [];
     use((_: string, __: LookupOptions, done: (error: Error) => void) => {
       waiting.push(() => done(new Error('no such name')));
@@ -169,14 +169,14 @@ describe('answers of hostile issuers', () => {
     answer = ({ socket }) => write(socket);
   };
 
-  it('[auth 6, ours] another protocol is no answer', async () => {
+  it('[auth 6] another protocol is no answer', async () => {
     rawly((socket) => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n');
     });
     expect(await refusal(url)).toMatch(/closed without an answer|socket hang up/);
   });
 
-  it('[auth 6, ours] hints without an end are over after the time', async () => {
+  it('[auth 6] hints without an end are over after the time', async () => {
     rawly((socket) => {
       const hint = () => socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n');
       const timer = setInterval(hint, 50);
@@ -186,7 +186,7 @@ describe('answers of hostile issuers', () => {
     expect(await refusal(url)).toMatch(/aborted/);
   }, 90_000);
 
-  it('[auth 6, ours] a head that drips is over after the time', async () => {
+  it('[auth 6] a head that drips is over after the time', async () => {
     rawly((socket) => {
       socket.write('HTTP/1.1 200 OK\r\n');
       const timer = setInterval(() => socket.write('x: y\r\n'), 50);
@@ -196,7 +196,7 @@ describe('answers of hostile issuers', () => {
     expect(await refusal(url)).toMatch(/aborted|Overflow/);
   }, 90_000);
 
-  it('[auth 6, ours] what is packed stays packed', async () => {
+  it('[auth 6] what is packed stays packed', async () => {
     const bomb = gzipSync(Buffer.from(`"${' '.repeat(50_000_000)}"`));
     let wanted: unknown;
     answer = ({ headers }, response) => {
@@ -207,14 +207,14 @@ describe('answers of hostile issuers', () => {
     expect(wanted).toBe('identity');
   });
 
-  it('[auth 6, ours] half an answer is none', async () => {
+  it('[auth 6] half an answer is none', async () => {
     rawly((socket) => {
       socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{}');
     });
     expect(await refusal(url)).toBe('aborted');
   });
 
-  it.each(['[', '{"a":'])('[auth 6, ours] %j a million times is no document', async (open) => {
+  it.each(['[', '{"a":'])('[auth 6] %j a million times is no document', async (open) => {
     answer = (_request, response) => response.end(open.repeat(1_000_000 / open.length));
     expect(await refusal(url)).toMatch(/JSON|stack/);
   });
@@ -247,7 +247,7 @@ describe('key sets of hostile issuers', () => {
     expect(readKeySet({ keys: [key] })).toHaveLength(count);
   });
 
-  it('[auth 6, ours] every key may be tried, so that they are not many', () => {
+  it('[auth 6] every key may be tried, so that they are not many', () => {
     const keys = (length: number) => ({ keys: Array.from({ length }, () => rsa(2048, [1, 0, 1])) });
     expect(readKeySet(keys(limits.issuerKeysMax))).toHaveLength(limits.issuerKeysMax);
     const text = `the key set has 65 keys (at most ${limits.issuerKeysMax})`;

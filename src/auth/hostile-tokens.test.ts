@@ -70,12 +70,12 @@ describe('identities of others', () => {
     ['a line', '\n', /must not contain a blank or control character$/],
     ['a blank at the end', ' ', /must not contain a blank or control character$/],
     ['a NUL', '\0', /must not contain a blank or control character$/],
-  ])('[auth 6, ours] an issuer whose name has %s is not asked', async (_what, end, text) => {
+  ])('[auth 6] an issuer whose name has %s is not asked', async (_what, end, text) => {
     expect(await outcome(await sign({ iss: `${issuer.url}${end}` }))).toMatch(text);
     expect(issuer.asked).toEqual([]);
   });
 
-  it('[auth 6, ours] nor one with a user', async () => {
+  it('[auth 6] nor one with a user', async () => {
     const iss = issuer.url.replace('//', '//ada:secret@');
     expect(await outcome(await sign({ iss }))).toMatch(/must not contain a user$/);
     expect(issuer.asked).toEqual([]);

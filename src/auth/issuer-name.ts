@@ -1,4 +1,4 @@
-import { TokenError } from './claims.ts';
+import { TokenError } from './token-json.ts';
 
 /**
  * Refuses names that no issuer of OpenID Connect has (OpenID Connect Core 1.0, section 1.2: a URL

@@ -1,11 +1,12 @@
 import { compactVerify } from 'jose';
 import { limits } from '../limits.ts';
-import { type Claims, TokenError } from './claims.ts';
+import type { Claims } from './claims.ts';
 import { discoveryAddress, keysAddressIn } from './discovery.ts';
 import { type FetchRules, fetchJson } from './guarded-fetch.ts';
 import { requireIssuerName } from './issuer-name.ts';
 import type { IssuerRules } from './issuer-rules.ts';
 import { type IssuerKey, keysFor, readKeySet } from './key-set.ts';
+import { TokenError } from './token-json.ts';
 import type { TokenParts } from './token-parts.ts';
 
 /** Keys are asked for again when they are this old, in the background. */

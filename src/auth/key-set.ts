@@ -1,6 +1,6 @@
 import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import { limits } from '../limits.ts';
-import { TokenError } from './claims.ts';
+import { TokenError } from './token-json.ts';
 
 /** A public key of an issuer, and the only algorithms that it is ever used with. */
 export interface IssuerKey {

@@ -49,7 +49,7 @@ function writeThenStop(count: number): typeof write {
 }
 
 describe('the key files', () => {
-  it('[auth §3] are made at the first start, the private one for the owner alone', async () => {
+  it('[auth 3] are made at the first start, the private one for the owner alone', async () => {
     await load();
     expect(statSync(folder).mode & 0o777).toBe(0o700);
     expect(statSync(files.privateKeyFile).mode & 0o777).toBe(0o600);
@@ -57,12 +57,12 @@ describe('the key files', () => {
     expect(readFileSync(files.publicKeyFile, 'utf8')).toMatch(/^-----BEGIN PUBLIC KEY-----/);
   });
 
-  it('[auth §3] are read again, so that tokens stay valid', async () => {
+  it('[auth 3] are read again, so that tokens stay valid', async () => {
     const { token } = await (await tokensNow()).issue();
     await expect((await tokensNow()).verify(token)).resolves.toBeDefined();
   });
 
-  it('[auth §3] must both be there, and belong together', async () => {
+  it('[auth 3] must both be there, and belong together', async () => {
     await load();
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
     writeFileSync(files.publicKeyFile, publicKey.export({ type: 'spki', format: 'pem' }));
@@ -72,7 +72,7 @@ describe('the key files', () => {
     await expect(load()).rejects.toBeInstanceOf(KeyError);
   });
 
-  it('[auth §3] hold keys of P-256, old ones too', async () => {
+  it('[auth 3] hold keys of P-256, old ones too', async () => {
     await load();
     writeFileSync(path.join(folder, 'id_ecdsa.1.pub'), 'no key');
     await expect(load()).rejects.toThrow('id_ecdsa.1.pub holds no readable public key');
@@ -85,7 +85,7 @@ describe('the key files', () => {
   });
 
   it.skipIf(process.platform === 'win32').each([0o604, 0o660, 0o602, 0o666])(
-    '[auth §3] are refused when others have the private one: mode %o',
+    '[auth 3] are refused when others have the private one: mode %o',
     async (mode) => {
       await load();
       chmodSync(files.privateKeyFile, mode);
@@ -97,7 +97,7 @@ describe('the key files', () => {
 });
 
 describe('a rotation', () => {
-  it('[auth §3, ours] signs with the new key and takes what the old ones signed', async () => {
+  it('[auth 3] signs with the new key and takes what the old ones signed', async () => {
     const first = await tokensNow();
     const { token: one } = await first.issue();
     await rotateKeys(files, write);
@@ -113,7 +113,7 @@ describe('a rotation', () => {
     expect(statSync(files.privateKeyFile).mode & 0o777).toBe(0o600);
   });
 
-  it('[auth §3, ours] ends for an old key when its file is gone', async () => {
+  it('[auth 3] ends for an old key when its file is gone', async () => {
     const tokens = await tokensNow();
     const { token } = await tokens.issue();
     await rotateKeys(files, write);
@@ -124,7 +124,7 @@ describe('a rotation', () => {
     await expect(tokens.verify(token)).rejects.toThrow('Invalid token: InvalidSignature');
   });
 
-  it('[auth 3, ours] is refused while there are too many old keys to try', async () => {
+  it('[auth 3] is refused while there are too many old keys to try', async () => {
     await load();
     for (let count = 0; count < limits.oldKeysMax; count += 1) await rotateKeys(files, write);
     await expect(rotateKeys(files, write)).rejects.toThrow('There are 16 old keys');
@@ -134,7 +134,7 @@ describe('a rotation', () => {
   });
 
   it.each([0, 1, 2, 3])(
-    '[auth §3, ours] that is cut off after %i of its writes loses no key',
+    '[auth 3] that is cut off after %i of its writes loses no key',
     async (count) => {
       const before = await load();
       const { token } = await new HostTokens(before).issue();
@@ -154,7 +154,7 @@ describe('a rotation', () => {
     },
   );
 
-  it('[auth §3] keeps old keys beside a public key of any name', async () => {
+  it('[auth 3] keeps old keys beside a public key of any name', async () => {
     const pair = keyFilesIn(folder);
     await load();
     files = { ...pair, publicKeyFile: path.join(folder, 'host.pem') };

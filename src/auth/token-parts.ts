@@ -1,4 +1,4 @@
-import { parseObject, TokenError } from './claims.ts';
+import { parseObject, TokenError } from './token-json.ts';
 
 /** A compact JWS taken apart; nothing of it is verified yet. */
 export interface TokenParts {

@@ -13,7 +13,7 @@ describe('options with an optional value', () => {
     ['call db say -- -y', 'call db say -- -y'],
     ['init --template', 'init --template'],
     ['call db add -5', 'call db add -5'],
-  ])('[cli §2.1] take it behind = only: %s', (given, joined) => {
+  ])('[cli 2.1] take it behind = only: %s', (given, joined) => {
     expect(joinOptionalValues(given.split(' ')).join(' ')).toBe(joined);
   });
 });

@@ -37,11 +37,11 @@ describe('a log line as text', () => {
       { level: 'Panic', message: 'x', trace: [{ module_name: 'm', func_name: 'f' }, {}] },
       'PANIC: x\n    in m :: f\n    in ? :: ?',
     ],
-  ])('[cli §2.7] of %j', (record, text) => {
+  ])('[cli 2.7] of %j', (record, text) => {
     expect(logText(record, false)).toBe(text);
   });
 
-  it('[cli §2.7] has the level in colours on a terminal', () => {
+  it('[cli 2.7] has the level in colours on a terminal', () => {
     expect(logText({ level: 'Error', message: 'x' }, true)).toBe('\u001b[31mERROR\u001b[0m: x');
     expect(logText({ level: 'Info', message: 'x' }, true)).toBe('\u001b[34m INFO\u001b[0m: x');
   });
@@ -54,7 +54,7 @@ describe('a log line as text', () => {
 });
 
 describe('levels', () => {
-  it('[cli §2.7] are a lower bound, or the only one shown', () => {
+  it('[cli 2.7] are a lower bound, or the only one shown', () => {
     const levels = ['Trace', 'Debug', 'Info', 'Warn', 'Error', 'Panic'];
     const shown = (isExact: boolean) =>
       levels.filter((level) => isShown({ level, message: '' }, 'warn', isExact));

@@ -1,4 +1,4 @@
-import { Command, Help, InvalidArgumentError, Option } from 'commander';
+import { Command, Help } from 'commander';
 import { productVersion } from '../service/version.ts';
 import { addAudit } from './commands/audit.ts';
 import { addBuild } from './commands/build.ts';
@@ -26,7 +26,6 @@ import { addStart } from './commands/start.ts';
 import { addToken } from './commands/token.ts';
 import { addVerify } from './commands/verify.ts';
 import type { Io } from './io.ts';
-import { yesKinds } from './session.ts';
 
 const examples = `
 First steps:
@@ -88,38 +87,4 @@ export function makeProgram(io: Io): Command {
 /** How a list of commands shows one; what `words` stand for is in the usage of that command. */
 function subcommandTerm(command: Command): string {
   return Help.prototype.subcommandTerm(command).replace(' [words...]', '');
-}
-
-/** Adds the flags that commands which talk to a host share. */
-export function withServer(command: Command): Command {
-  return command
-    .option('-s, --server <server>', 'nickname, host name or URL of the server')
-    .option('--no-config', 'ignore the project configuration (service.json)');
-}
-
-/** Adds `--anonymous`. */
-export function withAnonymous(command: Command): Command {
-  return command.option('--anonymous', 'use no saved identity');
-}
-
-/** Adds `--yes`, which answers questions; with a list it answers those kinds only. */
-export function withYes(command: Command): Command {
-  return command.addOption(
-    new Option(
-      '-y, --yes [=kinds]',
-      'answer yes to questions: all, or a list of their kinds',
-    ).argParser((text: string, before: string[] | undefined) => [
-      ...(before ?? []),
-      ...kinds(text),
-    ]),
-  );
-}
-
-function kinds(text: string): string[] {
-  const known: readonly string[] = yesKinds;
-  const given = text.split(',').map((kind) => kind.trim());
-  for (const kind of given) {
-    if (!known.includes(kind)) throw new InvalidArgumentError(`One of: ${known.join(', ')}.`);
-  }
-  return given;
 }

@@ -30,14 +30,14 @@ describe('the layers of a project configuration', () => {
     'service.prod.json': { server: 'three' },
   };
 
-  it('[cli §4.2] replace keys: main, local, environment, local environment', () => {
+  it('[cli 4.2] replace keys: main, local, environment, local environment', () => {
     expect(targets(layers)).toMatchObject([{ database: 'mine', server: 'one' }]);
     expect(targets(layers, 'dev')).toMatchObject([{ database: 'my-dev', server: 'two' }]);
     expect(targets(layers, 'prod')).toMatchObject([{ database: 'mine', server: 'three' }]);
     expect(targets(layers, 'none')).toMatchObject([{ database: 'mine', breakClients: true }]);
   });
 
-  it('[cli §4.2] replace whole values, and children pairwise up to the shorter list', () => {
+  it('[cli 4.2] replace whole values, and children pairwise up to the shorter list', () => {
     expect(
       targets({
         'service.json': {
@@ -55,7 +55,7 @@ describe('the layers of a project configuration', () => {
     ]);
   });
 
-  it('[cli §4.2] are found in the folders above, with paths relative to them', () => {
+  it('[cli 4.2] are found in the folders above, with paths relative to them', () => {
     const nested = path.join(folder, 'a/b');
     mkdirSync(nested, { recursive: true });
     const config = read({ 'service.json': { 'module-path': './mod' } }, undefined, nested);
@@ -64,7 +64,7 @@ describe('the layers of a project configuration', () => {
     expect(readProjectConfig(tmpdir(), undefined)).toBeUndefined();
   });
 
-  it('[cli §4.2] are JSON with comments and trailing commas', () => {
+  it('[cli 4.2] are JSON with comments and trailing commas', () => {
     expect(targets({ 'service.json': "{ // which\n database: 'x', }" })).toMatchObject([
       { database: 'x' },
     ]);
@@ -72,7 +72,7 @@ describe('the layers of a project configuration', () => {
 });
 
 describe('children', () => {
-  it('[cli §4.2] take every key of their parent but database, generate, children and dev', () => {
+  it('[cli 4.2] take every key of their parent but database, generate, children and dev', () => {
     expect(
       targets({
         'service.json': {
@@ -94,7 +94,7 @@ describe('children', () => {
     ]);
   });
 
-  it('[cli §4.2] drop an inherited source when they name another', () => {
+  it('[cli 4.2] drop an inherited source when they name another', () => {
     const [, child] =
       targets({
         'service.json': { 'module-path': './a', children: [{ 'js-path': './b.js' }] },
@@ -110,13 +110,13 @@ describe('children', () => {
 });
 
 describe('keys', () => {
-  it('[cli §4.2] are taken in both spellings', () => {
+  it('[cli 4.2] are taken in both spellings', () => {
     expect(targets({ 'service.json': { 'js-path': 'a.js', anonymous: true } })).toEqual(
       targets({ 'service.json': { 'js-file': 'a.js', 'anon-identity': true } }),
     );
   });
 
-  it('[cli §4.2] that are unknown are refused with the known ones', () => {
+  it('[cli 4.2] that are unknown are refused with the known ones', () => {
     expect(() => read({ 'service.json': { databse: 'x' } })).toThrow(
       /Config key 'databse' is not supported in the config file\. Available keys: database, server/,
     );
@@ -124,7 +124,7 @@ describe('keys', () => {
     expect(() => read({ 'service.json': { dev: { walk: 'x' } } })).toThrow(/'dev\.walk'/);
   });
 
-  it('[cli §4.2] of the wrong type are refused', () => {
+  it('[cli 4.2] of the wrong type are refused', () => {
     for (const [config, words] of [
       [{ database: 7 }, 'database must be a string'],
       [{ 'break-clients': 'yes' }, 'break-clients must be true or false'],
@@ -136,7 +136,7 @@ describe('keys', () => {
     }
   });
 
-  it('[cli §4.2] of one target may name only one source', () => {
+  it('[cli 4.2] of one target may name only one source', () => {
     expect(() => read({ 'service.json': { 'module-path': 'a', 'js-path': 'b' } })).toThrow(
       'module-path and js-path exclude each other',
     );
@@ -150,7 +150,7 @@ describe('the only server', () => {
     [{ server: 'one', children: [{ server: 'two' }] }, undefined],
     [{ children: [{ server: 'one' }, { server: 'one' }] }, 'one'],
     [{ database: 'x' }, undefined],
-  ])('[interface §4.5] of %j is %j', (config, server) => {
+  ])('[interface 4.5] of %j is %j', (config, server) => {
     const project = read({ 'service.json': config });
     expect(project && onlyServer(project)).toBe(server);
   });

@@ -3,7 +3,7 @@ import { parseJson } from '../values/json.ts';
 import { drawTable, readResult } from './sql-table.ts';
 
 describe('a result as a table', () => {
-  it('[cli §3.2] names columns and fields that have no name by their position', () => {
+  it('[cli 3.2] names columns and fields that have no name by their position', () => {
     const pair = '{"Product":{"elements":[{"name":{"none":[]},"algebraic_type":{"U8":[]}}]}}';
     const result = parseJson(
       `{"schema":{"elements":[{"name":{"none":[]},"algebraic_type":{"Bool":[]}},` +
@@ -14,7 +14,7 @@ describe('a result as a table', () => {
     );
   });
 
-  it('[cli §3.2] is as wide as its widest cell, in characters', () => {
+  it('[cli 3.2] is as wide as its widest cell, in characters', () => {
     expect(
       drawTable({
         header: ['a', 'b'],

@@ -9,7 +9,6 @@ import {
 import { specialKindOf } from '../values/special-types.ts';
 import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
 import { CallError } from './errors.ts';
-import type { RawSchema } from './schema-from-json.ts';
 
 /**
  * What a client knows of a database: its tables and functions, under the names that programs use
@@ -217,4 +216,16 @@ export function schemaOf(
     reducers: byAccessor(reducers),
     procedures: byAccessor(procedures),
   };
+}
+
+/**
+ * What `GET /v1/database/:name/schema?version=10` answers, parsed.
+ *
+ * @example
+ * ```ts
+ * const schema: RawSchema = JSON.parse(text);
+ * ```
+ */
+export interface RawSchema {
+  readonly sections: readonly Readonly<Record<string, any>>[];
 }

@@ -2,7 +2,7 @@ import type { RowTypedQuery } from '../declare/query-types.ts';
 import type { ConnectionId } from '../values/connection-id.ts';
 import type { Identity } from '../values/identity.ts';
 import { specialKindOf } from '../values/special-types.ts';
-import type { ClientFunction, ClientSchema, Row } from './client-schema.ts';
+import type { ClientFunction, ClientSchema, RawSchema, Row } from './client-schema.ts';
 import type { ConnectionState, ReconnectOptions } from './connection-state.ts';
 import type { Difference } from './contents.ts';
 import { Core, type CoreOptions, type Face } from './core.ts';
@@ -20,13 +20,13 @@ import type {
   QueryRoots,
 } from './module-types.ts';
 import type { Readable } from './observable.ts';
+import type { Snapshot } from './page-snapshot.ts';
 import { type Platform, platform, type WebSocketClass } from './platform.ts';
 import { listOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
 import type { CallOptions, PendingCall } from './requests.ts';
-import { computedTables, type RawSchema, schemaFromJson } from './schema-from-json.ts';
+import { computedTables, schemaFromJson } from './schema-from-json.ts';
 import { type KeyValue, schemaSource } from './schema-loader.ts';
-import type { Snapshot } from './snapshot.ts';
 import { type CompressionChoice, type OpenSocket, webSockets } from './socket.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 import { type LiveHandle, liveHandle, tellRows } from './table-handle.ts';

@@ -1,7 +1,7 @@
 import type { Identity } from '../values/identity.ts';
 import type { ClientSchema, Row } from './client-schema.ts';
+import type { Snapshot, SnapshotQuery } from './page-snapshot.ts';
 import type { Platform } from './platform.ts';
-import type { Snapshot, SnapshotQuery } from './snapshot.ts';
 import { fromTagged } from './tagged-json.ts';
 
 /** What is known of a query from a snapshot. */

@@ -62,6 +62,7 @@ export {
   type Subscription,
   type SubscriptionListener,
 } from './client.ts';
+export type { RawSchema } from './client-schema.ts';
 export type { ConnectionState, ReconnectOptions } from './connection-state.ts';
 export type { RowChange } from './contents.ts';
 export type {
@@ -106,16 +107,11 @@ export type {
 } from './module-types.ts';
 export { sameValue as deepEqual } from './native-order.ts';
 export type { Readable } from './observable.ts';
+export type { Snapshot } from './page-snapshot.ts';
 export type { StopSignal, WebSocketClass } from './platform.ts';
 export type { CallOptions, PendingCall } from './requests.ts';
-export type { RawSchema } from './schema-from-json.ts';
 export type { KeyValue } from './schema-loader.ts';
-export {
-  type PreloadInput,
-  preload,
-  type Snapshot,
-  serialize,
-} from './snapshot.ts';
+export { type PreloadInput, preload, serialize } from './snapshot.ts';
 export type { CompressionChoice } from './socket.ts';
 export type { SqlParameter, SqlParameters } from './sql-parameters.ts';
 export { SubscriptionBuilderImpl, SubscriptionHandleImpl } from './subscription-builder.ts';

@@ -14,6 +14,7 @@ import {
   type ProductType,
   type Typespace,
 } from '../values/type.ts';
+import type { RawSchema } from './client-schema.ts';
 import {
   type ClientColumn,
   ClientFunction,
@@ -29,18 +30,6 @@ export function schemaFromJson(json: RawSchema): ClientSchema {
   const found: Found = { tables: [], reducers: [], procedures: [] };
   addModule(json, '', '', found);
   return { ...schemaOf(found.tables, found.reducers, found.procedures), source: json };
-}
-
-/**
- * What `GET /v1/database/:name/schema?version=10` answers, parsed.
- *
- * @example
- * ```ts
- * const schema: RawSchema = JSON.parse(text);
- * ```
- */
-export interface RawSchema {
-  readonly sections: readonly Readonly<Record<string, any>>[];
 }
 
 interface Found {

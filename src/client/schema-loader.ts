@@ -1,6 +1,6 @@
-import type { ClientSchema } from './client-schema.ts';
+import type { ClientSchema, RawSchema } from './client-schema.ts';
 import type { Platform } from './platform.ts';
-import { type RawSchema, schemaFromJson } from './schema-from-json.ts';
+import { schemaFromJson } from './schema-from-json.ts';
 import { httpAddress } from './socket.ts';
 
 /**

@@ -1,38 +1,12 @@
 import { type Client, schemaOf } from './client.ts';
+import type { RawSchema } from './client-schema.ts';
 import { markOf } from './hydration.ts';
 import type { QueryInput } from './module-types.ts';
+import type { Snapshot } from './page-snapshot.ts';
 import { keyOf, withValues } from './query-roots.ts';
-import { canonicalNames, type RawSchema, sectionOf } from './schema-from-json.ts';
+import { canonicalNames, sectionOf } from './schema-from-json.ts';
 import type { SqlParameters } from './sql-parameters.ts';
-import { type Json, toTagged } from './tagged-json.ts';
-
-/**
- * The rows of queries at one moment, read in one place to be shown first in another. It is plain
- * JSON: `serialize` writes it into a page, and frameworks that pass values along may pass it.
- *
- * @example
- * ```ts
- * const snapshot: Snapshot = await preload(client, { heroes: (q) => q.hero });
- * const uri = 'ws://localhost:3000';
- * const page = connect<typeof tavern>({ uri, database: 'tavern', snapshot });
- * ```
- */
-export interface Snapshot {
-  /** Stands for the schema that the rows are of. */
-  readonly schema: string;
-  /** Who read them, in hex. */
-  readonly identity: string;
-  /** By the name that they were given. */
-  readonly queries: Readonly<Record<string, SnapshotQuery>>;
-}
-
-export interface SnapshotQuery {
-  /** The text with its parameters in place, under the names that programs use. */
-  readonly sql: string;
-  readonly rows: readonly Json[];
-  /** Somebody else may get other rows. */
-  readonly isPersonal: boolean;
-}
+import { toTagged } from './tagged-json.ts';
 
 /**
  * What `preload` takes as a query: one as for `watch`, or with parameters.

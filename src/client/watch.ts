@@ -3,8 +3,8 @@ import type { RowChange } from './contents.ts';
 import { guarded } from './guarded.ts';
 import { sameValue } from './native-order.ts';
 import { Observable, type Readable } from './observable.ts';
+import type { Snapshot } from './page-snapshot.ts';
 import type { ResultOrder } from './result-order.ts';
-import type { Snapshot } from './snapshot.ts';
 import type { SqlParameters } from './sql-parameters.ts';
 
 /**

@@ -3,10 +3,10 @@ import type { ClientSchema, Row, RowKey } from './client-schema.ts';
 import type { Difference, Membership } from './contents.ts';
 import type { Core, Watcher } from './core.ts';
 import { Hydration } from './hydration.ts';
+import type { Snapshot } from './page-snapshot.ts';
 import { keyOf, rootsOf, sqlOf, withValues } from './query-roots.ts';
 import type { QuerySet } from './query-set.ts';
 import { resultOrderOf } from './result-order.ts';
-import type { Snapshot } from './snapshot.ts';
 import {
   Watch,
   type WatchedQuery,

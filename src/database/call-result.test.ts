@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { RunOutcome } from '../module/runner.ts';
 import type { AlgebraicType } from '../values/type.ts';
+import type { ProgramReducer } from './call-result.ts';
 import { checkedOutcome, resultCheckOf } from './call-result.ts';
-import type { ProgramReducer } from './program.ts';
 
 const u16: AlgebraicType = { kind: 'u16' };
 const text: AlgebraicType = { kind: 'string' };

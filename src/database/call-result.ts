@@ -1,8 +1,18 @@
 import type { RunOutcome } from '../module/runner.ts';
+import type { ReducerDefinition } from '../schema/definition.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { validatorOf } from '../values/layout.ts';
 import type { AlgebraicType, Typespace } from '../values/type.ts';
-import type { ProgramReducer } from './program.ts';
+
+export interface ProgramReducer extends ReducerDefinition {
+  /** Position in the definition's reducers. */
+  readonly id: number;
+  /** Throws `DecodeError` when `args` does not begin with an encoded parameter list. */
+  readonly checkArguments: (args: Uint8Array) => void;
+  /** Of what it returns and throws; `undefined` where it declares no type. */
+  readonly checkReturned: ResultCheck | undefined;
+  readonly checkThrown: ResultCheck | undefined;
+}
 
 /** Says what is wrong with an encoded value. */
 export type ResultCheck = (value: Uint8Array) => string | undefined;

@@ -1,6 +1,6 @@
 import type { CommitLog } from '../log/commit-log.ts';
 import type { CommitInputs } from '../log/record.ts';
-import type { ModuleLogLine } from '../module/runner.ts';
+import type { ModuleLogLine } from '../module/log-line.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from './clock.ts';

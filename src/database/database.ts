@@ -8,6 +8,7 @@ import { CallQueue, type ItemSource } from './call-queue.ts';
 import type { DatabaseCore } from './core.ts';
 import type { DatabaseDescription } from './description.ts';
 import { connectedClients, disconnectClient } from './lifecycle.ts';
+import type { LiveCommit } from './live/live-feed.ts';
 import type { PausedRows } from './live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from './live/subscribe.ts';
 import { LongReads } from './long-reads.ts';
@@ -28,7 +29,6 @@ import type {
   ConnectRequest,
   DatabaseOwner,
   DatabaseReply,
-  LiveCommit,
   StopReason,
   TicketedRequest,
   TurnResult,

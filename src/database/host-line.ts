@@ -1,4 +1,4 @@
-import type { LogLevel, ModuleLogLine } from '../module/runner.ts';
+import type { LogLevel, ModuleLogLine } from '../module/log-line.ts';
 
 /** Target, file and function of a line that the host wrote; log readers hide exactly this word. */
 export const hostSentinel = '__spacetimedb__';

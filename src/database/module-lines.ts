@@ -1,6 +1,6 @@
 import { limits } from '../limits.ts';
+import type { ModuleLogLine } from '../module/log-line.ts';
 import { boundedLine, lineCharacters } from '../module/log-line.ts';
-import type { ModuleLogLine } from '../module/runner.ts';
 
 /** What was logged while somebody listened. */
 export interface CollectedLines {

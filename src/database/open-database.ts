@@ -3,7 +3,8 @@ import { CommitLog } from '../log/commit-log.ts';
 import { acceptedMicrosOf, decodeInputs } from '../log/decode-record.ts';
 import type { Disk } from '../log/disk.ts';
 import type { LogRecord, SchemaChange } from '../log/record.ts';
-import { type ModuleLogLine, ProgramError, type RunnerContext } from '../module/runner.ts';
+import type { ModuleLogLine } from '../module/log-line.ts';
+import { ProgramError, type RunnerContext } from '../module/runner.ts';
 import { catalogOf, emptyCatalog } from '../schema/build-catalog.ts';
 import type { Catalog } from '../schema/catalog.ts';
 import { decodeCatalog } from '../schema/catalog-codec.ts';
@@ -26,10 +27,10 @@ import {
   examineProgram,
   type LoadedProgram,
   type Program,
-  type ProgramSource,
   programOf,
   reloadProgram,
 } from './program.ts';
+import type { ProgramSource } from './program-source.ts';
 import { type Slices, type StartRead, slicesOfLimits, startRead } from './read-execution.ts';
 import { filterWarnings, RowFilterError } from './row-filters.ts';
 import { inputsOf, noBytes, runUnlogged } from './run-reducer.ts';

@@ -1,4 +1,4 @@
-import type { ModuleLogLine } from '../module/runner.ts';
+import type { ModuleLogLine } from '../module/log-line.ts';
 import type { RowList } from '../store/change-set.ts';
 import type { CommitOffset } from '../store/commit-offset.ts';
 import type { NamedType, Typespace } from '../values/type.ts';

@@ -13,7 +13,7 @@ import { encodeValue } from '../values/encode.ts';
 import type { Value } from '../values/value.ts';
 import { runPreview } from './preview.ts';
 import type { PreviewedWork, PreviewKey } from './preview-outcome.ts';
-import type { ProgramSource } from './program.ts';
+import type { ProgramSource } from './program-source.ts';
 import { ownerRights, type Rights, rightsOfRole, strangerRights } from './rights.ts';
 import type { Asking } from './run-call.ts';
 

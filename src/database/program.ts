@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { type ModuleRunner, ProgramError, type RunnerContext } from '../module/runner.ts';
 import { decodeRawModule } from '../schema/decode-raw-module.ts';
-import type { Lifecycle, ModuleDefinition, ReducerDefinition } from '../schema/definition.ts';
+import type { Lifecycle, ModuleDefinition } from '../schema/definition.ts';
 import { DefinitionErrors } from '../schema/problems.ts';
 import { unsupportedFeature } from '../schema/unsupported.ts';
 import { validateModule } from '../schema/validate.ts';
@@ -10,25 +10,15 @@ import type { Store } from '../store/store.ts';
 import { DecodeError } from '../values/binary-reader.ts';
 import { sameBytes } from '../values/bytes.ts';
 import { validatorOf } from '../values/layout.ts';
-import { type ResultCheck, resultCheckOf } from './call-result.ts';
+import type { ProgramReducer } from './call-result.ts';
+import { resultCheckOf } from './call-result.ts';
 import type { DatabaseDescription } from './description.ts';
 import { Refusal } from './outcome.ts';
 import { PreparedStatements } from './prepared-statements.ts';
 import { hashHex, type ProgramHash } from './program-hash.ts';
+import type { ProgramSource } from './program-source.ts';
 import type { Progress } from './progress.ts';
 import { SystemTables } from './system-tables.ts';
-
-/** A program as it was uploaded. */
-export interface ProgramSource {
-  readonly kind: 'js' | 'wasm';
-  readonly bytes: Uint8Array;
-}
-
-export interface UpdatePermission {
-  readonly policy: 'compatible' | 'breakClients';
-  /** The string that a plan returned; needed with `breakClients`. */
-  readonly token: string | undefined;
-}
 
 /** Makes a program runnable. Rejects with `ProgramError` when it cannot be loaded. */
 export type ProgramLoader = (
@@ -75,16 +65,6 @@ export interface ProgramPlace {
   readonly store: Store;
   readonly schemaVersion: number;
   readonly sql: SqlSchema;
-}
-
-export interface ProgramReducer extends ReducerDefinition {
-  /** Position in the definition's reducers. */
-  readonly id: number;
-  /** Throws `DecodeError` when `args` does not begin with an encoded parameter list. */
-  readonly checkArguments: (args: Uint8Array) => void;
-  /** Of what it returns and throws; `undefined` where it declares no type. */
-  readonly checkReturned: ResultCheck | undefined;
-  readonly checkThrown: ResultCheck | undefined;
 }
 
 /**

@@ -1,10 +1,10 @@
 import { unreachable } from '../assert.ts';
 import { DecodeError } from '../values/binary-reader.ts';
+import type { ProgramReducer } from './call-result.ts';
 import { type DatabaseCore, requireSpace } from './core.ts';
 import { hostLine } from './host-line.ts';
 import { type Connecting, connectClient, disconnectClient, tryConnection } from './lifecycle.ts';
 import type { CallError, Caller, CallOutcome, CallRequest } from './outcome.ts';
-import type { ProgramReducer } from './program.ts';
 import { type ReducerRun, runReducer, type TransactionOutcome } from './run-reducer.ts';
 import { tentatively } from './tentative.ts';
 

@@ -2,9 +2,9 @@ import type { CommitInputs } from '../log/record.ts';
 import type { RunOutcome } from '../module/runner.ts';
 import type { ChangeSet } from '../store/change-set.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { ProgramReducer } from './call-result.ts';
 import { checkedOutcome } from './call-result.ts';
 import { appendChanges, type DatabaseCore } from './core.ts';
-import type { ProgramReducer } from './program.ts';
 import { failureText } from './views/view-failure.ts';
 
 /** One transaction around at most one reducer. */

@@ -9,7 +9,7 @@ import { BinaryWriter } from '../values/binary-writer.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import { encodeType } from '../values/type-codec.ts';
 import type { SumValue, Value } from '../values/value.ts';
-import type { ProgramSource } from './program.ts';
+import type { ProgramSource } from './program-source.ts';
 
 /** What the computed system tables tell of. */
 export interface SystemFacts {

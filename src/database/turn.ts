@@ -1,5 +1,5 @@
-import type { LiveFailure, LiveUpdate } from '../live/live-update.ts';
 import type { DatabaseDescription } from './description.ts';
+import type { LiveCommit } from './live/live-feed.ts';
 import type {
   Caller,
   CallOutcome,
@@ -16,7 +16,7 @@ import type {
   UnsubscribeRequest,
 } from './outcome.ts';
 import type { PreviewOutcome, PreviewRequest } from './preview-outcome.ts';
-import type { ProgramSource, UpdatePermission } from './program.ts';
+import type { ProgramSource, UpdatePermission } from './program-source.ts';
 import type { TableFigures } from './table-figures.ts';
 
 /**
@@ -111,25 +111,6 @@ export interface TurnReport {
 export interface TurnResult {
   readonly ticket: number;
   readonly reply: DatabaseReply;
-}
-
-/** What one commit changed for live queries. */
-export interface LiveCommit {
-  readonly kind: 'committed';
-  readonly offset: CommitOffset;
-  /** When the request was accepted that it belongs to. */
-  readonly timestampMicros: bigint;
-  /**
-   * Ticket of the call whose reducer this was: its connection gets the changes with the outcome of
-   * the call. `undefined`: SQL, lifecycle reducers, updates of the program.
-   */
-  readonly caller: number | undefined;
-  /** One for each query that changed, by ascending number. */
-  readonly updates: readonly LiveUpdate[];
-  /** Queries that failed: every query set that holds one of them is gone, with this commit. */
-  readonly failures: readonly LiveFailure[];
-  /** How many of the turn's `results` come before it. */
-  readonly resultsBefore: number;
 }
 
 /** Results and commits of a turn as they happened: a commit of a call comes before its result. */

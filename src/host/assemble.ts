@@ -7,7 +7,8 @@ import {
   openDatabase,
 } from '../database/open-database.ts';
 import { Refusal } from '../database/outcome.ts';
-import { examineProgram, type ProgramSource } from '../database/program.ts';
+import { examineProgram } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import { isForSpace } from '../log/log-error.ts';
 import { emptyCatalog } from '../schema/build-catalog.ts';
 import { Store } from '../store/store.ts';

@@ -2,8 +2,8 @@ import type { Clock } from '../database/clock.ts';
 import { limits } from '../limits.ts';
 import type { LineStore } from '../node/synced-lines.ts';
 import { identityToHex } from '../values/identity.ts';
-import type { ReportLine } from './host-options.ts';
 import type { HostCaller } from './host-types.ts';
+import type { ReportLine } from './report-line.ts';
 
 /** What changes a database, or who may do what with it. */
 export type AuditAction =

@@ -1,21 +1,17 @@
-import type { LiveFigures } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type {
   Caller,
   CallOutcome,
   CallRequest,
-  CommitOffset,
   SqlOutcome,
   SqlRequest,
 } from '../database/outcome.ts';
 import type { PreviewOutcome, PreviewRequest } from '../database/preview-outcome.ts';
-import type { ProgramSource, UpdatePermission } from '../database/program.ts';
-import type { StorageUse } from '../database/storage-quota.ts';
+import type { ProgramSource, UpdatePermission } from '../database/program-source.ts';
 import type { TableFigures } from '../database/table-figures.ts';
-import type { ActorTimes } from '../database/time-counts.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { LiveConnection, LiveOptions, LiveSink } from './live-connection.ts';
-import type { OpeningProgress } from './opening.ts';
 import type { VitalFigures } from './vitals.ts';
 
 export type {
@@ -107,29 +103,3 @@ export type PlanOutcome =
       readonly token: string;
     }
   | { readonly kind: 'manual'; readonly reason: string };
-
-export interface DatabaseStatistics {
-  /** `closed`: it is there, and opens when it is first asked for. */
-  readonly state: 'closed' | 'opening' | 'serving' | 'broken' | 'stopped';
-  /** How far it is, while it opens. */
-  readonly opening: OpeningProgress | undefined;
-  /** True while its disk is full: it is read, and what writes is refused. */
-  readonly isReadOnly: boolean;
-  readonly offset: CommitOffset;
-  readonly durableOffset: CommitOffset;
-  readonly callsCommitted: number;
-  readonly callsAborted: number;
-  readonly queries: number;
-  readonly restarts: number;
-  readonly rowBytes: number;
-  readonly indexBytes: number;
-  /** What counts against its quota. */
-  readonly used: StorageUse;
-  /** Clients that stay connected, and the query sets that they watch. */
-  readonly connections: number;
-  readonly querySets: number;
-  /** The queries in them, each once. */
-  readonly live: LiveFigures;
-  /** What the actor has measured since it was opened. */
-  readonly times: ActorTimes;
-}

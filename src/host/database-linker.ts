@@ -4,10 +4,10 @@ import { isNoSpace } from '../log/disk.ts';
 import { ProgramError } from '../module/runner.ts';
 import { toHex } from '../values/hex.ts';
 import { identityToHex } from '../values/identity.ts';
-import type { ReportLine } from './host-options.ts';
 import type { KeptPlace, KeptPrograms } from './kept-programs.ts';
 import type { Linker } from './linker.ts';
 import { linkerVersion } from './linker-version.ts';
+import type { ReportLine } from './report-line.ts';
 import type { LinkOutcome } from './worker-messages.ts';
 
 export interface DatabaseLinkerOptions {

@@ -1,6 +1,6 @@
 import type { DatabaseRequest } from '../database/turn.ts';
-import type { ModuleLogLine } from '../module/runner.ts';
-import type { ReportLine } from './host-options.ts';
+import type { ModuleLogLine } from '../module/log-line.ts';
+import type { ReportLine } from './report-line.ts';
 import type { SeatEnd } from './seat.ts';
 
 /** What follows when an actor has ended before its time. */

@@ -1,7 +1,7 @@
-import type { ProgramSource } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import { limits } from '../limits.ts';
 import type { PlainEnd } from './start-end.ts';
-import type { Watched } from './watchdog.ts';
+import type { Watched } from './watched.ts';
 import type { Worker, WorkerDeath } from './worker.ts';
 import { type FromWorker, linkedBuffers } from './worker-messages.ts';
 import { actorStart, type WorkerSeatOptions } from './worker-seat.ts';

@@ -11,7 +11,7 @@ import { ownerRights } from '../sql/rights.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { encodeValue } from '../values/encode.ts';
-import type { DatabaseStatistics } from './database-handle.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
 import { healthOf } from './health.ts';
 import type { LiveEvent } from './live-connection.ts';
 import { registryReducers } from './registry-module.ts';

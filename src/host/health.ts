@@ -1,5 +1,5 @@
 import { limits } from '../limits.ts';
-import type { DatabaseStatistics } from './database-handle.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
 
 /** How long what waits in a database has waited, in milliseconds; 0: nothing does. */
 export interface Waits {

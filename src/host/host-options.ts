@@ -1,13 +1,12 @@
 import type { Clock } from '../database/clock.ts';
 import type { Entropy } from '../database/entropy.ts';
-import { limits } from '../limits.ts';
-import { cutText } from '../module/log-line.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import type { Creators } from './host-types.ts';
 import type { IsolationRules } from './isolation.ts';
 import type { LogBounds } from './module-log.ts';
 import type { StartChoice } from './open-at-start.ts';
 import type { QuotaLimits } from './quota-limits.ts';
+import type { ReportLine } from './report-line.ts';
 
 export interface HostOptions {
   /** Folder that holds everything; `undefined` keeps it all in memory until the process ends. */
@@ -37,20 +36,6 @@ export interface HostOptions {
   readonly moduleLogs?: Partial<LogBounds>;
   /** For the operator: one sentence each, no secrets and no row contents. */
   readonly report: (line: ReportLine) => void;
-}
-
-export interface ReportLine {
-  readonly level: 'info' | 'warn' | 'error';
-  readonly message: string;
-  /** Who and what it is about, by names that programs look for: identities, addresses. */
-  readonly about?: Readonly<Record<string, string | undefined>>;
-}
-
-/** The same with its sentences cut: some have the words of a program, or the name of a file. */
-export function boundedReport(report: HostOptions['report']): HostOptions['report'] {
-  return (line) => {
-    report({ ...line, message: cutText(line.message, limits.reportCharactersMax) });
-  };
 }
 
 /** What one database's module may use; what is left out comes from `limits.ts`. */

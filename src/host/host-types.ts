@@ -1,5 +1,6 @@
 import type { Capability } from '../auth/capability.ts';
-import type { DatabaseHandle, DatabaseStatistics, ProgramSource } from './database-handle.ts';
+import type { DatabaseHandle, ProgramSource } from './database-handle.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
 import type { DatabaseHealth } from './health.ts';
 import type { VitalFigures } from './vitals.ts';
 

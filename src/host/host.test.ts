@@ -16,8 +16,9 @@ import { MachineEntropy } from '../node/entropy.ts';
 import { encodeValue } from '../values/encode.ts';
 import { identityToHex } from '../values/identity.ts';
 import { Host } from './host.ts';
-import type { HostOptions, ReportLine } from './host-options.ts';
+import type { HostOptions } from './host-options.ts';
 import type { HostCaller, PublishRequest } from './host-types.ts';
+import type { ReportLine } from './report-line.ts';
 import { temporaryConnection } from './temporary-connection.ts';
 
 const ada: HostCaller = { identity: 0xadan, payload: '{"sub":"ada"}', isAnonymous: false };

@@ -6,7 +6,7 @@ import { completeBudget } from './budget.ts';
 import { DatabaseFiles } from './database-files.ts';
 import type { PlanOutcome, ProgramSource } from './database-handle.ts';
 import { Grants } from './grants.ts';
-import { boundedReport, type HostOptions } from './host-options.ts';
+import type { HostOptions } from './host-options.ts';
 import type {
   DatabaseRecord,
   HostCaller,
@@ -25,6 +25,7 @@ import { openRegistry } from './open-registry.ts';
 import { Publisher } from './publish.ts';
 import { Quotas } from './quotas.ts';
 import type { RegisteredDatabase, Registry } from './registry.ts';
+import { boundedReport } from './report-line.ts';
 import { resolveTarget } from './resolve-target.ts';
 import { type RunningDatabase, RunningDatabases } from './running-databases.ts';
 import { workerPlacement } from './worker-placement.ts';

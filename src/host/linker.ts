@@ -1,7 +1,6 @@
 import { Refusal } from '../database/outcome.ts';
 import { limits } from '../limits.ts';
 import { ProgramError } from '../module/runner.ts';
-import type { ReportLine } from './host-options.ts';
 import {
   type LinkAnswer,
   type LinkBounds,
@@ -9,6 +8,7 @@ import {
   LinkerProcess,
 } from './linker-process.ts';
 import { type RecentLinks, recentLinks } from './recent-links.ts';
+import type { ReportLine } from './report-line.ts';
 
 export interface LinkerOptions {
   /** Resolves with the file of `linker-main`. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { LiveCommit } from '../database/live/live-feed.ts';
 import type { SubscribeOutcome } from '../database/outcome.ts';
-import type { LiveCommit } from '../database/turn.ts';
 import { limits } from '../limits.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import { emptyRowSet } from '../live/row-set.ts';

@@ -1,4 +1,4 @@
-import type { LiveCommit } from '../database/turn.ts';
+import type { LiveCommit } from '../database/live/live-feed.ts';
 import { limits } from '../limits.ts';
 import type { LiveUpdate } from '../live/live-update.ts';
 import type { LiveEnd, LiveEvent, LiveOptions, LiveSink, UpdatedEvent } from './live-connection.ts';

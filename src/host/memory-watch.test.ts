@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { limits } from '../limits.ts';
 import { Board } from './board.ts';
 import { MemoryWatch } from './memory-watch.ts';
-import type { Watched } from './watchdog.ts';
+import type { Watched } from './watched.ts';
 
 const mebibyte = 1024 * 1024;
 const bytesMax = 100 * mebibyte;

@@ -2,7 +2,7 @@ import { limits } from '../limits.ts';
 import { threadFaultBytes } from '../node/thread-faults.ts';
 import type { Board, Phase } from './board.ts';
 import { judgeMemory, type Suspect } from './memory-judge.ts';
-import type { Watched } from './watchdog.ts';
+import type { Watched } from './watched.ts';
 
 /** Memory of this process that no database says it holds, nor the thread that watches. */
 export type MeasureProcess = (boards: Iterable<Board>) => number;

@@ -2,7 +2,7 @@ import type { LiveFigures } from '../database/database.ts';
 import type { StorageUse } from '../database/storage-quota.ts';
 import { timeCountsLength } from '../database/time-counts.ts';
 import { limits } from '../limits.ts';
-import type { ModuleLogLine, TraceFrame } from '../module/runner.ts';
+import type { ModuleLogLine, TraceFrame } from '../module/log-line.ts';
 import { ownEnds } from './own-ends.ts';
 import type { SeatMemory, SeatOpening, StampedLine } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { bytesText } from '../database/storage-quota.ts';
 import { limits } from '../limits.ts';
 import type { LogExtent } from './database-files.ts';
-import type { ReportLine } from './host-options.ts';
+import type { ReportLine } from './report-line.ts';
 
 /**
  * Which databases open when the service starts: all of them, or those that were written last and

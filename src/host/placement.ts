@@ -1,4 +1,4 @@
-import type { ProgramSource } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import type { KeptPrograms } from './kept-programs.ts';
 import type { SeatTaker } from './seat.ts';
 

@@ -1,6 +1,7 @@
 import type { DatabaseDescription } from '../database/description.ts';
-import { definitionOf, type ProgramSource } from '../database/program.ts';
+import { definitionOf } from '../database/program.ts';
 import { hashHex, migrationToken, type ProgramHash } from '../database/program-hash.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import { rejectionText } from '../database/update-program.ts';
 import { planMigration } from '../schema/migration-plan.ts';
 import { planText } from '../schema/plan-text.ts';

@@ -13,6 +13,7 @@ import { identityFromHex } from '../values/identity.ts';
 import { accept, type LogPlace, LossError, placeOf } from './accept-losses.ts';
 import { AuditLog } from './audit-log.ts';
 import { DatabaseFiles } from './database-files.ts';
+import type { Examined } from './examined-log.ts';
 import { openRegistryCopy, type RegistryOptions } from './open-registry.ts';
 import { registryIdentity } from './registry.ts';
 import { shownLog } from './shown-log.ts';
@@ -28,20 +29,6 @@ export interface RepairOptions extends RegistryOptions {
   /** A database's name or identity, or the registry's identity. */
   readonly target: string;
 }
-
-/** What a log was found to be. */
-export type Examined = LogPlace &
-  (
-    | {
-        /** `intact` and `torn`: a start opens it. */
-        readonly state: 'intact' | 'torn' | 'damaged' | 'forked';
-        /** Why it is refused. */
-        readonly reason: string | undefined;
-        readonly survey: LogSurvey;
-      }
-    /** A repair has decided what it will be, and was interrupted. */
-    | { readonly state: 'interrupted'; readonly plan: KeepPlan }
-  );
 
 /** What the log goes on from: the number of a tail, or nothing behind the common part. */
 export type Kept = number | 'common';

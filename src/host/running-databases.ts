@@ -1,19 +1,19 @@
 import { present } from '../assert.ts';
 import type { Clock } from '../database/clock.ts';
-import type { ProgramSource } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import { FolderSpace, noSpaceText } from '../node/folder-space.ts';
 import { MemoryModuleLog, type ModuleLog } from '../node/log-file.ts';
 import { identityToHex } from '../values/identity.ts';
 import type { DatabaseFiles } from './database-files.ts';
 import { noSpaceRefusal } from './full-disk.ts';
-import type { ReportLine } from './host-options.ts';
 import { defaultLogBounds, FollowedLog, type LogBounds } from './module-log.ts';
 import { type ClosedDatabase, openAtStart, type StartChoice } from './open-at-start.ts';
 import type { Placement } from './placement.ts';
 import { programHash } from './program-hash.ts';
 import type { Measured } from './quotas.ts';
 import type { RegisteredDatabase } from './registry.ts';
+import type { ReportLine } from './report-line.ts';
 import type { SeatMode, StampedLine } from './seat.ts';
 import { SupervisedDatabase } from './supervised-database.ts';
 

@@ -1,11 +1,11 @@
 import { type LiveFigures, noLiveFigures } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
 import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
-import type { ProgramSource } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import type { StorageLimits, StorageUse } from '../database/storage-quota.ts';
 import { type ActorTimes, noTimes } from '../database/time-counts.ts';
 import type { TicketedRequest, TurnReport } from '../database/turn.ts';
-import type { ModuleLogLine } from '../module/runner.ts';
+import type { ModuleLogLine } from '../module/log-line.ts';
 import type { OwnEnd } from './own-ends.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Figures } from '../log/stretch.ts';
 import { type FilePart, type LogPart, placesOf } from '../log/survey.ts';
 import { identityToHex } from '../values/identity.ts';
-import type { Examined } from './repair-log.ts';
+import type { Examined } from './examined-log.ts';
 
 /** Commits of a log, and what they did. */
 export interface ShownFigures {

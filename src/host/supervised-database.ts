@@ -2,6 +2,7 @@ import { assert } from '../assert.ts';
 import { overloaded } from '../database/call-queue.ts';
 import { stoppedRefusal } from '../database/database.ts';
 import type { DatabaseDescription } from '../database/description.ts';
+import type { LiveCommit } from '../database/live/live-feed.ts';
 import {
   type Caller,
   type CallOutcome,
@@ -11,15 +12,14 @@ import {
   type SqlRequest,
 } from '../database/outcome.ts';
 import { askingOf, type PreviewOutcome, type PreviewRequest } from '../database/preview-outcome.ts';
-import type { ProgramSource, UpdatePermission } from '../database/program.ts';
 import { hashHex } from '../database/program-hash.ts';
+import type { ProgramSource, UpdatePermission } from '../database/program-source.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { TableFigures } from '../database/table-figures.ts';
 import {
   type DatabaseReply,
   type DatabaseRequest,
   inOrder,
-  type LiveCommit,
   type TurnReport,
   type TurnResult,
 } from '../database/turn.ts';
@@ -29,10 +29,10 @@ import { type CommitOffset, commitOffset } from '../store/commit-offset.ts';
 import type {
   ConnectOutcome,
   DatabaseHandle,
-  DatabaseStatistics,
   PlanOutcome,
   UpdateOutcome,
 } from './database-handle.ts';
+import type { DatabaseStatistics } from './database-statistics.ts';
 import { type Deferred, deferred } from './deferred.ts';
 import { authorLine, endLine, lossText } from './end-line.ts';
 import { failedRefusal, lostReply, notStartedRefusal } from './end-refusals.ts';

@@ -1,6 +1,6 @@
 import type { Clock } from '../database/clock.ts';
-import type { ProgramSource } from '../database/program.ts';
 import type { ProgramHash } from '../database/program-hash.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { ReportOfDatabase } from './end-line.ts';
 import type { Space } from './full-disk.ts';

@@ -1,28 +1,10 @@
 import { limits } from '../limits.ts';
-import type { ProcessorTime } from '../node/processor-time.ts';
-import type { Board, Phase } from './board.ts';
+import type { Phase } from './board.ts';
 import type { Budget } from './host-options.ts';
 import { MemoryWatch, runsUserCode } from './memory-watch.ts';
 import type { Kill } from './seat.ts';
 import { ProcessorUse, type Standing } from './standing.ts';
-
-/** A worker as the watchdog sees it. */
-export interface Watched {
-  readonly board: Board;
-  /** False while it owes nothing: then there is nothing to end. */
-  isBusy(): boolean;
-  /** Messages sent to it. */
-  messagesSent(): number;
-  /** Memory of its own in bytes; `undefined` where it shares that of the process. */
-  memoryBytes?(): number | undefined;
-  /** Asks what it holds in the process that it shares; see `Worker`. */
-  readonly askMemory?: ((answer: (bytes: number) => void) => void) | undefined;
-  /** See `Worker`. */
-  processorTime?(): ProcessorTime | undefined;
-  setStanding?(standing: Standing): void;
-  /** Ends it. Called at most once. */
-  kill(end: Kill): void;
-}
+import type { Watched } from './watched.ts';
 
 /** What was seen of a worker: since when it is busy with the same thing. */
 interface Sighting {

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type {
-  DatabaseReply,
-  DatabaseRequest,
-  LiveCommit,
-  TicketedRequest,
-} from '../database/turn.ts';
+import type { LiveCommit } from '../database/live/live-feed.ts';
+import type { DatabaseReply, DatabaseRequest, TicketedRequest } from '../database/turn.ts';
 import type { QueryRows } from '../live/live-update.ts';
 import { emptyRowSet, type RowSet } from '../live/row-set.ts';
 import { ownerRights, strangerRights } from '../sql/rights.ts';

@@ -1,5 +1,5 @@
 import type { CommitOffset, RefusalBody } from '../database/outcome.ts';
-import type { ProgramSource } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import type { StorageLimits } from '../database/storage-quota.ts';
 import type { DatabaseReply, DatabaseRequest } from '../database/turn.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';

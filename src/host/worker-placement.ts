@@ -1,15 +1,16 @@
 import { availableParallelism } from 'node:os';
-import type { ProgramSource } from '../database/program.ts';
+import type { ProgramSource } from '../database/program-source.ts';
 import type { WriterPlace } from '../node/writer-mark.ts';
 import { identityToHex } from '../values/identity.ts';
 import { DatabaseLinker } from './database-linker.ts';
 import { isOfService, programRefusal } from './end-refusals.ts';
 import { examineProgram } from './examine-program.ts';
-import type { Budget, ReportLine } from './host-options.ts';
+import type { Budget } from './host-options.ts';
 import type { Isolation } from './isolation.ts';
 import { Linker } from './linker.ts';
 import type { Placement, ProgramPlace } from './placement.ts';
 import { processWorkers } from './process-worker.ts';
+import type { ReportLine } from './report-line.ts';
 import type { Seat, SeatEvents, SeatStart } from './seat.ts';
 import { childStarter } from './spawner-starter.ts';
 import { StartGate } from './start-gate.ts';

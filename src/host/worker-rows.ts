@@ -1,5 +1,5 @@
 import { assert, present } from '../assert.ts';
-import type { LiveCommit } from '../database/turn.ts';
+import type { LiveCommit } from '../database/live/live-feed.ts';
 import type { LiveUpdate, QueryRows, RowChanges } from '../live/live-update.ts';
 import type { RowSet } from '../live/row-set.ts';
 import { commitOffset } from '../store/commit-offset.ts';

@@ -11,7 +11,8 @@ import type { Budget } from './host-options.ts';
 import type { Kill, Seat, SeatEvents, SeatStart } from './seat.ts';
 import type { PlainEnd } from './start-end.ts';
 import type { StartGate } from './start-gate.ts';
-import type { Watchdog, Watched } from './watchdog.ts';
+import type { Watchdog } from './watchdog.ts';
+import type { Watched } from './watched.ts';
 import type { StartWorker, Worker, WorkerDeath } from './worker.ts';
 import {
   type ActorStart,

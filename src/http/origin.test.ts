@@ -15,7 +15,7 @@ function verdict(
 }
 
 it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])(
-  '[mcp §B9] a connection that arrived at %s is from this machine',
+  '[mcp B9] a connection that arrived at %s is from this machine',
   (address) => {
     expect(verdict(address, { host: 'db.example.com' })).toBe('Host not allowed');
     expect(verdict(address, {})).toBe('Host not allowed');
@@ -31,7 +31,7 @@ it.each(['127.0.0.1', '127.8.9.1', '::1', '::ffff:127.0.0.1'])(
 );
 
 it.each(['192.168.0.7', '10.127.0.0', 'fd00::1', '::ffff:10.0.0.1', ''])(
-  '[mcp §B9] through %s others come in: any host, and pages of that host',
+  '[mcp B9] through %s others come in: any host, and pages of that host',
   (address) => {
     expect(verdict(address, { host: 'db.example.com' })).toBe('program');
     const page = (origin: string, host = 'DB.example.com:3000') =>
@@ -47,7 +47,7 @@ it.each(['192.168.0.7', '10.127.0.0', 'fd00::1', '::ffff:10.0.0.1', ''])(
   },
 );
 
-it('[mcp §B9] what was configured passes everywhere', () => {
+it('[mcp B9] what was configured passes everywhere', () => {
   const rules = { hosts: ['db.example.com'], origins: ['https://app.example.com', 'null'] };
   for (const address of ['127.0.0.1', '192.168.0.7']) {
     for (const origin of rules.origins) {

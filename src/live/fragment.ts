@@ -11,9 +11,9 @@ import type { Frame } from '../sql/run/frame.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import { compileProbe, type JoinProbe } from './join-probe.ts';
 import type { LiveSchema } from './live-schema.ts';
+import { numberReaderOf } from './number-reader.ts';
 import type { SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
-import { numberReaderOf } from './watch-ranges.ts';
 
 /** Whom a query is compiled for: everything in it that depends on the caller is in here. */
 export interface FragmentScope {

@@ -139,7 +139,7 @@ describe('[subscriptions 13] a change of the schema', () => {
   });
 });
 
-describe('[sql §10.3] rows that a filter hides', () => {
+describe('[sql 10.3] rows that a filter hides', () => {
   const sql = 'SELECT team, count(*) AS n FROM score WHERE points > 1 GROUP BY team';
 
   /** What a stranger, who sees ids below 4, is told under a row limit of 5. */

@@ -8,7 +8,8 @@ import { StatementCache } from '../sql/statement-cache.ts';
 import type { RowList, TableChange } from '../store/change-set.ts';
 import { frameOf, type LiveFragment } from './fragment.ts';
 import type { Keep, Reread, WholeRead } from './kept-stages.ts';
-import type { LiveOperator, Scan } from './live-operator.ts';
+import type { Scan } from './live-operator.ts';
+import type { LiveQuery } from './live-query.ts';
 import { LiveSchema } from './live-schema.ts';
 import type { LiveFailure, LiveUpdate, RowChanges } from './live-update.ts';
 import {
@@ -16,7 +17,6 @@ import {
   type PreparedQuery,
   prepareFull,
   prepareSubscription,
-  type RowsName,
 } from './prepared-query.ts';
 import type { QueryDialect } from './query-dialect.ts';
 import { type MemoryBounds, QueryMemory } from './query-memory.ts';
@@ -26,26 +26,6 @@ import { rowDifference } from './row-bag.ts';
 import type { RowSet } from './row-set.ts';
 import { type SourceKey, sourceChangesOf, sourceOfView } from './source-changes.ts';
 import { type FragmentHits, WatchIndex } from './watch-index.ts';
-
-/** A query that somebody watches, shared by all for whom it has the same rows. */
-export interface LiveQuery {
-  readonly number: number;
-  readonly key: string;
-  readonly sql: string;
-  readonly rights: Rights;
-  /** For whom it was compiled first; who else shares it does not matter to its rows. */
-  readonly identity: bigint;
-  readonly dialect: QueryDialect;
-  /** By what its rows go out. */
-  readonly table: RowsName;
-  operator: LiveOperator;
-  /** Views that it reads; they are held as long as it is watched. */
-  views: readonly number[];
-  schema: LiveSchema;
-  useCount: number;
-  /** Memory that it is charged with. */
-  bytes: number;
-}
 
 /** What one commit did to the rows of a view. */
 export interface LiveViewChange {

@@ -8,7 +8,7 @@ import type { QueryBudget } from '../sql/run/budget.ts';
 import { compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
 import type { WholeRead } from './kept-stages.ts';
-import type { LiveQuery } from './live-queries.ts';
+import type { LiveQuery } from './live-query.ts';
 import { noValues, type PreparedQuery, prepareFull } from './prepared-query.ts';
 import { type RowSet, rowCountOf } from './row-set.ts';
 import { RowSetPieces, tooLarge } from './row-set-pieces.ts';

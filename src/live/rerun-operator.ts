@@ -1,13 +1,29 @@
+import type { TypedRead } from '../sql/check/typed.ts';
+import type { ReadPlan } from '../sql/plan/plan.ts';
 import { isOutgrown, type PlannedSizes, sizesOf } from '../sql/planning-statistics.ts';
+import type { Rights } from '../sql/rights.ts';
 import { type CompiledRead, compileRead, ReadExecution } from '../sql/run/execution.ts';
 import type { SqlTables } from '../sql/schema.ts';
+import type { RowShape } from '../store/row-shape.ts';
 import type { WholeRead } from './kept-stages.ts';
 import type { LiveOperator, OperatorSurroundings } from './live-operator.ts';
+import type { LiveSchema } from './live-schema.ts';
 import type { RowChanges } from './live-update.ts';
-import type { PreparedQuery } from './prepared-query.ts';
 import { rowDifference } from './row-bag.ts';
 import { emptyRowSet, joinedRows, type RowSet, rowCountOf, rowSetOf } from './row-set.ts';
 import type { SourceKey } from './source-changes.ts';
+
+/** The query as it was prepared; its plans are those for the sizes of the tables at the moment. */
+export interface RepeatedQuery {
+  readonly schema: LiveSchema;
+  readonly rights: Rights;
+  readonly shape: RowShape;
+  plans(tables: SqlTables): readonly ReadPlan[];
+  parametersOf(
+    read: Pick<TypedRead, 'parameters'>,
+    identity: bigint,
+  ): readonly (Uint8Array | undefined)[];
+}
 
 /**
  * A query without an incremental form: it is asked again after every commit that changed something
@@ -16,14 +32,14 @@ import type { SourceKey } from './source-changes.ts';
 export class RerunOperator implements LiveOperator {
   readonly fragments = [];
   readonly sources: readonly SourceKey[];
-  readonly #query: PreparedQuery;
+  readonly #query: RepeatedQuery;
   readonly #identity: bigint;
   /** Made anew when tables have grown or shrunk so much that others may be better. */
   #compiled: readonly CompiledRead[] = [];
   #sizes: PlannedSizes | undefined;
   #rows: RowSet = emptyRowSet;
 
-  constructor(query: PreparedQuery, identity: bigint, sources: readonly SourceKey[]) {
+  constructor(query: RepeatedQuery, identity: bigint, sources: readonly SourceKey[]) {
     this.#query = query;
     this.#identity = identity;
     this.sources = sources;

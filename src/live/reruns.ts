@@ -1,5 +1,5 @@
 import { computedTables } from '../schema/system-tables.ts';
-import type { LiveQuery } from './live-queries.ts';
+import type { LiveQuery } from './live-query.ts';
 import { computedIds } from './live-schema.ts';
 import type { SourceKey } from './source-changes.ts';
 

@@ -2,10 +2,11 @@ import { present } from '../assert.ts';
 import type { Test } from '../sql/run/compile-context.ts';
 import type { RowShape } from '../store/row-shape.ts';
 import { frameOf, type LiveFragment, type WatchedValue, type Watcher } from './fragment.ts';
+import { numberReaderOf } from './number-reader.ts';
 import { type RowSet, rowCountOf, startOfRow } from './row-set.ts';
 import type { PickedChanges, SourceChanges, SourceKey } from './source-changes.ts';
 import { watchKeyOf } from './watch-key.ts';
-import { numberReaderOf, WatchedRanges } from './watch-ranges.ts';
+import { WatchedRanges } from './watch-ranges.ts';
 
 /** The changed rows that a fragment has to look at, by its relation. */
 export type FragmentHits = (PickedChanges | undefined)[];

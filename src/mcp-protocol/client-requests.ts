@@ -11,12 +11,12 @@
 import { limits } from '../limits.ts';
 import { JsonObject, type JsonValue, member } from '../values/json.ts';
 import { whenAborted } from './abort.ts';
-import { requireCapabilities } from './client-capabilities.ts';
 import type { EngineCaller } from './engine-request.ts';
 import type { InputRequest, InputRequired } from './input-required.ts';
 import { type RequestId, type ResponseMessage, requestText } from './json-rpc.ts';
 import type { Method, MethodCall, MethodResult } from './method.ts';
 import type { Outgoing } from './outgoing.ts';
+import { requireCapabilities } from './required-capabilities.ts';
 import { RpcError, rpcCode } from './rpc-error.ts';
 import type { Terms } from './terms.ts';
 

@@ -8,9 +8,9 @@
  * ```
  */
 import { JsonObject, type JsonValue, member } from '../values/json.ts';
-import { requireCapabilities } from './client-capabilities.ts';
 import type { GivenInput, InputRequired } from './input-required.ts';
 import { jsonText } from './json-text.ts';
+import { requireCapabilities } from './required-capabilities.ts';
 import { invalidParams } from './rpc-error.ts';
 import { StateSeal } from './sealed-state.ts';
 import type { Terms } from './terms.ts';

@@ -1,7 +1,7 @@
 import { limits } from '../limits.ts';
 import { logLevels } from '../protocol/module-abi.ts';
+import type { LogLevel, ModuleLogLine } from './log-line.ts';
 import { boundedLine } from './log-line.ts';
-import type { LogLevel, ModuleLogLine } from './runner.ts';
 
 /** Where in the author's files a line was written. */
 export interface LogPosition {

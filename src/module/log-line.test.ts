@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
+import type { ModuleLogLine } from './log-line.ts';
 import { boundedLine, cutToBytes, lineBytes } from './log-line.ts';
-import type { ModuleLogLine } from './runner.ts';
 
 const long = 'n'.repeat(100_000);
 

@@ -1,5 +1,4 @@
 import { limits } from '../limits.ts';
-import type { ModuleLogLine, TraceFrame } from './runner.ts';
 
 /**
  * The same line with each of its texts cut to its bound; the very same object if none is too long.
@@ -85,4 +84,22 @@ export function lineCharacters(line: ModuleLogLine): number {
 
 function lengthOf(text: string | undefined): number {
   return text === undefined ? 0 : text.length;
+}
+
+export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'panic';
+
+export interface ModuleLogLine {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly functionName?: string;
+  readonly fileName?: string;
+  readonly lineNumber?: number;
+  readonly target?: string;
+  readonly trace?: readonly TraceFrame[];
+}
+
+export interface TraceFrame {
+  /** Source file as the author knows it, with `:line:column`. */
+  readonly moduleName: string | undefined;
+  readonly functionName: string | undefined;
 }

@@ -1,6 +1,7 @@
 import { limits } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import type { Transaction } from '../store/transaction.ts';
+import type { ModuleLogLine, TraceFrame } from './log-line.ts';
 import { cutText } from './log-line.ts';
 import type { ReadSet } from './read-set.ts';
 
@@ -75,12 +76,6 @@ export type ViewOutcome =
   | { readonly kind: 'sql'; readonly text: string; readonly reads: ReadSet }
   | Exclude<RunOutcome, { readonly kind: 'returned' }>;
 
-export interface TraceFrame {
-  /** Source file as the author knows it, with `:line:column`. */
-  readonly moduleName: string | undefined;
-  readonly functionName: string | undefined;
-}
-
 /** What a runner needs to load a program. */
 export interface RunnerContext {
   readonly store: Store;
@@ -90,18 +85,6 @@ export interface RunnerContext {
   readonly publishedMicros: bigint;
   /** Time for the program's console timers, in milliseconds; the program never sees it. */
   readonly monotonicMillis?: () => number;
-}
-
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'panic';
-
-export interface ModuleLogLine {
-  readonly level: LogLevel;
-  readonly message: string;
-  readonly functionName?: string;
-  readonly fileName?: string;
-  readonly lineNumber?: number;
-  readonly target?: string;
-  readonly trace?: readonly TraceFrame[];
 }
 
 /** A program as published, ready to be evaluated by a runner (see `bundle/link.ts`). */

@@ -4,7 +4,7 @@ import { boundTags, errorCodes } from '../protocol/module-abi.ts';
 import type { BinaryWriter } from '../values/binary-writer.ts';
 import type { AlgebraicType } from '../values/type.ts';
 import type { Bridge, Encode } from './bridge.ts';
-import { checked, lazyEncoder, type Row, type TableAccess } from './table-handle.ts';
+import { checked, lazyEncoder, type Row, type TableAccess } from './table-access.ts';
 
 /** The methods of one index: `find`, `delete`, `update` or `filter`, `delete`. */
 export function makeIndexHandle(access: TableAccess, index: TableIndex, indexName: string): Row {

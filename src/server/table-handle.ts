@@ -1,31 +1,13 @@
 import { columnOf } from '../declare/builder.ts';
 import { indexSourceName } from '../declare/names.ts';
 import type { BinaryReader } from '../values/binary-reader.ts';
-import { nativeDecoderOf, nativeEncoderOf } from '../values/native.ts';
-import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
-import type { Bridge, Encode } from './bridge.ts';
+import { nativeDecoderOf } from '../values/native.ts';
+import type { AlgebraicType, Typespace } from '../values/type.ts';
+import type { Bridge } from './bridge.ts';
 import type { PlannedTable } from './describe.ts';
 import { makeIndexHandle } from './index-handle.ts';
 import { iterateRows, type RowIterator } from './row-iterator.ts';
-
-export type Row = Record<string, unknown>;
-
-/** What the handles of one table share. Codecs are compiled at first use. */
-export interface TableAccess {
-  readonly bridge: Bridge;
-  /** As the module spells it; with the namespace in front in a submodule. */
-  readonly name: string;
-  readonly rowType: ProductType;
-  readonly typespace: Typespace;
-  readonly id: () => number;
-  /** Encodes a row into the scratch and returns its length. */
-  readonly encodeRow: (row: Row) => number;
-  readonly decodeRow: (reader: BinaryReader) => Row;
-  /** Writes the values that the host generated, now in the scratch, into `row`. */
-  readonly takeGenerated: (row: Row, byteCount: number) => void;
-  /** The rows of an open scan. */
-  readonly rows: (iterator: number) => RowIterator<Row>;
-}
+import { checked, lazyEncoder, type Row, type TableAccess } from './table-access.ts';
 
 /** What functions of a module see of one table: `read` is for views. */
 export interface TableHandles {
@@ -116,12 +98,6 @@ function unreadable(name: string, members: Members): Row {
   return Object.freeze(handle);
 }
 
-/** `result`, unless it is an error. */
-export function checked(bridge: Bridge, result: number): number {
-  if (result < 0) throw bridge.error(result);
-  return result;
-}
-
 function makeAccess(
   bridge: Bridge,
   namespace: string,
@@ -172,15 +148,6 @@ function makeAccess(
 }
 
 type Decode = (reader: BinaryReader) => unknown;
-
-/** An encoder that is compiled when it is first used: most programs leave some tables alone. */
-export function lazyEncoder(type: AlgebraicType, typespace: Typespace, name: string): Encode {
-  let encode: Encode | undefined;
-  return (writer, value) => {
-    encode ??= nativeEncoderOf(type, typespace, name);
-    encode(writer, value);
-  };
-}
 
 export function lazyDecoder(type: AlgebraicType, typespace: Typespace): Decode {
   let decode: Decode | undefined;

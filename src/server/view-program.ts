@@ -5,7 +5,7 @@ import { Identity } from '../values/identity.ts';
 import type { Typespace } from '../values/type.ts';
 import type { Encode } from './bridge.ts';
 import type { ModulePlan, PlannedView } from './describe.ts';
-import { lazyEncoder } from './table-handle.ts';
+import { lazyEncoder } from './table-access.ts';
 
 /** What a view hook returns: a tag, then an array of rows, or the text of a query. */
 export interface ViewResult {

@@ -5,7 +5,7 @@ const issuersAt = (host: string, given = {}) =>
   completeConfiguration({ listen: { host, port: 0 }, publishPolicy: 'anyone', issuers: given })
     .issuers;
 
-it('[auth 6, ours] issuers on loopback are asked while only loopback can connect', () => {
+it('[auth 6] issuers on loopback are asked while only loopback can connect', () => {
   for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) {
     expect(issuersAt(host)).toEqual({ allowsLoopback: true, allowsPrivate: false });
   }

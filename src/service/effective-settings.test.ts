@@ -50,7 +50,7 @@ describe('the settings of a service', () => {
     expect(fault({})).toBe('DATA/config.toml cannot be read: it is no file');
   });
 
-  it('[cli §8.2] a flag wins over a variable, that over the file, that over the default', () => {
+  it('[cli 8.2] a flag wins over a variable, that over the file, that over the default', () => {
     const file = '[logs]\nlevel = "error"\n';
     const environment = { REDUCERDB_LOG_LEVEL: 'warn' };
     const flags = { 'log-level': 'trace' };
@@ -68,7 +68,7 @@ describe('the settings of a service', () => {
   });
 
   it.each(settings.map((setting) => [setting.key, setting] as const))(
-    '[cli §8.2] `%s` means the same in a flag, a variable and the file',
+    '[cli 8.2] `%s` means the same in a flag, a variable and the file',
     (_, setting) => {
       const { table, name } = keyParts(setting);
       const values = { [name]: setting.example };
@@ -155,7 +155,7 @@ describe('the settings of a service', () => {
     ['publish-policy=issuer:', '', '--publish-policy: `issuer:` is none of these:'],
     ['listen-addr=nowhere', '', '--listen-addr: `nowhere` is not an address to listen on'],
     ['REDUCERDB_LOG_LEVEL=loud', '', 'REDUCERDB_LOG_LEVEL: `loud` is none of trace, debug'],
-  ])('[cli §8.2] a bad value is refused where it stands: %s %j', (word, file, message) => {
+  ])('[cli 8.2] a bad value is refused where it stands: %s %j', (word, file, message) => {
     const [name = '', value] = word.split('=');
     const isVariable = name.startsWith('REDUCERDB_');
     const environment = isVariable ? { [name]: value ?? '' } : {};
@@ -174,7 +174,7 @@ describe('the settings of a service', () => {
     for (const word of words) expect(fault({ file })).toContain(word);
   });
 
-  it("[cli §8.2] a peer's file may stay as it is: what has no use here is warned of", () => {
+  it("[cli 8.2] a peer's file may stay as it is: what has no use here is warned of", () => {
     const file = `
       [certificate-authority]
       jwt-priv-key-path = "id_ecdsa"

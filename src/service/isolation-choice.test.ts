@@ -21,7 +21,7 @@ describe('isolation', () => {
     ['with a public address', { publicUrl: 'https://db.example.com' }, 'process'],
     ['with an address of this machine', { publicUrl: 'http://[::1]:3000' }, 'thread'],
   ])(
-    '[living 6.5] [ruling 3.6] is by default what suits those who may publish: %s',
+    '[living 6.5] [rulings 3.6] is by default what suits those who may publish: %s',
     (_, given, kind) => {
       expect(choose(given).rules.everywhere).toBe(kind);
     },

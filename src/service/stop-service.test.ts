@@ -6,7 +6,7 @@ import { makeCertificate } from '../../test/support/certificate.ts';
 import { ListenerCopies } from './listener-copies.ts';
 import { ServerEnd } from './stop-service.ts';
 
-it('[cli §8] a stop waits for accepted requests, not for connections that never ask', async () => {
+it('[cli 8] a stop waits for accepted requests, not for connections that never ask', async () => {
   let answer: ServerResponse | undefined;
   const server = createServer((_, response) => {
     answer = response;
@@ -34,7 +34,7 @@ it('[cli §8] a stop waits for accepted requests, not for connections that never
   await expect.poll(() => text).toMatch(/connection: close[\s\S]*here/i);
 });
 
-it('[cli §8] over TLS a stop does not wait for handshakes either', async () => {
+it('[cli 8] over TLS a stop does not wait for handshakes either', async () => {
   const server = createTlsServer(makeCertificate()) as unknown as Server;
   const end = new ServerEnd(server, ListenerCopies.of(server, 0));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -50,7 +50,7 @@ function held() {
 
 const later = () => performance.now() + 60_000;
 
-it('[cli §8] a stop waits for answers that are held until they are durable', () => {
+it('[cli 8] a stop waits for answers that are held until they are durable', () => {
   const { log, live, connection } = held();
   connection.finish(later());
   connection.tick(performance.now());
@@ -61,7 +61,7 @@ it('[cli §8] a stop waits for answers that are held until they are durable', ()
   expect(log).toEqual(['answer', 'closed 1001', 'left']);
 });
 
-it('[cli §8] a stop does not wait longer than it may', () => {
+it('[cli 8] a stop does not wait longer than it may', () => {
   const { log, connection } = held();
   connection.finish(performance.now() - 1);
   connection.tick(performance.now());

@@ -18,11 +18,11 @@ function settingsTable(): string {
 
 const guide = readFileSync(path.join(root, 'docs/guide/operating.md'), 'utf8');
 
-it('[cli §8.2] the guide to operating has every setting, as it is', () => {
+it('[cli 8.2] the guide to operating has every setting, as it is', () => {
   expect(guide).toContain(settingsTable());
 });
 
-it('[cli §8.2] the guide tells how a variable is called', () => {
+it('[cli 8.2] the guide tells how a variable is called', () => {
   const [example] = settings.filter(({ flag }) => flag === 'publish-policy');
   expect(guide).toContain(`\`${example && variableOf(example)}\``);
 });

@@ -1,7 +1,8 @@
+import type { LiveCommit } from '../../src/database/live/live-feed.ts';
 import type { PausedRows } from '../../src/database/live/paused-rows.ts';
 import { answerOnce, subscribe, unsubscribe } from '../../src/database/live/subscribe.ts';
 import type { SubscribeOutcome } from '../../src/database/outcome.ts';
-import type { DatabaseReply, LiveCommit } from '../../src/database/turn.ts';
+import type { DatabaseReply } from '../../src/database/turn.ts';
 import type { QueryRows } from '../../src/live/live-update.ts';
 import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import { endOfRow, type RowSet, rowCountOf, startOfRow } from '../../src/live/row-set.ts';

@@ -113,7 +113,7 @@ function watchIn(lab: LiveLab, sql: string): Watched | string {
   }
 }
 
-describe('[sql §10.3] rows that a filter hides', () => {
+describe('[sql 10.3] rows that a filter hides', () => {
   for (const seed of [1, 2, 3, 4]) {
     it(`change nothing of what is watched, nor when it fails (seed ${seed})`, () => {
       const twins = new Twins(seed);

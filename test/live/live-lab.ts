@@ -1,5 +1,6 @@
 import type { WholeRead } from '../../src/live/kept-stages.ts';
-import { LiveQueries, type LiveQuery, prepareIn } from '../../src/live/live-queries.ts';
+import { LiveQueries, prepareIn } from '../../src/live/live-queries.ts';
+import type { LiveQuery } from '../../src/live/live-query.ts';
 import type { LiveFailure, LiveUpdate } from '../../src/live/live-update.ts';
 import type { QueryDialect } from '../../src/live/query-dialect.ts';
 import type { MemoryBounds } from '../../src/live/query-memory.ts';

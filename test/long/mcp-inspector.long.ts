@@ -48,7 +48,7 @@ const doors: readonly Door[] = [
 
 const cases = doors.flatMap((door) => ['legacy', 'modern'].map((era) => ({ ...door, era })));
 
-describe.each(cases)('[mcp §B12] the inspector, $era, $title', ({ isHostWide, target, era }) => {
+describe.each(cases)('[mcp B12] the inspector, $era, $title', ({ isHostWide, target, era }) => {
   const inspect = (method: string, ...flags: string[]) => {
     const ours = ['--protocol-era', era, '--method', method, ...flags];
     return tools.run('inspector', ['--cli', ...target(), ...ours]);

@@ -29,7 +29,7 @@ async function names(url: string, database: string): Promise<string> {
   return answer.text();
 }
 
-it('[cli §8] a service that cannot lock supersedes one that it does not see', async ({ skip }) => {
+it('[cli 8] a service that cannot lock supersedes one that it does not see', async ({ skip }) => {
   skip(lacksContainers, whyWithout);
   first = await sandbox.start(['--isolation', 'thread', '--isolation-of', 'apart=process']);
   const bundle = await writeBundle(sandbox, 'items', itemsModule());

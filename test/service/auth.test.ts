@@ -63,7 +63,7 @@ describe('a token that is accepted', () => {
   it.each([
     ['expired 30 seconds ago', { exp: -30 }],
     ['expires later', { exp: 3600 }],
-  ])('[auth §12] %s', async (_, { exp }) => {
+  ])('[auth 12] %s', async (_, { exp }) => {
     const answer = await present(signed({ exp: seconds() + exp }));
     expect(answer.status).toBe(200);
     expect(callerOf(answer)).toBe(hex('localhost', 'me'));
@@ -75,7 +75,7 @@ describe('a token that is accepted', () => {
     ['several audiences', { aud: ['app', 'other'] }],
     ['the identity it has', { hex_identity: hex('localhost', 'me') }],
     ['a start in the future, which is not looked at', { nbf: 4_000_000_000 }],
-  ])('[auth §4.1] has %s', async (_, claims) => {
+  ])('[auth 4.1] has %s', async (_, claims) => {
     const token = signed(claims);
     const answer = await present(token);
     expect(answer.status).toBe(200);
@@ -83,12 +83,12 @@ describe('a token that is accepted', () => {
     expect(answer.headers.get('spacetime-identity-token')).toBe(token);
   });
 
-  it('[auth §12] names another issuer, when this host signed it', async () => {
+  it('[auth 12] names another issuer, when this host signed it', async () => {
     const answer = await present(signed({ iss: 'https://other' }));
     expect(callerOf(answer)).toBe(hex('https://other', 'me'));
   });
 
-  it('[auth §2.2] is given again for a minute, with all its claims', async () => {
+  it('[auth 2.2] is given again for a minute, with all its claims', async () => {
     const first = signed({ iss: 'https://other', aud: ['app'], role: 'cook', exp: 4_000_000_000 });
     const answer = await running.ask('POST', '/v1/identity/websocket-token', {
       headers: { authorization: `Bearer ${first}` },
@@ -121,7 +121,7 @@ describe('a token that is refused', () => {
     ['has a long issuer', { iss: long }, `Issuer too long: "${long}"`],
     ['has no time', { iat: undefined }, /^Invalid token: JSON error: missing field `iat`/],
     ['states another identity', { hex_identity: '0'.repeat(64) }, /^Identity mismatch: token /],
-  ])('[auth §4.3] %s', async (_, claims, text) => {
+  ])('[auth 4.3] %s', async (_, claims, text) => {
     const answer = await present(signed(claims));
     expect(answer.status).toBe(401);
     expect(answer.text).toEqual(typeof text === 'string' ? text : expect.stringMatching(text));
@@ -130,13 +130,13 @@ describe('a token that is refused', () => {
     expect(answer.headers.get('spacetime-identity-token')).toBeNull();
   });
 
-  it('[auth §12] expired 61 seconds ago', async () => {
+  it('[auth 12] expired 61 seconds ago', async () => {
     expect((await present(signed({ exp: seconds() - 62 }))).text).toBe(
       'Invalid token: ExpiredSignature',
     );
   });
 
-  it('[auth §12] was tampered with', async () => {
+  it('[auth 12] was tampered with', async () => {
     const at = owner.token.length - 4;
     const flipped = owner.token[at] === 'A' ? 'B' : 'A';
     const token = owner.token.slice(0, at) + flipped + owner.token.slice(at + 1);
@@ -147,7 +147,7 @@ describe('a token that is refused', () => {
     expect(forged.text).toBe('Invalid token: InvalidSignature');
   });
 
-  it('[auth §12] uses the public key as a secret, or no signature', async () => {
+  it('[auth 12] uses the public key as a secret, or no signature', async () => {
     const pem = (await running.ask('GET', '/v1/identity/public-key')).text;
     const claims = tokenPart({ iss: 'localhost', sub: 'root', iat: seconds() });
     const body = `${tokenPart({ typ: 'JWT', alg: 'HS256' })}.${claims}`;
@@ -159,7 +159,7 @@ describe('a token that is refused', () => {
     expect((await present(`${tokenPart({ alg: 'none' })}.${claims}.`)).status).toBe(401);
   });
 
-  it('[auth §2.1] comes from another host, though its identity would be the same', async () => {
+  it('[auth 2.1] comes from another host, though its identity would be the same', async () => {
     const other = await Running.start();
     const guest = await other.person();
     await other.stop();
@@ -169,13 +169,13 @@ describe('a token that is refused', () => {
     });
   });
 
-  it('[auth §12] on a ping too, where none is fine', async () => {
+  it('[auth 12] on a ping too, where none is fine', async () => {
     expect((await present('x', '/v1/ping')).status).toBe(401);
     expect((await present(owner.token, '/v1/ping')).status).toBe(200);
     expect((await running.ask('GET', '/v1/ping')).status).toBe(200);
   });
 
-  it('[http §1] where tokens are not looked at, nothing is refused', async () => {
+  it('[http 1] where tokens are not looked at, nothing is refused', async () => {
     const where = ['/v1/health', '/v1/metrics', '/v1/identity/public-key'];
     where.push(`/v1/identity/${owner.identity}/databases`);
     for (const path of where) expect((await present('x', path)).status).toBe(200);
@@ -190,11 +190,11 @@ describe('the header', () => {
     ['', 400, 'Authorization is invalid: malformed token'],
     ['bearer x', 401, 'Invalid token: InvalidToken'],
     ['BEARER x', 401, 'Invalid token: InvalidToken'],
-  ])('[auth §12] %j is answered with %i', async (value, status, text) => {
+  ])('[auth 12] %j is answered with %i', async (value, status, text) => {
     expect(await askRaw([['Authorization', value]])).toEqual({ status, text, caller: undefined });
   });
 
-  it('[auth §12] may have more blanks; the first of several counts', async () => {
+  it('[auth 12] may have more blanks; the first of several counts', async () => {
     const { caller } = await askRaw([['Authorization', `Bearer   ${owner.token}`]]);
     expect(caller).toBe(owner.identity);
     const first = await askRaw([
@@ -204,12 +204,12 @@ describe('the header', () => {
     expect(first.caller).toBe(owner.identity);
   });
 
-  it('[auth §12] wins over the query, which is then not looked at', async () => {
+  it('[auth 12] wins over the query, which is then not looked at', async () => {
     expect(callerOf(await present(owner.token, '/v1/database/inn?token=x'))).toBe(owner.identity);
     expect((await present('x', `/v1/database/inn?token=${owner.token}`)).status).toBe(401);
   });
 
-  it('[http §2.4] may be the query instead, but not of a publish', async () => {
+  it('[http 2.4] may be the query instead, but not of a publish', async () => {
     const where = `/v1/database/inn/logs?num_lines=0&token=${owner.token}`;
     expect((await running.ask('GET', where)).status).toBe(200);
     const body = await program('inn');
@@ -221,7 +221,7 @@ describe('the header', () => {
 });
 
 describe('a caller without a token', () => {
-  it('[auth §7] is somebody new each time, and the same when the token is kept', async () => {
+  it('[auth 7] is somebody new each time, and the same when the token is kept', async () => {
     const one = await running.ask('GET', '/v1/database/inn');
     const two = await running.ask('GET', '/v1/database/inn');
     expect(callerOf(one)).not.toBe(callerOf(two));
@@ -232,14 +232,14 @@ describe('a caller without a token', () => {
   it.each([
     ['POST', '/v1/identity/websocket-token'],
     ['GET', `/v1/identity/${'0'.repeat(64)}/verify`],
-  ])('[auth §7] is not let into %s %s', async (method, where) => {
+  ])('[auth 7] is not let into %s %s', async (method, where) => {
     expect(await running.ask(method, where)).toMatchObject({
       status: 401,
       text: 'Authorization required',
     });
   });
 
-  it('[auth §8] may not create databases where the operator says so', async () => {
+  it('[auth 8] may not create databases where the operator says so', async () => {
     const strict = await Running.start({ publishPolicy: 'authenticated' });
     const body = await program('inn');
     const refused = await strict.ask('PUT', '/v1/database/inn?host_type=Js', { body });
@@ -275,7 +275,7 @@ describe.each(['anonymous', 'stranger'])('%s', (who) => {
     ['GET', '/schema?version=10'],
     ['POST', '/call/add_person', '["Joe"]'],
     ['POST', '/sql', 'SELECT * FROM person'],
-  ])('[auth §7] may %s %s', async (method, path, body) => {
+  ])('[auth 7] may %s %s', async (method, path, body) => {
     expect((await ask(method, path, body)).status).toBe(200);
   });
 
@@ -290,14 +290,14 @@ describe.each(['anonymous', 'stranger'])('%s', (who) => {
     ['GET', '/logs', undefined, 'view module logs'],
     ['GET', '/logs?follow=true', undefined, 'view module logs'],
     ['POST', '/names', 'other', 'rename database'],
-  ])('[auth §7] may not %s %s', async (method, path, body, action) => {
+  ])('[auth 7] may not %s %s', async (method, path, body, action) => {
     const answer = await ask(method, path, body);
     const words = `is not authorized to perform action on database ${database}: ${action}`;
     expect(answer).toMatchObject({ status: 403, text: `${callerOf(answer)} ${words}` });
     if (person !== undefined) expect(callerOf(answer)).toBe(person.identity);
   });
 
-  it('[auth §7] may not replace names, nor write by SQL, nor see private tables', async () => {
+  it('[auth 7] may not replace names, nor write by SQL, nor see private tables', async () => {
     expect(await ask('PUT', '/names', '["x"]')).toMatchObject({
       status: 401,
       text: `{"NotYourDatabase":{"database":"${database}"}}`,

@@ -47,7 +47,7 @@ async function asked(databases: string[], ...args: string[]): Promise<string | u
 }
 
 describe('without a target, or with --no-config', () => {
-  it('[cli §3.5] a database is required', async () => {
+  it('[cli 3.5] a database is required', async () => {
     for (const cwd of [project(), project('one')]) {
       for (const args of [['logs'], ['delete'], ['lock'], ['describe', '--json'], ['sql', query]]) {
         const flags = cwd === project() ? [] : ['--no-config'];
@@ -62,7 +62,7 @@ describe('without a target, or with --no-config', () => {
 });
 
 describe('with one target', () => {
-  it('[cli §3.5] it is meant when no database is given', async () => {
+  it('[cli 3.5] it is meant when no database is given', async () => {
     expect(await asked(['one'], 'sql', query)).toBe('one');
     const cwd = project('one');
     expect(await sandbox.ok(['logs', '-n', '1'], { cwd })).not.toBe('');
@@ -71,14 +71,14 @@ describe('with one target', () => {
     expect(await sandbox.ok(['describe', 'table', 'items', '--json'], { cwd })).toContain('items');
   });
 
-  it('[cli §3.5] another database is used as given', async () => {
+  it('[cli 3.5] another database is used as given', async () => {
     const cwd = project('one');
     expect(await sandbox.ok(['lock', 'loose'], { cwd })).toContain('Database loose is now locked.');
     expect(await sandbox.ok(['unlock', 'loose'], { cwd })).toContain('loose');
     expect(await asked(['one'], 'sql', 'loose', query)).toBe('loose');
   });
 
-  it('[cli §3.5] call takes its name for the database, any other for the function', async () => {
+  it('[cli 3.5] call takes its name for the database, any other for the function', async () => {
     const cwd = project('one');
     await sandbox.ok(['call', 'one', 'add', 'with a name'], { cwd });
     await sandbox.ok(['call', 'add', 'without a name'], { cwd });
@@ -99,14 +99,14 @@ describe('with one target', () => {
 });
 
 describe('with several targets', () => {
-  it('[cli §3.5] a database is required', async () => {
+  it('[cli 3.5] a database is required', async () => {
     const cwd = project('one', 'two');
     for (const args of [['logs'], ['lock'], ['describe', '--json'], ['sql', query], ['call']]) {
       expect(await sandbox.run(args, { cwd })).toMatchObject(missing('<database>'));
     }
   });
 
-  it('[cli §3.5] one is chosen by its name', async () => {
+  it('[cli 3.5] one is chosen by its name', async () => {
     expect(await asked(['one', 'two'], 'sql', 'two', query)).toBe('two');
     const cwd = project('one', 'two');
     expect(await sandbox.ok(['lock', 'two'], { cwd })).toContain('Database two is now locked.');
@@ -115,7 +115,7 @@ describe('with several targets', () => {
     await sandbox.ok(['describe', 'two', '--json'], { cwd });
   });
 
-  it('[cli §3.5] call refuses a first word that is none of them', async () => {
+  it('[cli 3.5] call refuses a first word that is none of them', async () => {
     const { code, stderr } = await sandbox.run(['call', 'add', 'x'], {
       cwd: project('one', 'two'),
     });
@@ -126,13 +126,13 @@ describe('with several targets', () => {
     );
   });
 
-  it('[cli §3.5] sql takes the first of two words, even if it is none of them', async () => {
+  it('[cli 3.5] sql takes the first of two words, even if it is none of them', async () => {
     expect(await asked(['one', 'two'], 'sql', 'loose', query)).toBe('loose');
   });
 });
 
 describe('describe', () => {
-  it('[cli §3.5] keeps to the databases of the project', async () => {
+  it('[cli 3.5] keeps to the databases of the project', async () => {
     for (const cwd of [project('one'), project('one', 'two')]) {
       const { code, stderr } = await sandbox.run(['describe', 'loose', '--json'], { cwd });
       expect(code).toBe(1);
@@ -148,7 +148,7 @@ describe('describe', () => {
 });
 
 describe('the server', () => {
-  it('[cli §1.3] is that of the flag, else of the target, else the default one', async () => {
+  it('[cli 1.3] is that of the flag, else of the target, else the default one', async () => {
     const cwd = path.join(sandbox.folder, 'servers');
     const dead = 'http://127.0.0.1:9';
     writeFiles(cwd, {
@@ -168,7 +168,7 @@ describe('the server', () => {
     expect(await sandbox.ok(['sql', 'two', query, '-s', host], { cwd })).toContain('row of two');
   });
 
-  it('[cli §4.2] of an overlay is for publish alone', async () => {
+  it('[cli 4.2] of an overlay is for publish alone', async () => {
     const cwd = path.join(sandbox.folder, 'overlay');
     writeFiles(cwd, {
       'service.json': { database: 'main', 'js-path': '../module.js' },
@@ -185,7 +185,7 @@ describe('the server', () => {
     expect(await sandbox.ok(['describe', '--json'], { cwd })).toContain('items');
   });
 
-  it('[cli §4.2] file that is damaged stops the commands that read it, and no other', async () => {
+  it('[cli 4.2] file that is damaged stops the commands that read it, and no other', async () => {
     const cwd = path.join(sandbox.folder, 'damaged');
     writeFiles(cwd, { 'service.json': '{ database: ' });
     const { code, stderr } = await sandbox.run(['sql', query], { cwd });

@@ -44,7 +44,7 @@ async function keys(...words: readonly string[]): Promise<string[]> {
   });
 }
 
-it('[auth 3, ours] rotates with an overlap: old keys verify until they are retired', async () => {
+it('[auth 3] rotates with an overlap: old keys verify until they are retired', async () => {
   expect(await sandbox.run(['keys', 'list'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('the first start of a service makes them'),
@@ -75,7 +75,7 @@ it('[auth 3, ours] rotates with an overlap: old keys verify until they are retir
   ]);
 });
 
-it('[auth 3, ours] is taken up by a running service on SIGHUP', async () => {
+it('[auth 3] is taken up by a running service on SIGHUP', async () => {
   const url = await start();
   const pem = await publicKey(url);
   const token = await newToken(url);
@@ -113,7 +113,7 @@ it('[auth 3] takes the paths of both files, and rotates there', async () => {
   expect(await isAccepted(url, token)).toBe(true);
 });
 
-it('[auth 2.1, ours] issues tokens that expire where the operator says so', async () => {
+it('[auth 2.1] issues tokens that expire where the operator says so', async () => {
   const url = await start(['--token-expiry', '90d']);
   const payload = (await newToken(url)).split('.')[1] ?? '';
   const { iat, exp } = JSON.parse(Buffer.from(payload, 'base64url').toString());

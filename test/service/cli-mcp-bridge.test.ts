@@ -41,7 +41,7 @@ async function bridge(input: string | readonly string[]) {
 }
 
 describe('the bridge reads', () => {
-  it('[mcp §A6] lines with and without carriage returns, blank ones, and a last one without end', async () => {
+  it('[mcp A6] lines with and without carriage returns, blank ones, and a last one without end', async () => {
     service.answer = (seen) => replyResult(seen, {});
     const input = `${request(1, 'ping')}\r\n\n  \r\n${request(2, 'ping')}\n${request('é', 'ping')}`;
     const ids = (await bridge(input)).map(({ id }) => id);
@@ -49,12 +49,12 @@ describe('the bridge reads', () => {
     expect(service.seen.map(({ body }) => JSON.parse(body).id).sort()).toEqual([1, 2, 'é']);
   });
 
-  it('[mcp §A6] nothing out of answers of a client that nobody has asked', async () => {
+  it('[mcp A6] nothing out of answers of a client that nobody has asked', async () => {
     expect(await bridge(['{"jsonrpc":"2.0","id":1,"result":{}}'])).toEqual([]);
     expect(service.seen).toEqual([]);
   });
 
-  it('[mcp §B3] answers of a client that is asked, and says which session they belong to', async () => {
+  it('[mcp B3] answers of a client that is asked, and says which session they belong to', async () => {
     const question = { jsonrpc: '2.0', id: 'q1', method: 'elicitation/create', params: {} };
     service.answer = (seen) => {
       if (seen.body.includes('initialize')) {
@@ -75,7 +75,7 @@ describe('the bridge reads', () => {
     expect(live.messages).toHaveLength(2);
   });
 
-  it('[mcp §A6] notifications without saying anything, whatever comes of them', async () => {
+  it('[mcp A6] notifications without saying anything, whatever comes of them', async () => {
     const line = notification('notifications/x');
     for (const [status, text] of [
       [202, ''],
@@ -99,7 +99,7 @@ describe('the bridge sends', () => {
   };
   const always = ['application/json, text/event-stream', 'application/json'];
 
-  it('[mcp §B11] what a modern message wants repeated in its headers', async () => {
+  it('[mcp B11] what a modern message wants repeated in its headers', async () => {
     service.answer = (seen) => replyResult(seen, {});
     const live = start();
     await live.ask(modern(1, 'tools/list'));
@@ -114,7 +114,7 @@ describe('the bridge sends', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B11] the version that initialize has settled on, with legacy messages', async () => {
+  it('[mcp B11] the version that initialize has settled on, with legacy messages', async () => {
     service.answer = (seen) => replyResult(seen, { protocolVersion: '2025-03-26' });
     const live = start();
     await live.ask(request(1, 'tools/list'));
@@ -127,7 +127,7 @@ describe('the bridge sends', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B3] batches as they are, and answers each request in one that fails', async () => {
+  it('[mcp B3] batches as they are, and answers each request in one that fails', async () => {
     const batch = `[${request(1, 'a')},${notification('b')},${request('c', 'c')}]`;
     service.answer = (seen) =>
       reply(
@@ -151,7 +151,7 @@ describe('the bridge sends', () => {
 });
 
 describe('the bridge writes', () => {
-  it('[mcp §A6] an error in place of what is no message', async () => {
+  it('[mcp A6] an error in place of what is no message', async () => {
     for (const [status, type, text, message] of [
       [401, 'text/plain', 'token is bad', 'token is bad'],
       [502, 'application/json', '{"oops":true}', '{"oops":true}'],
@@ -167,7 +167,7 @@ describe('the bridge writes', () => {
     }
   });
 
-  it('[mcp §A6] what a service says that cannot tell yet which database is meant', async () => {
+  it('[mcp A6] what a service says that cannot tell yet which database is meant', async () => {
     service.answer = (seen) => reply(seen, 'starting', { status: 503, type: 'text/plain' });
     const live = new LiveBridge(sandbox.spawn(['mcp', 'inn', '--server', service.url]));
     const busy = { jsonrpc: '2.0', id: 1, error: { code: -32603, message: 'starting' } };
@@ -177,7 +177,7 @@ describe('the bridge writes', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §A6] that a request may have been done when its connection is lost', async () => {
+  it('[mcp A6] that a request may have been done when its connection is lost', async () => {
     service.answer = ({ outgoing }) => outgoing.destroy();
     const [{ error }] = await bridge([request(1, 'tools/call', { name: 'call' })]);
     const words =
@@ -189,20 +189,20 @@ describe('the bridge writes', () => {
     expect(sql.stderr).toContain('may have been done, or not');
   });
 
-  it('[mcp §A6] no more than the beginning of a long page that is no message', async () => {
+  it('[mcp A6] no more than the beginning of a long page that is no message', async () => {
     service.answer = (seen) => reply(seen, `<p>${'x'.repeat(100_000)}`, { type: 'text/html' });
     const [answer] = await bridge([request(1, 'ping')]);
     expect(answer.error.message).toBe(`<p>${'x'.repeat(4_093)}`);
   });
 
-  it('[mcp §A6] an error of the service that names no request under the id of its own', async () => {
+  it('[mcp A6] an error of the service that names no request under the id of its own', async () => {
     const error = { code: -32600, message: 'no', data: { why: 'x' } };
     service.answer = (seen) =>
       reply(seen, JSON.stringify({ jsonrpc: '2.0', id: null, error }), { status: 400 });
     expect(await bridge([request(7, 'ping')])).toEqual([{ jsonrpc: '2.0', id: 7, error }]);
   });
 
-  it('[mcp §A6] an answer on one line', async () => {
+  it('[mcp A6] an answer on one line', async () => {
     const text = '{\n  "jsonrpc": "2.0",\r\n  "id": 1,\n  "result": {"a": "b\\nc"}\n}\n';
     service.answer = (seen) => reply(seen, text);
     expect(await bridge([request(1, 'x')])).toEqual([
@@ -210,14 +210,14 @@ describe('the bridge writes', () => {
     ]);
   });
 
-  it('[mcp §A6] an answer however deep it is nested', async () => {
+  it('[mcp A6] an answer however deep it is nested', async () => {
     const result = `${'{"a":['.repeat(200)}1${']}'.repeat(200)}`;
     service.answer = (seen) => reply(seen, `{"jsonrpc":"2.0","id":1,"result":${result}}`);
     const [{ result: carried }] = await bridge([request(1, 'x')]);
     expect(JSON.stringify(carried)).toBe(result);
   });
 
-  it('[mcp §B11] one line whatever its reader takes for the end of one', async () => {
+  it('[mcp B11] one line whatever its reader takes for the end of one', async () => {
     const words = 'a\u2028b\u2029c\u0085d\r\ne';
     service.answer = (seen) => replyResult(seen, { words });
     const args = ['mcp', '--server', service.url];
@@ -226,7 +226,7 @@ describe('the bridge writes', () => {
     expect(JSON.parse(stdout).result).toEqual({ words });
   });
 
-  it('[mcp §A6] the quick before the slow, and the last one before it ends', async () => {
+  it('[mcp A6] the quick before the slow, and the last one before it ends', async () => {
     service.answer = (seen) => {
       const isSlow = seen.body.includes('"slow"');
       setTimeout(() => replyResult(seen, {}), isSlow ? 700 : 0);
@@ -235,7 +235,7 @@ describe('the bridge writes', () => {
     expect(ids).toEqual(['quick', 'slow']);
   });
 
-  it('[mcp §B11] each message of an event stream as one line, as it comes', async () => {
+  it('[mcp B11] each message of an event stream as one line, as it comes', async () => {
     service.answer = waits;
     const live = start();
     const asked = live.ask(modern(1, 'tools/call', { name: 'slow' }));
@@ -261,7 +261,7 @@ describe('the bridge writes', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B11] an error when a stream ends, or is cut, before the answer', async () => {
+  it('[mcp B11] an error when a stream ends, or is cut, before the answer', async () => {
     service.answer = (seen) => {
       openStream(seen)(event({ jsonrpc: '2.0', method: 'notifications/message', params: {} }));
       seen.outgoing.end();
@@ -293,7 +293,7 @@ describe('streams that stay open', () => {
   const update = (uri: string) =>
     event({ jsonrpc: '2.0', method: 'notifications/resources/updated', params: { uri } });
 
-  it('[mcp §B11] run beside requests, more of them than requests run at once', async () => {
+  it('[mcp B11] run beside requests, more of them than requests run at once', async () => {
     const writers: ((piece: string) => void)[] = [];
     service.answer = (seen) => {
       if (seen.body.includes('subscriptions/listen')) writers.push(openStream(seen));
@@ -310,7 +310,7 @@ describe('streams that stay open', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B5] end with a result and a cancellation when the service ends them', async () => {
+  it('[mcp B5] end with a result and a cancellation when the service ends them', async () => {
     const result = { resultType: 'complete' };
     service.answer = (seen) => {
       openStream(seen)(event({ jsonrpc: '2.0', id: 'sub', result }));
@@ -326,7 +326,7 @@ describe('streams that stay open', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B11] are refused beyond the sixty-fourth', async () => {
+  it('[mcp B11] are refused beyond the sixty-fourth', async () => {
     service.answer = (seen) => void openStream(seen);
     const live = start();
     for (let at = 0; at < 65; at += 1) live.say(listen(at));
@@ -341,7 +341,7 @@ describe('streams that stay open', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B11] end without a word when the client cancels them, or ends', async () => {
+  it('[mcp B11] end without a word when the client cancels them, or ends', async () => {
     service.answer = (seen) => openStream(seen)(update('first'));
     const live = start();
     await live.ask(listen('sub'));
@@ -360,7 +360,7 @@ describe('streams that stay open', () => {
 describe('a request that the client cancels', () => {
   const cancel = (requestId: unknown) => notification('notifications/cancelled', { requestId });
 
-  it('[mcp §B11] is not answered, and its connection ends', async () => {
+  it('[mcp B11] is not answered, and its connection ends', async () => {
     service.answer = waits;
     const live = start();
     live.say(modern(1, 'tools/call', { name: 'stuck' }));
@@ -377,7 +377,7 @@ describe('a request that the client cancels', () => {
     ]);
   });
 
-  it('[mcp §B6] is told to a legacy service in words, though all places are taken', async () => {
+  it('[mcp B6] is told to a legacy service in words, though all places are taken', async () => {
     service.answer = (seen) => {
       if (seen.body.includes('cancelled')) reply(seen, '', { status: 202 });
     };
@@ -398,14 +398,14 @@ describe('a request that the client cancels', () => {
     expect(live.messages).toEqual([]);
   });
 
-  it('[mcp §B6] that is not under way means nothing', async () => {
+  it('[mcp B6] that is not under way means nothing', async () => {
     expect(await bridge([cancel(9), cancel(undefined), cancel({ a: 1 })])).toEqual([]);
     expect(service.seen).toEqual([]);
   });
 });
 
 describe('a client that does not read', () => {
-  it('[mcp §B11] the notices is served all the same', async () => {
+  it('[mcp B11] the notices is served all the same', async () => {
     service.answer = (seen) => replyResult(seen, {});
     const live = start();
     live.child.stderr?.destroy();
@@ -415,7 +415,7 @@ describe('a client that does not read', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §B11] keeps the service waiting, and gets all of it later', async () => {
+  it('[mcp B11] keeps the service waiting, and gets all of it later', async () => {
     const words = 'x'.repeat(64 * 1024);
     let written = 0;
     service.answer = (seen) => {

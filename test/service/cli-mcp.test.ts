@@ -44,7 +44,7 @@ const textOf = (answer: { result: { content: { text: string }[] } }) =>
   answer.result.content[0]?.text;
 
 describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () => {
-  it('[interface §4.5] bridges an MCP client, over standard input/output, to a host', async () => {
+  it('[interface 4.5] bridges an MCP client, over standard input/output, to a host', async () => {
     const hello = { protocolVersion: '2025-11-25', capabilities: {} };
     const { code, stderr, byId } = await bridge(
       ['inn', '--server', sandbox.url, '--no-config', '--anonymous'],
@@ -67,13 +67,13 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     expect(textOf(byId.get(3))).toBe('pong: over stdio');
   });
 
-  it('[interface §4.5] No database argument: host-wide MCP server', async () => {
+  it('[interface 4.5] No database argument: host-wide MCP server', async () => {
     const { code, stderr, byId } = await bridge([], [request(1, 'tools/list')]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: bridging('/v1/mcp') });
     expect(toolsOf(byId.get(1))).toEqual(hostTools);
   });
 
-  it('[interface §4.5] Database argument (name or identity): server scoped to that database', async () => {
+  it('[interface 4.5] Database argument (name or identity): server scoped to that database', async () => {
     for (const database of ['inn', innIdentity]) {
       const { stderr, byId } = await bridge([database], [request(1, 'tools/list')]);
       expect(stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp`));
@@ -81,7 +81,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     }
   });
 
-  it('[interface §4.5] Environment variable SERVICE_DB_NAME may supply the database argument', async () => {
+  it('[interface 4.5] Environment variable SERVICE_DB_NAME may supply the database argument', async () => {
     const env = { SERVICE_DB_NAME: 'inn' };
     const { stderr } = await bridge([], [], { env });
     expect(stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp`));
@@ -104,7 +104,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     return { code, stderr, answer: JSON.parse(stdout) };
   }
 
-  it('[interface §4.5] service.json naming a single unambiguous server: that server is used', async () => {
+  it('[interface 4.5] service.json naming a single unambiguous server: that server is used', async () => {
     const { code, stderr } = await runIn('single', { server: sandbox.url }, []);
     expect({ code, stderr }).toEqual({ code: 0, stderr: bridging('/v1/mcp') });
     const agreed = { server: sandbox.url, children: [{ database: 'a' }, { server: sandbox.url }] };
@@ -113,7 +113,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     expect((await runIn('several', several, [])).stderr).toContain(`bridging to ${dead}/v1/mcp`);
   });
 
-  it('[interface §4.5] … unless --server or --no-config is passed', async () => {
+  it('[interface 4.5] … unless --server or --no-config is passed', async () => {
     for (const flags of [['--server', dead], ['--no-config']]) {
       const { code, stderr, answer } = await runIn('unless', { server: sandbox.url }, flags);
       expect({ code, stderr }).toEqual({
@@ -124,7 +124,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     }
   });
 
-  it('[interface §4.5] The config never supplies a database: without one it is host-wide', async () => {
+  it('[interface 4.5] The config never supplies a database: without one it is host-wide', async () => {
     const config = { server: sandbox.url, database: 'inn' };
     const { stderr, answer } = await runIn('never', config, []);
     expect(stderr).toBe(bridging('/v1/mcp'));
@@ -136,14 +136,14 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
 
   const readSecret = toolCall(1, 'sql', { sql: 'SELECT words FROM secret' });
 
-  it('[interface §4.5] Default identity: the saved identity of the user', async () => {
+  it('[interface 4.5] Default identity: the saved identity of the user', async () => {
     const mine = await bridge(['inn'], [readSecret]);
     expect(textOf(mine.byId.get(1))).toContain('swordfish');
     const owned = await bridge([], [toolCall(1, 'list_databases')]);
     expect(textOf(owned.byId.get(1))).toContain(innIdentity);
   });
 
-  it('[interface §4.5] --anonymous: an anonymous identity instead of the saved one', async () => {
+  it('[interface 4.5] --anonymous: an anonymous identity instead of the saved one', async () => {
     const nobody = await bridge(['inn', '--anonymous'], [readSecret]);
     expect(nobody.byId.get(1).result).toMatchObject({
       content: [{ type: 'text', text: 'no such table: secret' }],
@@ -153,7 +153,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     expect(textOf(none.byId.get(1))).toBe('{"databases":[]}');
   });
 
-  it('[mcp §A6] --server takes a nickname, a host name or a URL', async () => {
+  it('[mcp A6] --server takes a nickname, a host name or a URL', async () => {
     for (const server of ['local', `127.0.0.1:${sandbox.port}`, sandbox.url, `${sandbox.url}/`]) {
       const { stderr } = await bridge(['--server', server], []);
       expect(stderr).toBe(bridging('/v1/mcp'));
@@ -163,7 +163,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     expect(stderr).toContain('No such saved server configuration: nowhere');
   });
 
-  it('[mcp §A6] is nobody when no identity is saved, and does not log in', async () => {
+  it('[mcp A6] is nobody when no identity is saved, and does not log in', async () => {
     const stranger = await Sandbox.make(sandbox.port);
     const { code, stdout } = await stranger.run(['mcp'], {
       input: `${toolCall(1, 'list_databases')}\n`,
@@ -174,7 +174,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     stranger.remove();
   });
 
-  it('[mcp §A6] ends with 1 for an unknown database, and for a token that is refused', async () => {
+  it('[mcp A6] ends with 1 for an unknown database, and for a token that is refused', async () => {
     const { code, stdout, stderr } = await sandbox.run(['mcp', 'nobody']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(`${unstable}Error: failed to find database \`nobody\`.\n`);
@@ -185,7 +185,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     other.remove();
   });
 
-  it('[mcp §A6] keeps to the database that a name meant at the start', async () => {
+  it('[mcp A6] keeps to the database that a name meant at the start', async () => {
     await sandbox.ok(['publish', 'moving', '-p', fixture('inn')]);
     const live = new LiveBridge(sandbox.spawn(['mcp', 'moving']));
     expect(
@@ -217,7 +217,7 @@ describe('--features', () => {
 });
 
 describe('the bridge, to a running service', () => {
-  it('[mcp §A6] keeps ids as they were written', async () => {
+  it('[mcp A6] keeps ids as they were written', async () => {
     const big = '12345678901234567890';
     const { stdout } = await sandbox.run(['mcp'], {
       input:
@@ -228,7 +228,7 @@ describe('the bridge, to a running service', () => {
     expect(stdout).toMatch(/"id":1\.50?[,}]/);
   });
 
-  it('[mcp §A6] answers a bad line with an error and goes on', async () => {
+  it('[mcp A6] answers a bad line with an error and goes on', async () => {
     const { code, byId, answers } = await bridge(
       ['inn'],
       [
@@ -252,7 +252,7 @@ describe('the bridge, to a running service', () => {
     expect(byId.get(4).error).toMatchObject({ code: -32603 });
   });
 
-  it('[mcp §A6] answers as requests finish, a hundred at once', async () => {
+  it('[mcp A6] answers as requests finish, a hundred at once', async () => {
     const lines = Array.from({ length: 100 }, (_, id) =>
       toolCall(id, 'call', { reducer: 'add_person', args: [`person ${id}`] }),
     );
@@ -266,7 +266,7 @@ describe('the bridge, to a running service', () => {
     expect(counted).toContain(' 100 ');
   });
 
-  it('[mcp §A6] answers each request once, whatever stands between', async () => {
+  it('[mcp A6] answers each request once, whatever stands between', async () => {
     const odd = fc.oneof(
       fc.json().map((json) => (json.startsWith('{') ? '' : json)),
       fc.string().map((text) => `{${text}`),
@@ -303,7 +303,7 @@ describe('the bridge, to a running service', () => {
     );
   });
 
-  it('[mcp §B11] answers the probe of a modern client, and serves it and a legacy one', async () => {
+  it('[mcp B11] answers the probe of a modern client, and serves it and a legacy one', async () => {
     const { byId } = await bridge(
       ['inn'],
       [
@@ -317,7 +317,7 @@ describe('the bridge, to a running service', () => {
     expect(textOf(byId.get(3))).toBe('pong: legacy');
   });
 
-  it('[mcp §A6] goes on after a service that was away', async () => {
+  it('[mcp A6] goes on after a service that was away', async () => {
     const live = new LiveBridge(sandbox.spawn(['mcp', 'inn']));
     expect(await live.ask(request(1, 'ping'))).toMatchObject({ id: 1, result: {} });
     await service.stop();
@@ -330,7 +330,7 @@ describe('the bridge, to a running service', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp §A6] waits for a service that is not there yet, and then finds its database', async () => {
+  it('[mcp A6] waits for a service that is not there yet, and then finds its database', async () => {
     await service.stop();
     const live = new LiveBridge(sandbox.spawn(['mcp', 'inn']));
     let said = '';
@@ -347,7 +347,7 @@ describe('the bridge, to a running service', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('[mcp §A6] ends at %s', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('[mcp A6] ends at %s', async (signal) => {
     const live = new LiveBridge(sandbox.spawn(['mcp']));
     await live.ask(request(1, 'ping'));
     live.child.kill(signal);

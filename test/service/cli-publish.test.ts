@@ -62,7 +62,7 @@ describe('publish over a database, refused', () => {
     expect(await rows()).toEqual(['kept']);
   });
 
-  it('[migrations §10] shows the plan, and asks before a change that breaks clients', async () => {
+  it('[migrations 10] shows the plan, and asks before a change that breaks clients', async () => {
     for (const input of ['', 'n\n', 'maybe\n']) {
       const { code, stdout, stderr } = await publish(bundles.breaking, [], input);
       expect(code).toBe(1);
@@ -75,7 +75,7 @@ describe('publish over a database, refused', () => {
   });
 
   it.each([[[]], [['--delete-data=never']], [['--yes']], [['--break-clients']]])(
-    '[migrations §10] does not change what needs the hand of a person, with %j',
+    '[migrations 10] does not change what needs the hand of a person, with %j',
     async (flags) => {
       const { code, stdout, stderr } = await publish(bundles.manual, flags);
       expect(code).toBe(1);
@@ -87,7 +87,7 @@ describe('publish over a database, refused', () => {
     },
   );
 
-  it('[migrations §10] says where a new column goes that is not the last one', async () => {
+  it('[migrations 10] says where a new column goes that is not the last one', async () => {
     const text = itemsModule(', extra: t.u32().default(9)').replace(
       '{ id: t.u32().primaryKey().autoInc(), name: t.string(), extra: t.u32().default(9) }',
       '{ extra: t.u32().default(9), id: t.u32().primaryKey().autoInc(), name: t.string() }',
@@ -98,7 +98,7 @@ describe('publish over a database, refused', () => {
     expect(stdout).toContain('Put a new column last in its table, and give it a default.');
   });
 
-  it('[migrations §10] asks before it deletes on a conflict', async () => {
+  it('[migrations 10] asks before it deletes on a conflict', async () => {
     const { code, stdout } = await publish(bundles.manual, ['--delete-data=on-conflict'], 'n\n');
     expect(code).toBe(1);
     expect(stdout).toContain('Proceeding with database clear due to --delete-data=on-conflict.');
@@ -110,7 +110,7 @@ describe('publish over a database, refused', () => {
   });
 
   it.each([[['--delete-data']], [['-c']], [['--delete-data=always']], [['--clear-database']]])(
-    '[migrations §10] asks before it deletes in any case, with %j',
+    '[migrations 10] asks before it deletes in any case, with %j',
     async (flags) => {
       const { code, stdout } = await publish(bundles.first, [...flags, '--yes=remote']);
       expect(code).toBe(1);
@@ -119,7 +119,7 @@ describe('publish over a database, refused', () => {
     },
   );
 
-  it('[cli §2.1] is refused to everybody but its owner', async () => {
+  it('[cli 2.1] is refused to everybody but its owner', async () => {
     const other = await Sandbox.make(sandbox.port);
     for (const flags of [[], ['-c', '-y']]) {
       const args = ['publish', database, '-j', bundles.first, ...flags];
@@ -137,7 +137,7 @@ describe('publish over a database, refused', () => {
     other.remove();
   });
 
-  it('[cli §2.1] asks before it goes to another machine', async () => {
+  it('[cli 2.1] asks before it goes to another machine', async () => {
     const remote = 'http://database.example:3000';
     const { code, stdout, stderr } = await publish(bundles.first, ['--server', remote], 'n\n');
     expect(code).toBe(1);
@@ -150,7 +150,7 @@ describe('publish over a database, refused', () => {
 describe('publish over a database', () => {
   beforeEach(makeDatabase);
 
-  it('[migrations §10] keeps the rows at a compatible change, whatever --delete-data', async () => {
+  it('[migrations 10] keeps the rows at a compatible change, whatever --delete-data', async () => {
     for (const [bundle, ...flags] of [
       [bundles.compatible],
       [bundles.first, '--delete-data=never'],
@@ -171,7 +171,7 @@ describe('publish over a database', () => {
     [['--break-clients'], ''],
     [['-y=remote,break-clients'], ''],
     [['--delete-data=on-conflict', '--yes=break-clients'], ''],
-  ])('[migrations §10] breaks clients and keeps the rows, with %j and %j', async (flags, input) => {
+  ])('[migrations 10] breaks clients and keeps the rows, with %j and %j', async (flags, input) => {
     const { code, stdout } = await publish(bundles.breaking, flags, input);
     expect(code).toBe(0);
     expect(stdout).not.toContain(deletion);
@@ -179,13 +179,13 @@ describe('publish over a database', () => {
     expect(await owner.rows(database, 'SELECT extra FROM items')).toEqual([[9]]);
   });
 
-  it('[migrations §10] deletes the rows on a conflict', async () => {
+  it('[migrations 10] deletes the rows on a conflict', async () => {
     const { code } = await publish(bundles.manual, ['--delete-data=on-conflict'], 'y\n');
     expect(code).toBe(0);
     expect(await rows()).toEqual([]);
   });
 
-  it('[cli §2.1] takes no option for the name of the database', async () => {
+  it('[cli 2.1] takes no option for the name of the database', async () => {
     const { code } = await sandbox.run(['publish', '-y', '-c', database, '-j', bundles.manual]);
     expect(code).toBe(0);
     expect(await rows()).toEqual([]);
@@ -193,7 +193,7 @@ describe('publish over a database', () => {
 });
 
 describe('publish', () => {
-  it('[cli §2.1] makes a database without a name', async () => {
+  it('[cli 2.1] makes a database without a name', async () => {
     const { code, stdout } = await sandbox.run(['publish', '-j', bundles.first]);
     expect(code).toBe(0);
     const identity = stdout.match(/^Created new database with identity: (c200[0-9a-f]{60})$/m)?.[1];
@@ -203,7 +203,7 @@ describe('publish', () => {
     expect(again).toContain(`Updated database with identity: ${identity}\n`);
   });
 
-  it('[cli §2.1] takes a bundle, which build makes', async () => {
+  it('[cli 2.1] takes a bundle, which build makes', async () => {
     const built = await sandbox.run(['build', '--module-path', 'first']);
     expect(built).toMatchObject({ code: 0, stdout: 'Build finished successfully.\n' });
     const bundle = path.join(sandbox.folder, 'first/dist/bundle.js');
@@ -215,7 +215,7 @@ describe('publish', () => {
     expect(missing.code).toBe(1);
   });
 
-  it('[cli §5.1] shows where a module does not build', async () => {
+  it('[cli 5.1] shows where a module does not build', async () => {
     const broken = writeModule(sandbox, 'broken', "import { x } from './nowhere.ts';\nx();");
     for (const args of [
       ['build', '-p', broken],
@@ -231,7 +231,7 @@ describe('publish', () => {
     expect(noProject.stderr).toContain('no package.json');
   });
 
-  it('[cli §5.1] stops at type errors when the project has a compiler', async () => {
+  it('[cli 5.1] stops at type errors when the project has a compiler', async () => {
     const folder = writeModule(sandbox, 'typed', itemsModule('', '', 'const wrong: number = "x";'));
     const modules = path.join(folder, 'node_modules');
     mkdirSync(modules);
@@ -245,7 +245,7 @@ describe('publish', () => {
     expect(existsSync(path.join(folder, 'dist/bundle.js'))).toBe(false);
   });
 
-  it('[cli §2.1] shows what a refused module did wrong', async () => {
+  it('[cli 2.1] shows what a refused module did wrong', async () => {
     const failing = writeModule(
       sandbox,
       'failing',
@@ -270,7 +270,7 @@ describe('publish with a project file', () => {
     return folder;
   };
 
-  it('[cli §2.1] publishes all targets in order, or the ones that a pattern names', async () => {
+  it('[cli 2.1] publishes all targets in order, or the ones that a pattern names', async () => {
     const cwd = project({
       'module-path': '../first',
       database: `${database}-a`,
@@ -302,7 +302,7 @@ describe('publish with a project file', () => {
     );
   });
 
-  it('[cli §2.1] uses the only target for another name', async () => {
+  it('[cli 2.1] uses the only target for another name', async () => {
     const cwd = project({
       'module-path': '../compatible',
       'break-clients': true,
@@ -313,7 +313,7 @@ describe('publish with a project file', () => {
     await call(database, 'idle');
   });
 
-  it('[cli §4.2] publishes as nobody when the target says so', async () => {
+  it('[cli 4.2] publishes as nobody when the target says so', async () => {
     const cwd = project({ 'module-path': '../first', anonymous: true, database });
     const { code, stderr } = await sandbox.run(['publish'], { cwd });
     expect(code).toBe(1);

@@ -101,7 +101,7 @@ describe('config init', () => {
 });
 
 describe('start', () => {
-  it('[cli §8.2] uses config.toml of the data folder; flags win', async () => {
+  it('[cli 8.2] uses config.toml of the data folder; flags win', async () => {
     const port = await freePort();
     writeFiles(data, {
       'config.toml':
@@ -125,7 +125,7 @@ describe('start', () => {
     await new Promise((resolve) => child.on('close', resolve));
   });
 
-  it('[cli §8] takes the two key files by their paths, as a SpacetimeDB server does', async () => {
+  it('[cli 8] takes the two key files by their paths, as a SpacetimeDB server does', async () => {
     const flags = ['--jwt-priv-key-path', 'k/secret', '--jwt-pub-key-path', 'k/public'];
     const service = await sandbox.start(flags);
     const pem = await (await fetch(`${service.url}/v1/identity/public-key`)).text();

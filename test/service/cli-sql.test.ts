@@ -20,7 +20,7 @@ const sql = (statement: string, ...flags: string[]) =>
   sandbox.ok(['sql', 'kinds', statement, ...flags]);
 
 describe('sql prints', () => {
-  it('[cli §3.2] booleans and numbers plain, as wide as needed', async () => {
+  it('[cli 3.2] booleans and numbers plain, as wide as needed', async () => {
     expect(await sql('SELECT * FROM numbers WHERE id = 1')).toBe(
       ' id | yes  | low | huge | half | real \n' +
         '----+------+-----+------+------+------\n' +
@@ -34,7 +34,7 @@ describe('sql prints', () => {
     );
   });
 
-  it('[cli §3.2] strings in quotes, bytes in hex, arrays in brackets', async () => {
+  it('[cli 3.2] strings in quotes, bytes in hex, arrays in brackets', async () => {
     expect(await sql('SELECT * FROM texts WHERE id = 1')).toBe(
       ' id | words | bytes | list \n' +
         '----+-------+-------+------\n' +
@@ -47,7 +47,7 @@ describe('sql prints', () => {
     );
   });
 
-  it('[cli §3.2] identities, connections, times and UUIDs', async () => {
+  it('[cli 3.2] identities, connections, times and UUIDs', async () => {
     expect(await sql('SELECT who, via FROM names WHERE id = 1')).toBe(
       ` who${' '.repeat(64)}| via${' '.repeat(32)}\n` +
         `${'-'.repeat(68)}+${'-'.repeat(36)}\n` +
@@ -65,7 +65,7 @@ describe('sql prints', () => {
     );
   });
 
-  it('[cli §3.2] products and sums by the names of their parts', async () => {
+  it('[cli 3.2] products and sums by the names of their parts', async () => {
     expect(await sql('SELECT spot, mood, maybe, outcome FROM shapes WHERE id = 1')).toBe(
       ' spot                     | mood        | maybe      | outcome  \n' +
         '--------------------------+-------------+------------+----------\n' +
@@ -78,13 +78,13 @@ describe('sql prints', () => {
     );
   });
 
-  it('[cli §3.2] header and rule alone without rows, and nothing without columns', async () => {
+  it('[cli 3.2] header and rule alone without rows, and nothing without columns', async () => {
     expect(await sql('SELECT * FROM empty')).toBe(' id | name \n----+------\n');
     expect(await sql("INSERT INTO empty (id, name) VALUES (1, 'x')")).toBe('');
     expect(await sql('DELETE FROM empty')).toBe('');
   });
 
-  it('[cli §3.2] the answer itself as JSON', async () => {
+  it('[cli 3.2] the answer itself as JSON', async () => {
     const text = await sql('SELECT COUNT(*) AS n FROM numbers', '--format', 'json');
     expect(JSON.parse(text)).toMatchObject([
       { rows: [[2]], schema: { elements: [{ name: { some: 'n' } }] } },
@@ -106,7 +106,7 @@ describe('sql refuses', () => {
     [['sql', 'kinds', 'SELECT * FROM nowhere'], 1, 'no such table'],
     [['sql', 'nobody', 'SELECT * FROM nowhere'], 1, '`nobody` not found'],
     [['sql', 'kinds', 'SELEKT'], 1, 'Error: '],
-  ])('[cli §1] %j with exit code %i', async (args, code, words) => {
+  ])('[cli 1] %j with exit code %i', async (args, code, words) => {
     const result = await sandbox.run(args);
     expect(result).toMatchObject({ code, stdout: '' });
     expect(result.stderr.replace(unstable, '')).toContain(words);
@@ -114,7 +114,7 @@ describe('sql refuses', () => {
 });
 
 describe('sql --interactive', () => {
-  it('[cli §3.2] answers line by line, goes on after an error, and ends', async () => {
+  it('[cli 3.2] answers line by line, goes on after an error, and ends', async () => {
     const input = [
       'SELECT id FROM numbers WHERE id = 1',
       'SELECT * FROM nowhere',

@@ -29,7 +29,7 @@ async function start(flags: readonly string[] = [], port = sandbox.port) {
 }
 
 describe('start', () => {
-  it('[cli §8] says what it is, where its data is, and where it listens', async () => {
+  it('[cli 8] says what it is, where its data is, and where it listens', async () => {
     const service = await start();
     // It answers a little before it says so.
     await expect.poll(() => service.output).toContain(`listening on ${sandbox.url}\n`);
@@ -43,7 +43,7 @@ describe('start', () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('[cli §8] fails when the port is in use', async () => {
+  it('[cli 8] fails when the port is in use', async () => {
     const taken = createServer().listen(sandbox.port, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const listen = ['--listen-addr', `127.0.0.1:${sandbox.port}`];
@@ -60,7 +60,7 @@ describe('start', () => {
     expect(await (await start()).stop()).toBe(0);
   });
 
-  it('[cli §8] fails when another service has the data folder, but not a dead one', async () => {
+  it('[cli 8] fails when another service has the data folder, but not a dead one', async () => {
     const service = await start();
     const address = `127.0.0.1:${await freePort()}`;
     const second = await sandbox.run(['start', '--listen-addr', address]);
@@ -89,7 +89,7 @@ describe('start', () => {
     expect(await (await start(flags)).stop()).toBe(0);
   });
 
-  it('[cli §8] keeps keys beside the data when it is told where the data is', async () => {
+  it('[cli 8] keeps keys beside the data when it is told where the data is', async () => {
     const flags = ['--data-dir', 'my-data'];
     const service = await start(flags);
     const token = await newToken();
@@ -143,13 +143,13 @@ describe('start', () => {
     [['--heap-limit', 'x'], 2, '--heap-limit: `x` is not'],
     [['--incoming-queue-length', '-1'], 2, '--incoming-queue-length: `-1` is not'],
     [['--idle-timeout', '15000'], 1, '--ping-interval (15000 ms) must be below --idle-timeout'],
-  ])('[cli §8] refuses %j', async (flags, code, words) => {
+  ])('[cli 8] refuses %j', async (flags, code, words) => {
     const result = await sandbox.run(['start', ...flags]);
     expect(result).toMatchObject({ code });
     expect(result.stderr).toContain(words);
   });
 
-  it('[cli §8.2] [websocket 11] takes the bounds of WebSockets', async () => {
+  it('[cli 8.2] [websocket 11] takes the bounds of WebSockets', async () => {
     await start(['--ping-interval', '40', '--idle-timeout', '300', '--incoming-queue-length', '5']);
     await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
     const client = await SocketClient.open(sandbox.url, 'ledger');
@@ -168,7 +168,7 @@ describe('start', () => {
     expect(await flood.ended).toEqual({ code: 1013, reason: 'too many requests' });
   });
 
-  it('[cli §8.3] keeps databases in memory, and loses them, when told so', async () => {
+  it('[cli 8.3] keeps databases in memory, and loses them, when told so', async () => {
     const service = await start(['--in-memory']);
     expect(service.output).toContain('databases are kept in memory');
     await sandbox.ok(['publish', 'fleeting', '-p', fixture('ledger')]);
@@ -238,7 +238,7 @@ async function newToken(): Promise<string> {
 
 describe('a signal', () => {
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    '[cli §8] %s under load loses nothing that was accepted, and exits with 0',
+    '[cli 8] %s under load loses nothing that was accepted, and exits with 0',
     async (signal) => {
       const service = await start();
       await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
@@ -271,7 +271,7 @@ describe('a signal', () => {
     60_000,
   );
 
-  it('[cli §8] a second one ends it at once', async () => {
+  it('[cli 8] a second one ends it at once', async () => {
     const service = await start();
     await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
     // A request whose body never comes holds the first one up.

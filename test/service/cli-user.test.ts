@@ -28,7 +28,7 @@ describe('login', () => {
   const nobody = 'You are not logged in. Run `reducerdb login` to log in.\n';
   const file = () => path.join(sandbox.folder, 'root/config/cli.toml');
 
-  it('[cli §7.2] takes an identity from the server, shows it, and forgets it', async () => {
+  it('[cli 7.2] takes an identity from the server, shows it, and forgets it', async () => {
     expect(await sandbox.ok(['login', 'show'])).toBe(nobody);
     expect(await sandbox.ok(['logout'])).toBe('You are not logged in.\n');
     const { code, stdout, stderr } = await sandbox.run(['login']);
@@ -58,13 +58,13 @@ describe('login', () => {
     expect(again.stderr).not.toContain(identity);
   });
 
-  it('[cli §7.2] refuses what is no token', async () => {
+  it('[cli 7.2] refuses what is no token', async () => {
     const { code, stderr } = await sandbox.run(['login', '--token', 'nonsense']);
     expect(code).toBe(1);
     expect(stderr).toContain('That is not a token');
   });
 
-  it('[cli §4.1] says where a damaged configuration is', async () => {
+  it('[cli 4.1] says where a damaged configuration is', async () => {
     const damaged = path.join(sandbox.folder, 'damaged.toml');
     writeFileSync(damaged, 'default_server = ');
     const { code, stderr } = await sandbox.run(['--config-path', damaged, 'login', 'show']);
@@ -72,7 +72,7 @@ describe('login', () => {
     expect(stderr).toContain(`${damaged} cannot be read as configuration`);
   });
 
-  it('[cli §4.1] keeps its files where XDG says', async () => {
+  it('[cli 4.1] keeps its files where XDG says', async () => {
     const config = path.join(sandbox.folder, 'xdg');
     const env = { XDG_CONFIG_HOME: config, HOME: sandbox.folder };
     await sandbox.ok(['login', '--server', sandbox.url], { env, isPlain: true });
@@ -88,7 +88,7 @@ describe('login', () => {
 });
 
 describe('server', () => {
-  it('[cli §7.3] lists what is saved, with a mark at the default one', async () => {
+  it('[cli 7.3] lists what is saved, with a mark at the default one', async () => {
     expect(await sandbox.run(['server', 'list'])).toEqual({
       code: 0,
       stderr: unstable,
@@ -102,7 +102,7 @@ describe('server', () => {
     });
   });
 
-  it('[cli §7.3] adds, edits, chooses and removes', async () => {
+  it('[cli 7.3] adds, edits, chooses and removes', async () => {
     const host = `localhost:${sandbox.port}`;
     const usage = 'reducerdb server add --url <url> [options] <nickname>';
     expect(await sandbox.ok(['server', 'add', '--help'])).toContain(usage);
@@ -157,7 +157,7 @@ describe('server', () => {
     expect((await sandbox.run(['server', 'add', 'x'])).code).toBe(2);
   });
 
-  it('[cli §7.3] pings', async () => {
+  it('[cli 7.3] pings', async () => {
     expect(await sandbox.ok(['server', 'ping', 'local'])).toBe(
       `Server is online: ${sandbox.url}\n`,
     );
@@ -168,7 +168,7 @@ describe('server', () => {
     expect(gone).toMatchObject({ code: 1, stdout: '' });
   });
 
-  it('[cli §7.3] saves the key of a server, and asks when it changes', async () => {
+  it('[cli 7.3] saves the key of a server, and asks when it changes', async () => {
     const key = await (await fetch(`${sandbox.url}/v1/identity/public-key`)).text();
     expect(await sandbox.ok(['server', 'fingerprint', 'local'])).toBe(`${key.trim()}\n`);
     const file = path.join(sandbox.folder, 'root/config/cli.toml');
@@ -184,7 +184,7 @@ describe('server', () => {
     expect(readFileSync(file, 'utf8')).toBe(saved);
   });
 
-  it('[cli §7.3] clears the data of a stopped service, and nothing else', async () => {
+  it('[cli 7.3] clears the data of a stopped service, and nothing else', async () => {
     const data = path.join(sandbox.folder, 'to-clear');
     const none = 'Local database not found. Nothing has been deleted.\n';
     expect(await sandbox.ok(['server', 'clear', '--data-dir', data, '-y'])).toBe(none);
@@ -219,7 +219,7 @@ describe('server', () => {
 });
 
 describe('init', () => {
-  it('[cli §7.1] makes a project that publishes and runs as it is', async () => {
+  it('[cli 7.1] makes a project that publishes and runs as it is', async () => {
     const text = await sandbox.ok(['init', 'My First App!']);
     const folder = path.join(sandbox.folder, 'my-first-app');
     expect(text).toContain(`Made my-first-app in ${folder}.`);
@@ -249,14 +249,14 @@ describe('init', () => {
     expect(await sandbox.ok(['logs'], { cwd: inside })).toContain('task 1 added');
   });
 
-  it('[cli §7.1] lists templates', async () => {
+  it('[cli 7.1] lists templates', async () => {
     expect(await sandbox.ok(['init', '--template'])).toBe('basic\n');
     const unknown = await sandbox.run(['init', 'x', '--template', 'nonsense']);
     expect(unknown.code).toBe(1);
     expect(unknown.stderr).toContain('No such template: nonsense. Available: basic');
   });
 
-  it('[cli §7.1] asks before it writes into a folder with files, and keeps them', async () => {
+  it('[cli 7.1] asks before it writes into a folder with files, and keeps them', async () => {
     const folder = path.join(sandbox.folder, 'taken');
     mkdirSync(folder);
     writeFileSync(path.join(folder, '.gitignore'), 'mine\n');
@@ -274,7 +274,7 @@ describe('init', () => {
     expect(existsSync(path.join(folder, 'src/index.ts'))).toBe(true);
   });
 
-  it('[cli §7.1] makes it elsewhere, and says what is missing', async () => {
+  it('[cli 7.1] makes it elsewhere, and says what is missing', async () => {
     await sandbox.ok(['init', '--project-path', 'deep/er', '--lang', 'typescript']);
     expect(existsSync(path.join(sandbox.folder, 'deep/er/package.json'))).toBe(true);
     for (const [args, words] of [
@@ -289,7 +289,7 @@ describe('init', () => {
     }
   });
 
-  it('[cli §1] says what the file system refused, without a stack', async () => {
+  it('[cli 1] says what the file system refused, without a stack', async () => {
     const folder = path.join(sandbox.folder, 'read-only');
     mkdirSync(folder);
     chmodSync(folder, 0o500);

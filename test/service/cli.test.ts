@@ -25,7 +25,7 @@ const identityOf = async (database: string) =>
   (await fetch(`${sandbox.url}/v1/database/${database}/identity`)).text();
 
 describe('the command line', () => {
-  it('[cli §9.1] publishes, calls, queries and shows the log', async () => {
+  it('[cli 9.1] publishes, calls, queries and shows the log', async () => {
     const published = await sandbox.run(['publish', 'round', '--module-path', fixture('inn')]);
     expect(published).toMatchObject({
       code: 0,
@@ -53,7 +53,7 @@ describe('the command line', () => {
     expect(stdout).toMatch(/^\S+Z {2}INFO: add_person src\/index\.ts:\d+: person 1 added$/m);
   });
 
-  it('[cli §1] without a command prints help and exits with 2', async () => {
+  it('[cli 1] without a command prints help and exits with 2', async () => {
     const { code, stdout, stderr } = await sandbox.run([]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Usage: reducerdb');
@@ -81,14 +81,14 @@ describe('the command line', () => {
     ['repair', '--keep <part>'],
     ['keys', 'rotate'],
     ['recover-owner', '--identity'],
-  ])('[cli §1] has help for %s, which names %s', async (command, words) => {
+  ])('[cli 1] has help for %s, which names %s', async (command, words) => {
     const helped = await sandbox.run(['help', command]);
     expect(helped).toMatchObject({ code: 0, stderr: '' });
     expect(helped.stdout).toContain(words);
     expect(await sandbox.run([command, '--help'])).toEqual(helped);
   });
 
-  it('[cli §7.4] prints its version', async () => {
+  it('[cli 7.4] prints its version', async () => {
     const { stdout } = await sandbox.run(['--version']);
     expect(stdout).toMatch(/^reducerdb \d+\.\d+\.\d+\n$/);
     expect(await sandbox.run(['version'])).toEqual({ code: 0, stdout, stderr: '' });
@@ -114,13 +114,13 @@ describe('the command line', () => {
     [['logs', 'inn', '--level-exact'], '--level-exact needs --level'],
     [['logs', 'inn', '-n', 'x'], '--num-lines: a whole number'],
     [['logs', 'inn', '--format', 'xml'], '--format: text or json'],
-  ])('[cli §1] exits with 2 for %j', async (args, words) => {
+  ])('[cli 1] exits with 2 for %j', async (args, words) => {
     const { code, stdout, stderr } = await sandbox.run(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(words);
   });
 
-  it('[cli §1.3] says how to reach a server that it does not reach', async () => {
+  it('[cli 1.3] says how to reach a server that it does not reach', async () => {
     const gone = await sandbox.run(['list', '--server', 'http://127.0.0.1:9']);
     expect(gone).toMatchObject({ code: 1, stdout: '' });
     expect(gone.stderr).toContain('could not reach the reducerdb host at http://127.0.0.1:9');
@@ -129,7 +129,7 @@ describe('the command line', () => {
     expect(unknown.stderr).toContain('No such saved server configuration: moon');
   });
 
-  it('[cli §1.3] tells a program that is no service of ours from one', async () => {
+  it('[cli 1.3] tells a program that is no service of ours from one', async () => {
     const page = createServer((_, answer) => {
       answer.setHeader('content-type', 'text/html; charset=utf-8').end('<html></html>');
     });
@@ -146,7 +146,7 @@ describe('the command line', () => {
     page.close();
   });
 
-  it('[cli §1.4] passes on what the server says to a bad token', async () => {
+  it('[cli 1.4] passes on what the server says to a bad token', async () => {
     const stray = await Sandbox.make(sandbox.port);
     const token = `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.${Buffer.from(
       '{"iss":"localhost","sub":"x"}',
@@ -160,7 +160,7 @@ describe('the command line', () => {
     );
   });
 
-  it('[cli §2.4] says in words why a database cannot be renamed', async () => {
+  it('[cli 2.4] says in words why a database cannot be renamed', async () => {
     await sandbox.ok(['publish', 'spare', '--module-path', fixture('inn')]);
     const taken = await sandbox.run(['rename', 'spare', '--to', 'inn']);
     expect(taken).toMatchObject({ code: 1, stdout: '' });
@@ -173,7 +173,7 @@ describe('the command line', () => {
 });
 
 describe('call', () => {
-  it('[cli §3.1] takes strings without quotes and identities as hex', async () => {
+  it('[cli 3.1] takes strings without quotes and identities as hex', async () => {
     const folder = writeModule(
       sandbox,
       'words',
@@ -203,7 +203,7 @@ describe('call', () => {
     );
   });
 
-  it('[cli §3.1] explains an unknown name with the names that there are', async () => {
+  it('[cli 3.1] explains an unknown name with the names that there are', async () => {
     const { code, stdout, stderr } = await sandbox.run(['call', 'inn', 'ad_person', 'x']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toContain(
@@ -214,7 +214,7 @@ describe('call', () => {
     expect(stderr).not.toContain('set_up');
   });
 
-  it('[cli §3.1] explains arguments that do not fit', async () => {
+  it('[cli 3.1] explains arguments that do not fit', async () => {
     const { code, stderr } = await sandbox.run(['call', 'inn', 'add_person']);
     expect(code).toBe(1);
     expect(stderr).toContain(
@@ -226,7 +226,7 @@ describe('call', () => {
     expect(notJson.stderr).toContain('argument big: `x` is not JSON');
   });
 
-  it('[cli §3.1] passes on what the reducer said', async () => {
+  it('[cli 3.1] passes on what the reducer said', async () => {
     expect(await sandbox.run(['call', 'inn', 'refuse', 'we are full'])).toEqual({
       code: 1,
       stdout: '',
@@ -242,7 +242,7 @@ describe('call', () => {
     );
   });
 
-  it('[cli §1.1] calls as nobody with --anonymous', async () => {
+  it('[cli 1.1] calls as nobody with --anonymous', async () => {
     await sandbox.ok(['call', 'inn', 'count_visit']);
     await sandbox.ok(['call', 'inn', 'count_visit', '--anonymous']);
     const rows = await sandbox.ok(['sql', 'inn', 'SELECT * FROM visit', '--format', 'json']);
@@ -254,7 +254,7 @@ describe('call', () => {
 });
 
 describe('describe', () => {
-  it('[cli §2.6] prints the newest definition, indented and with all digits', async () => {
+  it('[cli 2.6] prints the newest definition, indented and with all digits', async () => {
     const text = await sandbox.ok(['describe', 'inn', '--json']);
     expect(text.split('\n').slice(0, 3)).toEqual(['{', '  "sections": [', '    {']);
     const shown = await sandbox.ok(['login', 'show', '--token']);
@@ -264,7 +264,7 @@ describe('describe', () => {
     expect(JSON.parse(text)).toEqual(await schema.json());
   });
 
-  it('[cli §2.6] prints one table or reducer, by either of its names', async () => {
+  it('[cli 2.6] prints one table or reducer, by either of its names', async () => {
     for (const [kind, name, source] of [
       ['table', 'person', 'person'],
       ['reducer', 'add_person', 'addPerson'],
@@ -280,7 +280,7 @@ describe('describe', () => {
 });
 
 describe('databases', () => {
-  it('[cli §2.3] are locked against deletion, and unlocked', async () => {
+  it('[cli 2.3] are locked against deletion, and unlocked', async () => {
     await sandbox.ok(['publish', 'precious', '-p', fixture('ledger')]);
     const identity = await identityOf('precious');
     expect(await sandbox.ok(['lock', 'precious'])).toBe(
@@ -308,7 +308,7 @@ describe('databases', () => {
     expect((await fetch(`${sandbox.url}/v1/database/precious`)).status).toBe(404);
   });
 
-  it('[cli §2.4] are renamed, and found by the new name alone', async () => {
+  it('[cli 2.4] are renamed, and found by the new name alone', async () => {
     await sandbox.ok(['publish', 'before', '-p', fixture('ledger')]);
     const identity = await identityOf('before');
     expect(await sandbox.ok(['rename', '--to', 'after', identity])).toBe(
@@ -320,7 +320,7 @@ describe('databases', () => {
     expect(taken.code).toBe(1);
   });
 
-  it('[cli §2.5] are listed with their names', async () => {
+  it('[cli 2.5] are listed with their names', async () => {
     const mine = await sandbox.ok(['list']);
     expect(mine).toMatch(
       /^Associated databases for user [0-9a-f]{64}:\n\n Database Name\(s\) \| Identity +\n-+\+-+\n/,
@@ -329,7 +329,7 @@ describe('databases', () => {
     expect(await other.ok(['list'])).toMatch(/^No databases found for [0-9a-f]{64}\.\n$/);
   });
 
-  it('[cli §1] belong to their owner', async () => {
+  it('[cli 1] belong to their owner', async () => {
     await other.ok(['login']);
     for (const args of [
       ['logs', 'inn'],
@@ -344,7 +344,7 @@ describe('databases', () => {
 });
 
 describe('logs', () => {
-  it('[cli §2.7] shows levels, last lines and records', async () => {
+  it('[cli 2.7] shows levels, last lines and records', async () => {
     await sandbox.run(['call', 'inn', 'refuse', 'no room']);
     const all = await sandbox.ok(['logs', 'inn']);
     expect(all).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{6})?Z ERROR: refuse: no room$/m);
@@ -359,7 +359,7 @@ describe('logs', () => {
     expect(JSON.parse(last)).toMatchObject({ ts: expect.any(Number), level: expect.any(String) });
   });
 
-  it('[cli §2.7] follows with the last ten, until the service stops', async () => {
+  it('[cli 2.7] follows with the last ten, until the service stops', async () => {
     const child = sandbox.spawn(['logs', 'inn', '--follow']);
     let text = '';
     child.stdout?.on('data', (chunk) => {

@@ -144,7 +144,7 @@ it.each(losses)(
   120_000,
 );
 
-it.each(['', 'big', 'big:', 'big:x', ':7'])('[cli §8] refuses `%s` as a loss', async (given) => {
+it.each(['', 'big', 'big:', 'big:x', ':7'])('[cli 8] refuses `%s` as a loss', async (given) => {
   const refused = await sandbox.run(['start', '--accept-loss-after', given]);
   expect(refused).toMatchObject({ code: 2 });
   expect(refused.stderr).toContain(`--accept-loss-after: \`${given}\` is not <database>:<offset>`);

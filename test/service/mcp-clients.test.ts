@@ -34,7 +34,7 @@ const slow = `SELECT COUNT(*) AS n FROM ${[...'abcdefgh']
 
 const pausedReads = () => figureOf(running, 'paused_reads');
 
-describe.each(generations)('[mcp §B12] the official client $title', (generation) => {
+describe.each(generations)('[mcp B12] the official client $title', (generation) => {
   /** Runs `use` with the client of somebody who is connected, and closes it. */
   async function connected(door: Door, use: (client: AnyClient) => Promise<void>, features = '') {
     const client = generation.client();

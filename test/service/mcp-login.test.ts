@@ -56,7 +56,7 @@ async function challengeOf(name: string, target: string, token?: string): Promis
   return `${status} ${body.toString()} | ${headers['www-authenticate']}`;
 }
 
-describe('[mcp §B10] the metadata of a protected resource', () => {
+describe('[mcp B10] the metadata of a protected resource', () => {
   it.each(['', ...endpoints])('is at the well-known path before %j', async (path) => {
     const { status, headers, body } = await ask('named', 'GET', wellKnown + path);
     expect(status).toBe(200);
@@ -114,7 +114,7 @@ describe('[mcp §B10] the metadata of a protected resource', () => {
   });
 });
 
-describe('[mcp §B10] a request with a token that does not count', () => {
+describe('[mcp B10] a request with a token that does not count', () => {
   it.each(endpoints)('is told at %s where to log in', async (path) => {
     const metadata = `resource_metadata="http://localhost:7000${wellKnown}${path}"`;
     expect(await challengeOf('named', path, 'x')).toBe(
@@ -134,7 +134,7 @@ describe('[mcp §B10] a request with a token that does not count', () => {
   });
 });
 
-describe('[mcp §B10] where a login is needed', () => {
+describe('[mcp B10] where a login is needed', () => {
   let person: Person;
   beforeAll(async () => {
     person = await service('closed').person();

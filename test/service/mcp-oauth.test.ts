@@ -82,7 +82,7 @@ function transportFor({ title }: Generation, visitor: Visitor, query = ''): Logi
   return new Transport(url, { authProvider: visitor as never });
 }
 
-describe.each(generations)('[mcp §B10] the official client $title', (generation) => {
+describe.each(generations)('[mcp B10] the official client $title', (generation) => {
   it('learns from a 401 where to log in, and comes back as who it is there', async () => {
     const visitor = new Visitor();
     const first = transportFor(generation, visitor);

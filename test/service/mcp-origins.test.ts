@@ -45,7 +45,7 @@ function ping(host: string, origin?: string, path = '/v1/mcp'): Promise<string> 
   });
 }
 
-describe('[mcp §B9] the MCP endpoints on loopback', () => {
+describe('[mcp B9] the MCP endpoints on loopback', () => {
   it.each([
     ['localhost', undefined, '200'],
     ['127.0.0.1:3000', undefined, '200'],
@@ -82,7 +82,7 @@ describe('[mcp §B9] the MCP endpoints on loopback', () => {
   });
 });
 
-describe('[mcp §B9] what a page may send and read', () => {
+describe('[mcp B9] what a page may send and read', () => {
   const mcpHeaders = [
     ...['authorization', 'accept', 'content-type', 'mcp-protocol-version', 'mcp-method'],
     ...['mcp-name', 'mcp-session-id', 'last-event-id'],

@@ -19,6 +19,6 @@ describe.each([
   });
 
   for (const { section, words, prove } of statements) {
-    it(`[interface §${section}] ${words}`, () => prove(new Stage(inn, door)));
+    it(`[interface ${section}] ${words}`, () => prove(new Stage(inn, door)));
   }
 });

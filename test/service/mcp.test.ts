@@ -27,7 +27,7 @@ async function toolText(options: AskOptions, name: string, args?: object) {
 }
 
 describe('the list of tools', () => {
-  it('[mcp §A4] describes each argument but the message', async () => {
+  it('[mcp A4] describes each argument but the message', async () => {
     const tools = await toolsIn(running, { mode: hostWide });
     const described = tools.flatMap(({ name, inputSchema }) =>
       Object.entries(inputSchema.properties).map(([property, { description }]) => {
@@ -40,7 +40,7 @@ describe('the list of tools', () => {
     expect(described).toHaveLength(8);
   });
 
-  it('[mcp §A4] hints at what each tool does', async () => {
+  it('[mcp A4] hints at what each tool does', async () => {
     const tools = await toolsIn(running, { mode: hostWide });
     const hints = tools.map(({ annotations }) => Object.values(annotations));
     expect(hints).toEqual([
@@ -54,24 +54,24 @@ describe('the list of tools', () => {
 });
 
 describe.each(modes)('the tools $name', (mode) => {
-  it('[mcp §A5] ping takes a message that is no string for none', async () => {
+  it('[mcp A5] ping takes a message that is no string for none', async () => {
     expect(await toolText({ mode }, 'ping', { message: 7 })).toEqual({
       text: 'pong',
       isError: false,
     });
   });
 
-  it('[mcp §A5] sql takes a `confirmed` that is no boolean for true', async () => {
+  it('[mcp A5] sql takes a `confirmed` that is no boolean for true', async () => {
     const given = { sql: 'SELECT COUNT(*) AS n FROM secret', confirmed: 'maybe' };
     expect((await toolText({ mode, as: owner }, 'sql', given)).text).toContain('"rows":[[1]]');
   });
 
-  it('[mcp §A5] args may be null', async () => {
+  it('[mcp A5] args may be null', async () => {
     const given = { reducer: 'count_visit', args: null };
     expect((await toolText({ mode }, 'call', given)).isError).toBe(false);
   });
 
-  it('[mcp §A5] call keeps every digit of a wide argument', async () => {
+  it('[mcp A5] call keeps every digit of a wide argument', async () => {
     const body =
       `{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"call","arguments":` +
       `{${mode === hostWide ? '"database":"inn",' : ''}"reducer":"add_wide",` +
@@ -86,17 +86,17 @@ describe.each(modes)('the tools $name', (mode) => {
     ['set_up', undefined, "can't directly call special Init lifecycle reducer"],
     ['refuse', ['full'], "reducer 'refuse' failed: full"],
     ['crash', [], "reducer 'crash' failed: The instance encountered a fatal error."],
-  ])('[mcp §A5] calling %s(%j) fails in the result', async (reducer, args, text) => {
+  ])('[mcp A5] calling %s(%j) fails in the result', async (reducer, args, text) => {
     expect(await toolText({ mode }, 'call', { reducer, args })).toEqual({ text, isError: true });
   });
 
-  it('[mcp §A5] wrong arguments fail in the result', async () => {
+  it('[mcp A5] wrong arguments fail in the result', async () => {
     const { text, isError } = await toolText({ mode }, 'call', { reducer: 'add_person' });
     expect(isError).toBe(true);
     expect(text).toMatch(/^invalid arguments for reducer add_person: /);
   });
 
-  it('[mcp §A5] arguments of the wrong shape are protocol errors', async () => {
+  it('[mcp A5] arguments of the wrong shape are protocol errors', async () => {
     const error = async (name: string, args: object) => {
       const params = { name, arguments: { ...mode.database, ...args } };
       return (await rpc(running, { mode }, 'tools/call', params)).error;
@@ -118,7 +118,7 @@ describe.each(modes)('the tools $name', (mode) => {
 });
 
 describe('the two modes', () => {
-  it('[mcp §A5] where the path names no database, data tools alone fail', async () => {
+  it('[mcp A5] where the path names no database, data tools alone fail', async () => {
     for (const name of ['nobody', 'Not A Name', '0'.repeat(64)]) {
       const mode = { ...scoped, path: `/v1/database/${encodeURIComponent(name)}/mcp` };
       expect(await toolText({ mode }, 'sql', { sql: 'SELECT * FROM t' })).toEqual({
@@ -130,7 +130,7 @@ describe('the two modes', () => {
     }
   });
 
-  it('[mcp §A1] an answer to anybody without a token is as of a new identity', async () => {
+  it('[mcp A1] an answer to anybody without a token is as of a new identity', async () => {
     for (const _ of ['first', 'second']) {
       await toolText({ mode: scoped }, 'call', { reducer: 'add_person', args: ['Anon'] });
     }
@@ -138,14 +138,14 @@ describe('the two modes', () => {
     expect((await toolText({ mode: scoped }, 'sql', { sql })).text).toContain('"rows":[[2]]');
   });
 
-  it('[mcp §A1] in a database, a `database` argument is ignored', async () => {
+  it('[mcp A1] in a database, a `database` argument is ignored', async () => {
     const given = { database: 'nobody' };
     expect((await toolText({ mode: scoped }, 'get_schema', given)).isError).toBe(false);
   });
 });
 
 describe('the envelope', () => {
-  it('[mcp §A3] a handshake settles on a version that both know', async () => {
+  it('[mcp A3] a handshake settles on a version that both know', async () => {
     const version = async (protocolVersion: string) =>
       (await rpc(running, { mode: hostWide }, 'initialize', { protocolVersion })).result
         .protocolVersion;
@@ -158,14 +158,14 @@ describe('the envelope', () => {
     expect(result.instructions).not.toContain('list_databases');
   });
 
-  it('[mcp §A2] the id comes back as it went', async () => {
+  it('[mcp A2] the id comes back as it went', async () => {
     for (const id of ['7', '"seven"', 'null', '12345678901234567890']) {
       const { text } = await post(hostWide.path, `{"jsonrpc":"2.0","id":${id},"method":"ping"}`);
       expect(text).toBe(`{"jsonrpc":"2.0","id":${id},"result":{}}`);
     }
   });
 
-  it('[mcp §A2] a notification is a 202 without a body, whatever it is', async () => {
+  it('[mcp A2] a notification is a 202 without a body, whatever it is', async () => {
     for (const method of ['notifications/initialized', 'tools/list', 'nonsense']) {
       const answer = await post(hostWide.path, JSON.stringify({ jsonrpc: '2.0', method }));
       expect(answer).toMatchObject({ status: 202, text: '' });
@@ -173,7 +173,7 @@ describe('the envelope', () => {
   });
 
   it.each(['7', '"ping"', 'null'])(
-    '[mcp §A2] the body %s is a 202, and nothing happens',
+    '[mcp A2] the body %s is a 202, and nothing happens',
     async (body) => {
       expect(await post(hostWide.path, body)).toMatchObject({ status: 202, text: '' });
     },
@@ -187,13 +187,13 @@ describe('the envelope', () => {
     ['{"jsonrpc":"2.0","id":1}', 200, -32600],
     ['{"jsonrpc":"2.0","id":1,"method":"nonsense"}', 200, -32601],
     ['{"jsonrpc":"2.0","id":1,"method":"tools/call"}', 200, -32602],
-  ])('[mcp §A2] %s is a %i with error %i', async (body, status, code) => {
+  ])('[mcp A2] %s is a %i with error %i', async (body, status, code) => {
     const answer = await post(hostWide.path, body);
     expect(answer.status).toBe(status);
     expect(JSON.parse(answer.text).error.code).toBe(code);
   });
 
-  it('[mcp §A1] every answer names the caller; a bad token is refused first', async () => {
+  it('[mcp A1] every answer names the caller; a bad token is refused first', async () => {
     const { headers } = await post(
       hostWide.path,
       '{"jsonrpc":"2.0","id":1,"method":"ping"}',
@@ -204,7 +204,7 @@ describe('the envelope', () => {
     expect(bad.status).toBe(401);
   });
 
-  it('[mcp §B9] a page of another origin is kept out', async () => {
+  it('[mcp B9] a page of another origin is kept out', async () => {
     const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}';
     const evil = await post(hostWide.path, ping, undefined, { origin: 'http://evil.example.com' });
     expect(evil.status).toBe(403);

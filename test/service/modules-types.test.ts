@@ -166,7 +166,7 @@ describe('types as arguments and columns', () => {
     ['put_composite', 'nothing', null],
     ['put_special', 'who', '0x1'],
     ['put_special', 'at', 5],
-  ])('[values §4] %s refuses %s = %j', async (reducer, name, value) => {
+  ])('[values 4] %s refuses %s = %j', async (reducer, name, value) => {
     const good: Record<string, unknown> = JSON.parse(goodArguments[reducer] ?? '');
     expect(await running.call('cabinet', reducer, { ...good, [name]: value })).toMatchObject({
       status: 400,

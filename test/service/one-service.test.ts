@@ -20,7 +20,7 @@ async function tracked(starting: Promise<RunningService>): Promise<RunningServic
   return service;
 }
 
-it('[cli §8] a service in a container is refused, and starts when the first was killed', async ({
+it('[cli 8] a service in a container is refused, and starts when the first was killed', async ({
   skip,
 }) => {
   skip(lacksContainers, whyWithout);

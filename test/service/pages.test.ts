@@ -44,7 +44,7 @@ async function ask(running: Running, { verb = 'GET', target, host, origin, more 
   return { status: answer.status, text: answer.body.toString(), headers: answer.headers };
 }
 
-describe('[mcp §B9] on loopback', () => {
+describe('[mcp B9] on loopback', () => {
   let running: Running;
   beforeAll(async () => {
     running = await Running.start();
@@ -120,7 +120,7 @@ describe('[mcp §B9] on loopback', () => {
   });
 });
 
-describe('[mcp §B9] on loopback, with names and pages of the operator', () => {
+describe('[mcp B9] on loopback, with names and pages of the operator', () => {
   let running: Running;
   beforeAll(async () => {
     running = await Running.start({

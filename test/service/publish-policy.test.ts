@@ -125,7 +125,7 @@ describe('[design D11] a service that other machines can reach', () => {
     stranger.stop();
   });
 
-  it('[cli §8.2] takes the policy from config.toml or a variable, too', async () => {
+  it('[cli 8.2] takes the policy from config.toml or a variable, too', async () => {
     const args = ['start', ...everywhere()];
     const bad = await sandbox.run(args, { env: { REDUCERDB_PUBLISH_POLICY: 'all' } });
     expect(bad.stderr).toContain('REDUCERDB_PUBLISH_POLICY: `all` is none of these:');

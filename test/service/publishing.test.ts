@@ -42,7 +42,7 @@ const success = ({ status, text }: Answer) => {
 };
 
 describe('a first publish', () => {
-  it('[migrations §7] is told to the log', async () => {
+  it('[migrations 7] is told to the log', async () => {
     success(await upload('logged', one));
     expect(await running.messages('logged', owner)).toEqual([
       'Info: Creating table `person`',
@@ -53,7 +53,7 @@ describe('a first publish', () => {
     expect(await rows('logged', 'start')).toHaveLength(1);
   });
 
-  it('[migrations §12.9] that fails leaves a name, no database; a better one works', async () => {
+  it('[migrations 12.9] that fails leaves a name, no database; a better one works', async () => {
     const throwing = await written({
       tables,
       exports: "export const begin = db.init(() => { throw new SenderError('not today'); });",
@@ -79,7 +79,7 @@ describe('a first publish', () => {
     });
   });
 
-  it('[http §6.1] under an identity makes exactly that one, derived or not', async () => {
+  it('[http 6.1] under an identity makes exactly that one, derived or not', async () => {
     const identity = 'ab'.repeat(32);
     expect(success(await upload(`0x${identity}`, one))).toEqual({
       domain: null,
@@ -89,32 +89,32 @@ describe('a first publish', () => {
     expect((await database('GET', `${identity}/names`)).text).toBe('{"names":[]}');
   });
 
-  it('[auth §1.3] may not take the identity that is reserved', async () => {
+  it('[auth 1.3] may not take the identity that is reserved', async () => {
     expect(await upload('0'.repeat(64), one)).toMatchObject({
       status: 400,
       text: 'the zero identity is reserved',
     });
   });
 
-  it('[http §2.5] takes a name only as UTF-8', async () => {
+  it('[http 2.5] takes a name only as UTF-8', async () => {
     const body = new Uint8Array([0xff]);
     const answer = await running.ask('POST', '/v1/database/logged/names', { as: owner, body });
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(/^Request body didn't contain valid UTF-8: ./);
   });
 
-  it('[http §4.1] needs a legal name', async () => {
+  it('[http 4.1] needs a legal name', async () => {
     expect(await upload('No_Name', one)).toMatchObject({
       status: 400,
       text: 'Invalid URL: invalid characters in database name',
     });
   });
 
-  it('[http §6.1] with `clear` is a first publish all the same', async () => {
+  it('[http 6.1] with `clear` is a first publish all the same', async () => {
     expect(success(await upload('cleared', one, '&clear=true')).op).toBe('created');
   });
 
-  it('[http §2.6] refuses what it cannot read, and what it has no copies for', async () => {
+  it('[http 2.6] refuses what it cannot read, and what it has no copies for', async () => {
     expect((await upload('x', one, '&clear=1')).text).toBe(
       'Failed to deserialize query string: provided string was not `true` or `false`',
     );
@@ -129,7 +129,7 @@ describe('a first publish', () => {
     expect((await database('GET', 'x')).text).toBe('`x` not found');
   });
 
-  it('[http §6.1] twice at once under one name makes one database', async () => {
+  it('[http 6.1] twice at once under one name makes one database', async () => {
     const answers = await Promise.all([upload('raced', one), upload('raced', one)]);
     const outcomes = answers.map(success);
     expect(outcomes.map(({ op }) => op).sort()).toEqual(['created', 'updated']);
@@ -188,7 +188,7 @@ describe('what is not supported yet', () => {
 });
 
 describe('an update', () => {
-  it('[migrations §3] whose program is bad is a 500; the old one stays', async () => {
+  it('[migrations 3] whose program is bad is a 500; the old one stays', async () => {
     success(await upload('firm', one));
     const bad: [string, Program][] = [
       ['no program', new TextEncoder().encode('not a program')],
@@ -208,7 +208,7 @@ describe('an update', () => {
     expect(await which('firm')).toBe('one');
   });
 
-  it('[migrations §1.2] does not run init; program and schema change together', async () => {
+  it('[migrations 1.2] does not run init; program and schema change together', async () => {
     success(await upload('swapped', one));
     await addPerson('swapped');
     const more = await written({
@@ -226,7 +226,7 @@ describe('an update', () => {
     expect(nine.tables.map(({ name }: { name: string }) => name)).toContain('extra');
   });
 
-  it('[migrations §12.10] beside another one is planned against its result', async () => {
+  it('[migrations 12.10] beside another one is planned against its result', async () => {
     success(await upload('serial', one));
     const adding = (table: string) =>
       written({ says: table, tables: { ...tables, [table]: '{}, { id: t.u32() }' } });
@@ -239,7 +239,7 @@ describe('an update', () => {
     expect(await which('serial')).toBe(winner);
   });
 
-  it('[migrations §6] lets calls wait, and loses none', async () => {
+  it('[migrations 6] lets calls wait, and loses none', async () => {
     success(await upload('busy', one));
     const updating = upload('busy', two);
     const calls = await Promise.all(Array.from({ length: 40 }, () => addPerson('busy')));
@@ -248,7 +248,7 @@ describe('an update', () => {
     expect(await rows('busy', 'person')).toHaveLength(40);
   });
 
-  it('[migrations §6] keeps connections, unless it breaks clients', async () => {
+  it('[migrations 6] keeps connections, unless it breaks clients', async () => {
     const version = (by: string, more = '') =>
       written({
         says: by,
@@ -287,7 +287,7 @@ describe('an update', () => {
     expect(await ask()).toMatchObject({ error: { code: 'connection.refused' } });
   });
 
-  it('[http §14] by anybody but the owner is refused before the program is looked at', async () => {
+  it('[http 14] by anybody but the owner is refused before the program is looked at', async () => {
     success(await upload('mine', one));
     const identity = await identityOf('mine');
     const junk = new TextEncoder().encode('junk');
@@ -317,7 +317,7 @@ describe('a reset', () => {
       ...(body === undefined ? {} : { body }),
     });
 
-  it('[migrations §8] begins anew under the same identity, owner and names', async () => {
+  it('[migrations 8] begins anew under the same identity, owner and names', async () => {
     success(await upload('fresh', one));
     await addPerson('fresh');
     const identity = await identityOf('fresh');
@@ -338,7 +338,7 @@ describe('a reset', () => {
     expect(log.filter((line) => /initialized/.test(line))).toHaveLength(1);
   });
 
-  it('[migrations §12.6] without a program starts the running one again', async () => {
+  it('[migrations 12.6] without a program starts the running one again', async () => {
     success(await upload('again', one));
     success(await upload('again', two));
     const initial = async () => JSON.parse((await database('GET', 'again')).text).initial_program;
@@ -349,7 +349,7 @@ describe('a reset', () => {
     expect(await rows('again', 'start')).toHaveLength(1);
   });
 
-  it('[migrations §8] that fails leaves the old database', async () => {
+  it('[migrations 8] that fails leaves the old database', async () => {
     success(await upload('kept', one));
     await addPerson('kept');
     const junk = new TextEncoder().encode('junk');
@@ -359,7 +359,7 @@ describe('a reset', () => {
     expect(await rows('kept', 'person')).toEqual([[1, 'Ann']]);
   });
 
-  it('[http §6.5] is not for a locked database; an update is', async () => {
+  it('[http 6.5] is not for a locked database; an update is', async () => {
     success(await upload('locked', one));
     expect(await database('POST', 'locked/lock')).toMatchObject({ status: 200, text: '' });
     expect(await database('POST', 'locked/lock')).toMatchObject({ status: 200, text: '' });
@@ -378,13 +378,13 @@ describe('a reset', () => {
     expect(success(await reset('locked', one)).op).toBe('updated');
   });
 
-  it('[http §6.3] of nothing is a 404', async () => {
+  it('[http 6.3] of nothing is a 404', async () => {
     expect(await reset('nobody', one)).toMatchObject({ status: 404, text: '`nobody` not found' });
   });
 });
 
 describe('a deletion', () => {
-  it('[migrations §9] keeps the names and the identity for its owner', async () => {
+  it('[migrations 9] keeps the names and the identity for its owner', async () => {
     success(await upload('gone', one));
     await addPerson('gone');
     const identity = await identityOf('gone');
@@ -410,7 +410,7 @@ describe('a deletion', () => {
     expect((await database('GET', 'gone/names')).text).toBe('{"names":["gone","gone-too"]}');
   });
 
-  it('[migrations §9] of what was never there', async () => {
+  it('[migrations 9] of what was never there', async () => {
     expect(await database('DELETE', 'never')).toMatchObject({
       status: 404,
       text: '`never` not found',

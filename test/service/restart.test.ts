@@ -116,7 +116,7 @@ describe('a service that starts on kept data', () => {
     expect(last).toBeGreaterThan(5);
   });
 
-  it('[durability §7] a migration is replayed, and the next one starts from it', async () => {
+  it('[durability 7] a migration is replayed, and the next one starts from it', async () => {
     const upload = async (body: Program) => {
       const { AutoMigrate } = JSON.parse((await running.plan('grown', body, owner)).text);
       const query = `&policy=BreakClients&token=${AutoMigrate.token}`;
@@ -145,7 +145,7 @@ describe('a service that starts on kept data', () => {
     expect(await which('grown')).toBe('three');
   });
 
-  it('[durability §7] says goodbye to the clients that a crash left over, once', async () => {
+  it('[durability 7] says goodbye to the clients that a crash left over, once', async () => {
     await start();
     owner = await running.person();
     const guests = [await running.person(), await running.person(), await running.person()];
@@ -192,7 +192,7 @@ describe('a service that starts on kept data', () => {
     expect(await left()).toEqual(goodbyes);
   });
 
-  it('[durability §5.2] a damaged log breaks its own database only, and says where', async () => {
+  it('[durability 5.2] a damaged log breaks its own database only, and says where', async () => {
     await start();
     owner = await running.person();
     for (const name of ['bad', 'good']) {
@@ -232,7 +232,7 @@ describe('a service that starts on kept data', () => {
     expect(await which('bad')).toBe('two');
   });
 
-  it('[durability §5.2] without its registry it does not start over', async () => {
+  it('[durability 5.2] without its registry it does not start over', async () => {
     await start();
     owner = await running.person();
     ok(await running.upload('lost', one, owner));
@@ -254,7 +254,7 @@ describe('a service that is ended', () => {
   let sandbox: Sandbox;
   afterEach(() => sandbox.remove());
 
-  it('[migrations §12.8] with kill -9 keeps what was answered with 200', async () => {
+  it('[migrations 12.8] with kill -9 keeps what was answered with 200', async () => {
     sandbox = await Sandbox.make();
     let service = await sandbox.start();
     const remote = await Remote.of(service.url);

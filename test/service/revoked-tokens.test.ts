@@ -67,7 +67,7 @@ it('[auth, ours] tokens of every kind that were given up are refused, after a re
   }
 });
 
-it('[auth 2.2, ours] the claim of a limited token means nothing in one of another issuer', async () => {
+it('[auth 2.2] the claim of a limited token means nothing in one of another issuer', async () => {
   const database = (await running.ask('GET', '/v1/database/inn/identity')).text;
   const claim = {
     database: identityFromHex(database) ?? 0n,

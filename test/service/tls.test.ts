@@ -84,7 +84,7 @@ describe('[design D11] a service with a certificate', () => {
     expect(await get(`${url}/v1/ping`, { ca: first.cert, headers })).toBe('200 ');
   });
 
-  it('[mcp §B10] says so where it tells of its MCP endpoints', async () => {
+  it('[mcp B10] says so where it tells of its MCP endpoints', async () => {
     const where = `${url}/.well-known/oauth-protected-resource/v1/mcp`;
     const metadata = await get(where, { ca: first.cert });
     expect(metadata).toContain(`"resource":"${url}/v1/mcp"`);

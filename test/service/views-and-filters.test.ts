@@ -87,7 +87,7 @@ describe('a module with views and filters', () => {
     });
   });
 
-  it('[interface §4.4] shows them to agents', async () => {
+  it('[interface 4.4] shows them to agents', async () => {
     const params = { name: 'get_schema', arguments: {} };
     const answer = await running.ask('POST', '/v1/database/guarded/mcp', {
       as: owner,

@@ -216,7 +216,7 @@ const callers: Readonly<Record<string, () => Person | undefined>> = {
   'a caller with rows of their own': () => alice,
 };
 
-describe.each(Object.keys(callers))('[sql §10] hidden rows, asked by %s', (caller) => {
+describe.each(Object.keys(callers))('[sql 10] hidden rows, asked by %s', (caller) => {
   const as = () => callers[caller]?.();
 
   it.each(guarded)('leave no trace in answers about $name', async (relation) => {
@@ -233,7 +233,7 @@ describe.each(Object.keys(callers))('[sql §10] hidden rows, asked by %s', (call
   });
 });
 
-describe.each(Object.keys(callers))('[sql §4] hidden tables, asked by %s', (caller) => {
+describe.each(Object.keys(callers))('[sql 4] hidden tables, asked by %s', (caller) => {
   const as = () => callers[caller]?.();
 
   it.each(['secret', 'all_secrets', 'allSecrets'])('%s is as good as absent', async (name) => {
@@ -248,7 +248,7 @@ describe.each([
   ['reads what it names', { tables: ['bulletin'] }],
   ['writes what it names', { tables: ['bulletin'], sql_writes: true }],
   ['reads what everybody reads', {}],
-])('[sql §4] a limited token of the owner that %s', (_does, limits) => {
+])('[sql 4] a limited token of the owner that %s', (_does, limits) => {
   it.each(['secret', 'all_secrets', 'allSecrets'])('finds no trace of %s', async (name) => {
     const twins = ['tables-full', 'tables-bare'] as const;
     const as = [
@@ -261,7 +261,7 @@ describe.each([
   });
 });
 
-describe('[sql §10.3] what is left to see', () => {
+describe('[sql 10.3] what is left to see', () => {
   it('[ease 3.9] is each caller’s own, and a row of two filters once', async () => {
     const counts = async (as: Person | undefined) => {
       const found: Record<string, unknown> = {};
@@ -322,7 +322,7 @@ describe('the owner', () => {
 /** All probes under each limit are for `test/long/visibility.long.ts`; here each is under one. */
 const limitStride = process.env.VISIBILITY_WHOLE === undefined ? 3 : 1;
 
-describe('[sql §9] a row limit', () => {
+describe('[sql 9] a row limit', () => {
   const limits = [0, 1, 2, 4, 100];
   it.each(limits)('of %i says nothing about hidden rows', async (limit) => {
     const twins = ['rows-full', 'rows-bare'] as const;

@@ -43,7 +43,7 @@ it('[durability P4] what a client was told survives kill -9, and it has left sin
   expect(await after.stop()).toBe(0);
 }, 120_000);
 
-it('[cli §8] SIGTERM under load leaves no call that happened without its answer', async () => {
+it('[cli 8] SIGTERM under load leaves no call that happened without its answer', async () => {
   const before = await sandbox.start();
   const remote = await Remote.of(sandbox.url);
   const known = new Set(await personsOf(remote));

@@ -73,7 +73,7 @@ function twins(filtered: readonly Filtered[]): readonly [Ours, Ours] {
   return [Ours.over(full), Ours.over(bare)];
 }
 
-describe('[sql §10.3] rows that a filter hides', () => {
+describe('[sql 10.3] rows that a filter hides', () => {
   it('change no answer of random queries, those that raise errors included', () => {
     const seen = { answers: 0, errors: 0, hidden: 0 };
     for (let at = 0; at < 25; at++) {

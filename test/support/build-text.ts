@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildModule } from '../../src/bundle/build-module.ts';
-import type { ProgramSource } from '../../src/database/program.ts';
+import type { ProgramSource } from '../../src/database/program-source.ts';
 
 const built = new Map<string, Promise<ProgramSource>>();
 

@@ -1,6 +1,7 @@
 import { AssertionError, present } from '../../src/assert.ts';
 import type { Clock } from '../../src/database/clock.ts';
 import { Database } from '../../src/database/database.ts';
+import type { LiveCommit } from '../../src/database/live/live-feed.ts';
 import { createCore } from '../../src/database/open-database.ts';
 import type {
   Caller,
@@ -8,7 +9,7 @@ import type {
   RequestConnection,
   SqlOutcome,
 } from '../../src/database/outcome.ts';
-import type { UpdatePermission } from '../../src/database/program.ts';
+import type { UpdatePermission } from '../../src/database/program-source.ts';
 import { noProgress, type Progress } from '../../src/database/progress.ts';
 import type {
   ReadExecution,
@@ -20,19 +21,14 @@ import {
   type DatabaseReply,
   type DatabaseRequest,
   inOrder,
-  type LiveCommit,
   type StopReason,
   type TurnReport,
   type TurnResult,
 } from '../../src/database/turn.ts';
 import { nextTurn } from '../../src/host/next-turn.ts';
 import { programHash } from '../../src/host/program-hash.ts';
-import type {
-  ModuleLogLine,
-  ModuleRunner,
-  ReducerCall,
-  RunOutcome,
-} from '../../src/module/runner.ts';
+import type { ModuleLogLine } from '../../src/module/log-line.ts';
+import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MemoryDisk } from '../../src/node/memory-disk.ts';
 import { encodeRawModuleV10 } from '../../src/schema/encode-raw-module.ts';

@@ -1,11 +1,7 @@
 import { linkHere } from '../../src/host/local-linker.ts';
 import { loadJavaScriptProgram } from '../../src/module/javascript/runner.ts';
-import type {
-  ModuleLogLine,
-  ModuleRunner,
-  ReducerCall,
-  RunOutcome,
-} from '../../src/module/runner.ts';
+import type { ModuleLogLine } from '../../src/module/log-line.ts';
+import type { ModuleRunner, ReducerCall, RunOutcome } from '../../src/module/runner.ts';
 import { openRealm } from '../../src/node/realm.ts';
 import { moduleHooksKey } from '../../src/protocol/module-abi.ts';
 import { catalogOf, emptyCatalog } from '../../src/schema/build-catalog.ts';

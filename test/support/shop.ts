@@ -7,7 +7,7 @@ import type {
   CallOutcome,
   SqlOutcome,
 } from '../../src/database/outcome.ts';
-import type { ProgramSource } from '../../src/database/program.ts';
+import type { ProgramSource } from '../../src/database/program-source.ts';
 import { completeBudget } from '../../src/host/budget.ts';
 import type { Budget } from '../../src/host/host-options.ts';
 import { KeptPrograms } from '../../src/host/kept-programs.ts';
@@ -18,7 +18,7 @@ import type { StampedLine } from '../../src/host/seat.ts';
 import { SupervisedDatabase } from '../../src/host/supervised-database.ts';
 import { temporaryConnection } from '../../src/host/temporary-connection.ts';
 import { workerPlacement } from '../../src/host/worker-placement.ts';
-import type { ModuleLogLine } from '../../src/module/runner.ts';
+import type { ModuleLogLine } from '../../src/module/log-line.ts';
 import { MachineClock } from '../../src/node/clock.ts';
 import { MachineEntropy } from '../../src/node/entropy.ts';
 import { ownerRights, strangerRights } from '../../src/sql/rights.ts';

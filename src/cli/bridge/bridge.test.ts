@@ -66,7 +66,7 @@ const settle = () => new Promise((resolve) => setImmediate(resolve));
 describe('the bridge', () => {
   afterEach(() => vi.useRealTimers());
 
-  it('[mcp §A6] has a bounded number of requests under way, and of messages in wait', async () => {
+  it('[mcp A6] has a bounded number of requests under way, and of messages in wait', async () => {
     const { bridgeRequestsMax, bridgeMessagesMax } = limits;
     const around = new Surroundings(requests(1_000));
     await settle();
@@ -82,7 +82,7 @@ describe('the bridge', () => {
     expect(ids).toEqual(Array.from({ length: 1_000 }, (_, id) => id));
   });
 
-  it('[mcp §A6] reads no more while what it holds is large', async () => {
+  it('[mcp A6] reads no more while what it holds is large', async () => {
     const line = 2 ** 20;
     const around = new Surroundings(requests(100, 'x'.repeat(line)));
     await settle();
@@ -97,7 +97,7 @@ describe('the bridge', () => {
     expect(around.written).toHaveLength(100);
   });
 
-  it('[mcp §B11] waits for the last answers after the end of input, but not for ever', async () => {
+  it('[mcp B11] waits for the last answers after the end of input, but not for ever', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const around = new Surroundings(requests(20));
     await settle();
@@ -120,7 +120,7 @@ describe('the bridge', () => {
     expect(around.parcels.slice(-4).every(({ signal }) => signal.aborted)).toBe(true);
   });
 
-  it('[mcp §A6] waits on while answers come, however long all of them take', async () => {
+  it('[mcp A6] waits on while answers come, however long all of them take', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const around = new Surroundings(requests(10 * limits.bridgeRequestsMax));
     for (let round = 0; round < 10; round += 1) {

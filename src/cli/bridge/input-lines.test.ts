@@ -20,7 +20,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 }
 
 describe('lines of input', () => {
-  it('[mcp §A6] are the same wherever the bytes are cut', async () => {
+  it('[mcp A6] are the same wherever the bytes are cut', async () => {
     const someText = fc.array(fc.constantFrom('a', 'é', '😀', ' ', '\r', '\n', '{}'));
     await fc.assert(
       fc.asyncProperty(someText, fc.array(fc.nat()), async (parts, places) => {
@@ -32,7 +32,7 @@ describe('lines of input', () => {
     );
   });
 
-  it('[mcp §A6] that are too long are left out, and those beside them are not', async () => {
+  it('[mcp A6] that are too long are left out, and those beside them are not', async () => {
     const text = `${'é'.repeat(5)}\n${'é'.repeat(6)}\n${'x'.repeat(10)}\nlong without an end`;
     for (const places of [[], [3], [12, 13, 14], Array.from({ length: 60 }, (_, at) => at)]) {
       const lines = await read(cut(Buffer.from(text), places), 10);
@@ -45,7 +45,7 @@ describe('lines of input', () => {
     }
   });
 
-  it('[mcp §B11] are UTF-8', async () => {
+  it('[mcp B11] are UTF-8', async () => {
     const [bad, good] = await read([Buffer.from([0x22, 0xff, 0x22, 0x0a]), Buffer.from('1')], 10);
     expect(bad).toMatchObject({ kind: 'bad', error: { code: -32700 } });
     expect(good).toEqual({ kind: 'line', text: '1' });

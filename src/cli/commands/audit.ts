@@ -2,8 +2,8 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { auditText } from '../audit-text.ts';
 import { CliError, type Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 
 interface AuditFlags {
   readonly numLines: string;

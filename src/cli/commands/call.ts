@@ -4,8 +4,8 @@ import { type Api, databasePath, hintsOf } from '../api.ts';
 import { callArguments } from '../call-arguments.ts';
 import { databaseAndFunction } from '../database-argument.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
-import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
 import { type FunctionSignature, readSignatures, signatureText } from '../signatures.ts';
 
 export function addCall(program: Command, io: Io): void {

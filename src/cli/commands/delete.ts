@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { confirm, type Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 
 export function addDelete(program: Command, io: Io): void {
   withYes(withServer(program.command('delete [database]')))

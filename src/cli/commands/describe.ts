@@ -5,8 +5,8 @@ import { databaseAndEntity } from '../database-argument.ts';
 import { indentedJson } from '../indented-json.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { elementsOf } from '../json-parts.ts';
-import { withAnonymous, withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
 
 export function addDescribe(program: Command, io: Io): void {
   withAnonymous(withYes(withServer(program.command('describe [words...]'))))

@@ -4,9 +4,9 @@ import type { BindingsRun } from '../generate-bindings.ts';
 import { importExtensionFor } from '../import-extension.ts';
 import { CliError, type Io } from '../io.ts';
 import type { DefinitionSource } from '../module-definition.ts';
-import { withServer, withYes } from '../program.ts';
 import type { GenerateEntry, Target } from '../project-config.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 import { defaultModuleFolder, matcherOf } from '../target-choice.ts';
 
 interface GenerateFlags {

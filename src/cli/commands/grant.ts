@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
 

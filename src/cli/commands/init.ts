@@ -13,8 +13,8 @@ import type { Command } from 'commander';
 import { productVersion } from '../../service/version.ts';
 import { isInstalled, packageFolder, packedFile } from '../installation.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withYes } from '../shared-flags.ts';
 
 const templates = path.join(packageFolder, 'templates');
 

@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import type { Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 
 export function addLock(program: Command, io: Io): void {
   for (const verb of ['lock', 'unlock'] as const) {

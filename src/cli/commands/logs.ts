@@ -3,8 +3,8 @@ import { databasePath } from '../api.ts';
 import { onlyDatabase } from '../database-argument.ts';
 import { CliError, type Io } from '../io.ts';
 import { isShown, type LogLevelName, logLevels, logText, parseRecord } from '../log-text.ts';
-import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 
 interface LogFlags {
   readonly numLines?: string;

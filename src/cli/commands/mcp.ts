@@ -5,8 +5,8 @@ import { type Api, databasePath, statusText, Unreachable } from '../api.ts';
 import { Bridge } from '../bridge/bridge.ts';
 import { CliError, type Io, warnUnstable } from '../io.ts';
 import { printAgentConfig } from '../print-agent-config.ts';
-import { withAnonymous, withServer } from '../program.ts';
 import { Session } from '../session.ts';
+import { withAnonymous, withServer } from '../shared-flags.ts';
 
 interface McpFlags {
   readonly features?: readonly AgentFeature[];

@@ -6,10 +6,10 @@ import { type Api, databasePath, statusText } from '../api.ts';
 import { buildProject } from '../build-project.ts';
 import { CliError, confirm, type Io } from '../io.ts';
 import { type DeleteData, notYours, prepareUpdate, type UpdateChoice } from '../prepare-update.ts';
-import { withAnonymous, withServer, withYes } from '../program.ts';
 import type { Target } from '../project-config.ts';
 import { isLocalServer } from '../server-choice.ts';
 import { Session } from '../session.ts';
+import { withAnonymous, withServer, withYes } from '../shared-flags.ts';
 import { defaultModuleFolder, matcherOf } from '../target-choice.ts';
 
 interface PublishFlags {

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { databasePath } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { identityOfToken, Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 
 interface QuotaFlags {

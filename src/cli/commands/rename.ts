@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { databasePath, statusText } from '../api.ts';
 import { CliError, type Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 
 export function addRename(program: Command, io: Io): void {
   withYes(withServer(program.command('rename <database>')))

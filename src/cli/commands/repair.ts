@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Kept, ShownLog } from '../../service/repair.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { withYes } from '../program.ts';
 import { faultText, keepQuestion, logText } from '../repair-text.ts';
 import { dataFolder, dataFolderFlag } from '../service-settings.ts';
 import { Session } from '../session.ts';
+import { withYes } from '../shared-flags.ts';
 
 interface RepairFlags {
   readonly keep?: string;

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { Api } from '../api.ts';
 import { CliError, confirm, type Io, warnUnstable } from '../io.ts';
-import { withYes } from '../program.ts';
 import { chooseServer, findServer, serverUrl, unknownServer } from '../server-choice.ts';
 import { dataFolder } from '../service-settings.ts';
 import { Session } from '../session.ts';
+import { withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import type { SavedServer } from '../user-config.ts';
 

@@ -4,8 +4,8 @@ import { agentFeatures } from '../../protocol/agent-features.ts';
 import { Api, databasePath } from '../api.ts';
 import { type ChosenDatabase, onlyDatabase } from '../database-argument.ts';
 import { CliError, confirm, type Io } from '../io.ts';
-import { withServer, withYes } from '../program.ts';
 import { identityOfToken, Session } from '../session.ts';
+import { withServer, withYes } from '../shared-flags.ts';
 import { drawTable } from '../sql-table.ts';
 import { timeText } from '../time-text.ts';
 

@@ -1,16 +1,45 @@
-import { executingText, LiveQueries, type LiveQuery } from '../../live/live-queries.ts';
+import { executingText, LiveQueries } from '../../live/live-queries.ts';
+import type { LiveQuery } from '../../live/live-query.ts';
 import type { LiveFailure, LiveUpdate } from '../../live/live-update.ts';
 import type { StatementCaller } from '../../sql/rights.ts';
 import type { SqlSchema } from '../../sql/schema.ts';
 import type { ChangeSet } from '../../store/change-set.ts';
+import type { Store } from '../../store/store.ts';
 import type { Clock } from '../clock.ts';
-import type { DatabaseCore } from '../core.ts';
-import type { LiveCommit } from '../turn.ts';
+import type { CommitOffset } from '../outcome.ts';
+import type { Program } from '../program.ts';
 import { CallerTables } from '../views/caller-tables.ts';
 import { failureText } from '../views/view-failure.ts';
 import type { LostInstance, ViewChange } from '../views/view-instance.ts';
+import type { ViewInstances } from '../views/view-instances.ts';
 import { FirstReads } from './first-reads.ts';
 import { type QuerySet, QuerySets } from './query-sets.ts';
+
+/** What one commit changed for live queries. */
+export interface LiveCommit {
+  readonly kind: 'committed';
+  readonly offset: CommitOffset;
+  /** When the request was accepted that it belongs to. */
+  readonly timestampMicros: bigint;
+  /**
+   * Ticket of the call whose reducer this was: its connection gets the changes with the outcome of
+   * the call. `undefined`: SQL, lifecycle reducers, updates of the program.
+   */
+  readonly caller: number | undefined;
+  /** One for each query that changed, by ascending number. */
+  readonly updates: readonly LiveUpdate[];
+  /** Queries that failed: every query set that holds one of them is gone, with this commit. */
+  readonly failures: readonly LiveFailure[];
+  /** How many of the turn's `results` come before it. */
+  readonly resultsBefore: number;
+}
+
+/** What a feed reads of its database. */
+export interface FeedSources {
+  readonly store: Store;
+  readonly views: ViewInstances;
+  readonly program: Pick<Program, 'systemTables'>;
+}
 
 /** What a commit did, as those tell it who made it. */
 export interface Committed {
@@ -47,7 +76,7 @@ export class LiveFeed {
   }
 
   /** To be called right after each commit, when the instances of views have theirs behind them. */
-  committed(core: DatabaseCore, commit: Committed): void {
+  committed(core: FeedSources, commit: Committed): void {
     const { changes, views, timestampMicros, isOfCall, isNewSchema = false } = commit;
     const lost = core.views.takeLost();
     const { queries } = this;
@@ -86,23 +115,23 @@ export class LiveFeed {
   }
 
   /** Watches the queries of a set no longer, unless others do; its views may go. */
-  drop(core: DatabaseCore, { queries, identity }: QuerySet, nowMicros: bigint): void {
+  drop(core: FeedSources, { queries, identity }: QuerySet, nowMicros: bigint): void {
     for (const query of queries) {
       core.views.release(query.views, identity, nowMicros);
       this.queries.release(query);
     }
   }
 
-  dropConnection(core: DatabaseCore, connectionId: bigint, nowMicros: bigint): void {
+  dropConnection(core: FeedSources, connectionId: bigint, nowMicros: bigint): void {
     this.#dropAll(core, this.sets.takeConnection(connectionId), nowMicros);
   }
 
   /** All connections are ended. */
-  dropEverything(core: DatabaseCore, nowMicros: bigint): void {
+  dropEverything(core: FeedSources, nowMicros: bigint): void {
     this.#dropAll(core, this.sets.takeAll(), nowMicros);
   }
 
-  #dropAll(core: DatabaseCore, sets: readonly QuerySet[], nowMicros: bigint): void {
+  #dropAll(core: FeedSources, sets: readonly QuerySet[], nowMicros: bigint): void {
     for (const set of sets) this.drop(core, set, nowMicros);
   }
 
@@ -117,7 +146,7 @@ export class LiveFeed {
 
 /** The tables that statements of a caller read, as they are now. */
 export function tablesFor(
-  { store, program, views }: DatabaseCore,
+  { store, program, views }: FeedSources,
   caller: StatementCaller,
   nowMicros: bigint,
 ): CallerTables {

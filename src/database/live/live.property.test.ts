@@ -9,8 +9,8 @@ import {
 import { CoreUnderTest } from '../../../test/support/core-under-test.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { Random } from '../../testing/random.ts';
-import type { ProgramSource } from '../program.ts';
-import type { LiveCommit } from '../turn.ts';
+import type { ProgramSource } from '../program-source.ts';
+import type { LiveCommit } from './live-feed.ts';
 
 const folder = fileURLToPath(new URL('../../../test/fixtures/modules/views', import.meta.url));
 let program: ProgramSource;

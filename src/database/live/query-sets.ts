@@ -1,4 +1,4 @@
-import type { LiveQuery } from '../../live/live-queries.ts';
+import type { LiveQuery } from '../../live/live-query.ts';
 import type { Rights } from '../../sql/rights.ts';
 
 /** What one `subscribe` of a connection asked for. */

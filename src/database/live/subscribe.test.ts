@@ -7,7 +7,7 @@ import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
 import { ownerRights } from '../../sql/rights.ts';
 import { encodeValue } from '../../values/encode.ts';
-import type { ProgramSource } from '../program.ts';
+import type { ProgramSource } from '../program-source.ts';
 import { runReducer } from '../run-reducer.ts';
 
 function fixture(name: string): string {

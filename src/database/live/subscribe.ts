@@ -1,5 +1,6 @@
 import { limits } from '../../limits.ts';
-import { executingText, type LiveQuery, prepareIn } from '../../live/live-queries.ts';
+import { executingText, prepareIn } from '../../live/live-queries.ts';
+import type { LiveQuery } from '../../live/live-query.ts';
 import type { QueryRows } from '../../live/live-update.ts';
 import type { PreparedQuery } from '../../live/prepared-query.ts';
 import { RowsReader } from '../../live/read-rows.ts';

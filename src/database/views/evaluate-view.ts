@@ -1,6 +1,7 @@
 import { present } from '../../assert.ts';
+import type { ModuleLogLine } from '../../module/log-line.ts';
 import type { ReadSet } from '../../module/read-set.ts';
-import type { ModuleLogLine, ModuleRunner, ViewOutcome } from '../../module/runner.ts';
+import type { ModuleRunner, ViewOutcome } from '../../module/runner.ts';
 import type { ServedView } from './served-views.ts';
 import { crashedFailure, type ViewFailure } from './view-failure.ts';
 import type { ViewQueryRunner } from './view-query.ts';

@@ -6,7 +6,7 @@ import { Store } from '../../store/store.ts';
 import { Table } from '../../store/table.ts';
 import { Random } from '../../testing/random.ts';
 import type { Value } from '../../values/value.ts';
-import type { ProgramSource } from '../program.ts';
+import type { ProgramSource } from '../program-source.ts';
 import { viewProgramOf } from './served-views.ts';
 import { viewQueryRunner } from './view-query.ts';
 import { replaceRows } from './view-rows.ts';

@@ -3,7 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { CoreUnderTest, ownerIdentity } from '../../../test/support/core-under-test.ts';
 import { buildModule } from '../../bundle/build-module.ts';
 import { limits } from '../../limits.ts';
-import type { ProgramSource } from '../program.ts';
+import type { ProgramSource } from '../program-source.ts';
 import { noProgress } from '../progress.ts';
 import { viewProgramOf } from './served-views.ts';
 import { ViewInstances } from './view-instances.ts';

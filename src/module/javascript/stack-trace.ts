@@ -1,7 +1,7 @@
 import { limits } from '../../limits.ts';
 import { traceEndFunction } from '../../protocol/module-abi.ts';
+import type { TraceFrame } from '../log-line.ts';
 import { cutName } from '../log-line.ts';
-import type { TraceFrame } from '../runner.ts';
 import { bridgeFileName, programFileName, programLinesBefore } from './bridge-source.ts';
 import { readSourceMap, type SourceMap, type SourcePosition } from './source-map.ts';
 

@@ -5,6 +5,7 @@ import { invalid } from '../failure.ts';
 import type { Select } from '../syntax/ast.ts';
 import type { Parsed } from '../syntax/parse.ts';
 import type { SourceText } from '../syntax/source-text.ts';
+import { Choices } from './choices.ts';
 import { type CheckScope, type Environment, StatementContext } from './context.ts';
 import { FragmentBuilder } from './fragment.ts';
 import { requireJoinRules } from './join-rules.ts';
@@ -81,32 +82,4 @@ export function checkRowSelect(
   } while (choices.next());
   if (joinRules) for (const { query } of fragments) requireJoinRules(query.body, schema);
   return { table: present(table, 'the table that is returned'), fragments, isOverlapping };
-}
-
-/**
- * Goes through all combinations of choices. A run asks for its choices in a fixed order; the next
- * run differs in the last one that has more to offer.
- */
-export class Choices {
-  readonly #taken: { at: number; readonly count: number }[] = [];
-  #asked = 0;
-
-  choose(count: number): number {
-    const asked = this.#asked++;
-    const taken = this.#taken[asked];
-    if (taken !== undefined) return taken.at;
-    this.#taken.push({ at: 0, count });
-    return 0;
-  }
-
-  /** False when every combination was there. */
-  next(): boolean {
-    this.#asked = 0;
-    for (let last = this.#taken.pop(); last !== undefined; last = this.#taken.pop()) {
-      if (last.at + 1 >= last.count) continue;
-      this.#taken.push({ at: last.at + 1, count: last.count });
-      return true;
-    }
-    return false;
-  }
 }

@@ -5,8 +5,9 @@ import type { Comparison, SetVariable, ShowVariable, Span } from '../syntax/ast.
 import { tableNamed } from './check-from.ts';
 import type { WriteParts } from './check-write.ts';
 import { type Environment, refuse, stringType, u64Type } from './context.ts';
+import { columnsOfRelation } from './resolve-name.ts';
 import { queryOf } from './row-security.ts';
-import { columnsOfRelation, columnsOfTable, type ScopeRelation } from './scope.ts';
+import { columnsOfTable, type ScopeRelation } from './scope.ts';
 import { typeCondition } from './type-expression.ts';
 import { constant } from './type-literal.ts';
 import { storedLiteral } from './type-stored.ts';

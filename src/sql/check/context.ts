@@ -3,6 +3,7 @@ import type { AlgebraicType, Typespace } from '../../values/type.ts';
 import { typesEqual } from '../../values/typespace.ts';
 import { type ErrorDetail, invalid, type SqlFailure, unexpectedType } from '../failure.ts';
 import { optionInnerType } from '../functions/convert.ts';
+import type { ValueType } from '../functions/value-type.ts';
 import { depthOfQuery, sizeOfExpression, sizeOfQuery } from '../plan/size.ts';
 import type { Rights } from '../rights.ts';
 import type { SqlSchema } from '../schema.ts';
@@ -18,7 +19,6 @@ import type {
   TypedExpression,
   TypedParameter,
   TypedQuery,
-  ValueType,
 } from './typed.ts';
 
 /** What a statement is checked against, and for whom. */

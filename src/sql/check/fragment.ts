@@ -3,7 +3,7 @@ import type { TableSpec } from '../../schema/catalog.ts';
 import type { NamedRelation, Relation, Select } from '../syntax/ast.ts';
 import { tableNamed } from './check-from.ts';
 import { checkItems } from './check-select.ts';
-import type { Choices } from './check-subscription.ts';
+import type { Choices } from './choices.ts';
 import { type Environment, refuse, type StatementContext } from './context.ts';
 import {
   allOf,

@@ -13,7 +13,7 @@ import {
   stringType,
 } from './context.ts';
 import { fieldOf, unwrapped } from './field.ts';
-import { resolveName } from './scope.ts';
+import { resolveName } from './resolve-name.ts';
 import { typeArithmetic, typeNegation } from './type-arithmetic.ts';
 import { typeCall } from './type-call.ts';
 import { typeCase } from './type-case.ts';

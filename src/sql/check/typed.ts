@@ -1,6 +1,7 @@
 import type { TableSpec } from '../../schema/catalog.ts';
 import type { AlgebraicType, NamedType } from '../../values/type.ts';
 import type { AggregateFunction, ScalarFunction } from '../functions/function.ts';
+import type { ValueType } from '../functions/value-type.ts';
 import type { StatementCaller } from '../rights.ts';
 import type { ArithmeticOperator, ComparisonOperator } from '../syntax/ast.ts';
 
@@ -45,12 +46,6 @@ export interface ParameterSpec {
   readonly type: AlgebraicType;
   /** Null has no meaning in its place: it is stored in a column, or limits the rows. */
   readonly refusesNull: boolean;
-}
-
-/** A type of values, and whether there may be none: SQL's NULL. */
-export interface ValueType {
-  readonly type: AlgebraicType;
-  readonly isNullable: boolean;
 }
 
 /** Rows as an answer has them. A nullable column is encoded as an Option of its type. */

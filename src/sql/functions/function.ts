@@ -1,5 +1,5 @@
 import type { AlgebraicType } from '../../values/type.ts';
-import type { ValueType } from '../check/typed.ts';
+import type { ValueType } from './value-type.ts';
 
 /**
  * A value while a statement runs; `null` is SQL's NULL.

@@ -1,6 +1,7 @@
 import { canRaise } from '../check/can-raise.ts';
-import type { TypedComparison, TypedExpression, ValueType } from '../check/typed.ts';
+import type { TypedComparison, TypedExpression } from '../check/typed.ts';
 import { hasSubquery, needsOf } from '../check/typed-expression.ts';
+import type { ValueType } from '../functions/value-type.ts';
 import type { ComparisonOperator } from '../syntax/ast.ts';
 
 /** The conditions that all have to hold for `condition` to hold; NOT is moved inwards. */

@@ -27,6 +27,7 @@ import type { SlotLayout } from './frame.ts';
 import { compileHashKey } from './hash-key.ts';
 import { HashJoin, KeptJoin, LoopJoin } from './joins.ts';
 import { KeptRefs, KeptRows, type KeptTuples } from './kept-tuples.ts';
+import type { Maker } from './maker.ts';
 import type { Measurements } from './measure.ts';
 import type { Operator, Rows, Tuples } from './operator.ts';
 import { compileRowKey, type RowKey } from './row-key.ts';
@@ -49,9 +50,6 @@ import { Concatenation, SetDifference } from './set-operation.ts';
 import { type CompiledSort, orderOf, Sort, TopRows } from './sort.ts';
 import { CompiledSubqueries } from './subqueries.ts';
 import { RefScan, TableScan, UniqueLookup } from './table-source.ts';
-
-/** Makes the operator of one execution. */
-export type Maker<Made extends Operator> = (state: ExecutionState) => Made;
 
 /**
  * Turns the steps of a plan into makers of operators. All that can be decided without rows and

@@ -1,6 +1,6 @@
 import type { RowSink } from './compile-output.ts';
-import type { Maker } from './compile-plan.ts';
 import type { ExecutionState } from './execution-state.ts';
+import type { Maker } from './maker.ts';
 import { type Operator, type Rows, rowReady, type Step } from './operator.ts';
 
 /** What one step of a plan really did, for EXPLAIN ANALYZE. */

@@ -121,7 +121,7 @@ describe('spans', () => {
 });
 
 describe('predicates', () => {
-  it('[sql §3] comparisons have eight spellings', () => {
+  it('[sql 3] comparisons have eight spellings', () => {
     const spellings = { '=': '=', '==': '=', '<>': '<>', '!=': '<>', '<': '<', '<=': '<=' };
     for (const [text, operator] of Object.entries({ ...spellings, '>': '>', '>=': '>=' })) {
       expect(expressionOf(`a ${text} b`)).toMatchObject({ kind: 'comparison', operator });
@@ -184,7 +184,7 @@ describe('predicates', () => {
 });
 
 describe('operands', () => {
-  it('[sql §2] reads a sign with a number as one literal', () => {
+  it('[sql 2] reads a sign with a number as one literal', () => {
     reads({
       '-5 = +5': { left: number('-5'), right: number('+5') },
       '- 5 = a': { left: { kind: 'number', text: '-5', span: '- 5' } },
@@ -296,7 +296,7 @@ describe('calls', () => {
 });
 
 describe('refusals', () => {
-  it('[sql §8.2] shows expressions that no surface has', () => {
+  it('[sql 8.2] shows expressions that no surface has', () => {
     refusedConditions('Unsupported expression: ', [
       '+a',
       '~a',
@@ -322,7 +322,7 @@ describe('refusals', () => {
     expect(refusalOf('SELECT * FROM t WHERE a = +b')).toBe('Unsupported expression: +b');
   });
 
-  it('[sql §8.2] names operators that no surface has', () => {
+  it('[sql 8.2] names operators that no surface has', () => {
     for (const operator of ['&', '|', '#', '^', '<<', '>>', '<=>', '~', '!~', '->', '->>', '=>']) {
       expect(refusalOf(`SELECT * FROM t WHERE a ${operator} b`), operator).toBe(
         `Unsupported binary operator: ${operator}`,

@@ -21,7 +21,7 @@ function fits(...statements: readonly string[]): void {
 }
 
 describe('SELECT', () => {
-  it('[sql §3.1] reads its list', () => {
+  it('[sql 3.1] reads its list', () => {
     expect(bodyOf('SELECT ALL *, t.*, lib.t.*, a, (b) AS c, a + 1 d, "x y" FROM t')).toMatchObject({
       kind: 'select',
       isDistinct: false,
@@ -83,7 +83,7 @@ describe('SELECT', () => {
     expect(refusalOf('SELECT a FROM t LIMIT 1 LIMIT 2')).toMatch(/Expected end of statement/);
   });
 
-  it('[sql §8.2] needs no FROM to be read', () => {
+  it('[sql 8.2] needs no FROM to be read', () => {
     expect(bodyOf('SELECT 1')).toMatchObject({ from: undefined });
     expect(bodyOf('SELECT *')).toMatchObject({ from: undefined });
   });
@@ -120,7 +120,7 @@ describe('AS OF', () => {
     });
   });
 
-  it('[sql §2.1] leaves the alias of', () => {
+  it('[sql 2.1] leaves the alias of', () => {
     for (const sql of [
       'SELECT * FROM t AS of',
       'SELECT * FROM t AS of WHERE of.a = 1',
@@ -135,7 +135,7 @@ describe('AS OF', () => {
 });
 
 describe('FROM', () => {
-  it('[sql §3.1] reads every kind of join', () => {
+  it('[sql 3.1] reads every kind of join', () => {
     const joins = (sql: string) => partOf(bodyOf(`SELECT a FROM t ${sql}`), ['from', 'joins']);
     const on = { kind: 'comparison' };
     expect(joins('JOIN s ON t.a = s.a INNER JOIN u AS v')).toMatchObject([
@@ -183,7 +183,7 @@ describe('FROM', () => {
     });
   });
 
-  it('[sql §8.2] refuses other sources of rows', () => {
+  it('[sql 8.2] refuses other sources of rows', () => {
     for (const source of [
       'v(1)',
       'unnest(a)',
@@ -311,7 +311,7 @@ describe('EXPLAIN', () => {
 });
 
 describe('refusals', () => {
-  it('[sql §8.2] shows the whole statement for clauses that no surface has', () => {
+  it('[sql 8.2] shows the whole statement for clauses that no surface has', () => {
     for (const sql of [
       'SELECT TOP 5 * FROM t',
       'SELECT TOP (5) * FROM t',
@@ -339,7 +339,7 @@ describe('refusals', () => {
     );
   });
 
-  it('[sql §8.2] shows items that no surface has', () => {
+  it('[sql 8.2] shows items that no surface has', () => {
     refused({
       'SELECT COUNT(*) OVER (PARTITION BY a) AS n FROM t':
         'Unsupported aggregate function: COUNT(*) OVER (PARTITION BY a)',
@@ -354,7 +354,7 @@ describe('refusals', () => {
     fits('SELECT * EXCEPT (SELECT 1)');
   });
 
-  it('[sql §8.2] shows statements that do not exist', () => {
+  it('[sql 8.2] shows statements that do not exist', () => {
     for (const sql of [
       'CREATE TABLE t (a INT)',
       'DROP TABLE t',

@@ -8,7 +8,7 @@ function refused(cases: Readonly<Record<string, string>>): void {
 }
 
 describe('INSERT', () => {
-  it('[sql §3.2] reads rows of values', () => {
+  it('[sql 3.2] reads rows of values', () => {
     expect(treeOf('INSERT INTO lib.t (a, "B") VALUES (-1, NULL), ($1, :x)')).toMatchObject({
       kind: 'insert',
       table: 'lib.t',
@@ -69,7 +69,7 @@ describe('INSERT', () => {
     });
   });
 
-  it('[sql §8.2] refuses other sources and values', () => {
+  it('[sql 8.2] refuses other sources and values', () => {
     refused({
       'INSERT INTO t (a) VALUES (1) LIMIT 1': 'Unsupported INSERT expression: VALUES (1) LIMIT 1',
       'INSERT INTO t (a) VALUES ROW(1)': 'Unsupported INSERT expression: VALUES ROW(1)',
@@ -98,7 +98,7 @@ describe('INSERT', () => {
 });
 
 describe('UPDATE and DELETE', () => {
-  it('[sql §3.3] read assignments, the condition, RETURNING', () => {
+  it('[sql 3.3] read assignments, the condition, RETURNING', () => {
     const sql = 'UPDATE lib.t SET a = a + 1, "B" = NULL, x.c = $1 WHERE d RETURNING *, a';
     expect(treeOf(sql)).toMatchObject({
       kind: 'update',
@@ -120,7 +120,7 @@ describe('UPDATE and DELETE', () => {
     expect(treeOf('DELETE FROM "t"')).toMatchObject({ where: undefined, returning: undefined });
   });
 
-  it('[sql §8.2] refuse values that need more than the row', () => {
+  it('[sql 8.2] refuse values that need more than the row', () => {
     const assigned = 'Unsupported column/variable assignment expression';
     refused({
       'UPDATE t SET a = :sender': 'Unsupported literal expression: :sender',
@@ -134,7 +134,7 @@ describe('UPDATE and DELETE', () => {
     expect(refusalOf('UPDATE t SET a = "DEFAULT" || default.x')).toBe('ok');
   });
 
-  it('[sql §8.2] refuse other forms', () => {
+  it('[sql 8.2] refuse other forms', () => {
     for (const sql of [
       'UPDATE t AS x SET a = 1',
       'UPDATE t x SET a = 1',
@@ -160,7 +160,7 @@ describe('UPDATE and DELETE', () => {
 });
 
 describe('SET and SHOW', () => {
-  it('[sql §3.5] read one variable', () => {
+  it('[sql 3.5] read one variable', () => {
     for (const sql of ['SET row_limit = 5', 'SET SESSION row_limit TO 5']) {
       expect(treeOf(sql)).toMatchObject({
         kind: 'set',
@@ -172,7 +172,7 @@ describe('SET and SHOW', () => {
     expect(treeOf('SHOW row_limit')).toMatchObject({ kind: 'show', variable: 'row_limit' });
   });
 
-  it('[sql §8.2] refuse other settings', () => {
+  it('[sql 8.2] refuse other settings', () => {
     refused({
       'SET row_limit = five': 'Unsupported column/variable assignment expression: five',
       'SET row_limit = 1 + 1': 'Unsupported column/variable assignment expression: 1 + 1',

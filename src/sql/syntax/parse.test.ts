@@ -21,7 +21,7 @@ const select = (parts: object) => ({ query: { body: parts } });
 const column = (...parts: readonly string[]) => ({ kind: 'column', parts });
 
 describe('statements of a request', () => {
-  it('[sql §1] takes exactly one statement, semicolons around it are fine', () => {
+  it('[sql 1] takes exactly one statement, semicolons around it are fine', () => {
     fits('SELECT * FROM t', 'SELECT * FROM t;', ';SELECT * FROM t;;', ' \n SELECT * FROM t ; ');
     refused({
       'SELECT * FROM t; SELECT * FROM t': 'Multiple SQL statements are not supported',
@@ -32,7 +32,7 @@ describe('statements of a request', () => {
     });
   });
 
-  it('[sql §1] refuses a text over 50,000 bytes before it reads it', () => {
+  it('[sql 1] refuses a text over 50,000 bytes before it reads it', () => {
     const start = "SELECT * FROM t WHERE a = '";
     const fitting = `${start}${'x'.repeat(limits.sqlBytesMax - start.length - 1)}'`;
     expect(fitting.length).toBe(50_000);
@@ -50,13 +50,13 @@ describe('statements of a request', () => {
 });
 
 describe('lexical rules', () => {
-  it('[sql §2] drops blanks and comments; block comments nest', () => {
+  it('[sql 2] drops blanks and comments; block comments nest', () => {
     fits('select/* a /* b */ c */*from t -- end', 'SELECT * -- all\nFROM t', 'SELECT\t*\r\nFROM t');
     expect(refusal('SELECT * FROM t # no')).toMatch(/^sql parser error: Expected end of statement/);
     expect(refusal('SELECT * /* FROM t')).toMatch(/^sql parser error: /);
   });
 
-  it('[sql §2] keeps the case of names and folds nothing', () => {
+  it('[sql 2] keeps the case of names and folds nothing', () => {
     expect(whereOf('fooBar = 1')).toMatchObject({ left: column('fooBar') });
     expect(whereOf('"Foo ""Bar" = 1')).toMatchObject({ left: column('Foo "Bar') });
     expect(whereOf('größe_$1 = 1')).toMatchObject({ left: column('größe_$1') });
@@ -68,12 +68,12 @@ describe('lexical rules', () => {
     );
   });
 
-  it('[sql §2] takes no letter for another in keywords', () => {
+  it('[sql 2] takes no letter for another in keywords', () => {
     fits('SELECT * FROM t croß', 'ſelect * from t'.replace('ſ', 's'));
     expect(refusal('ſelect * from t')).toMatch(/^sql parser error: Expected an SQL statement/);
   });
 
-  it('[sql §2] joins the parts of a dotted name', () => {
+  it('[sql 2] joins the parts of a dotted name', () => {
     for (const name of ['lib.t', '"lib"."t"', '"lib.t"', 'lib."t"']) {
       expect(treeOf(`SELECT * FROM ${name}`)).toMatchObject(
         select({ from: { first: { name: 'lib.t' } } }),
@@ -85,7 +85,7 @@ describe('lexical rules', () => {
     );
   });
 
-  it('[sql §2] reads strings: doubled quotes, no escapes, no concatenation', () => {
+  it('[sql 2] reads strings: doubled quotes, no escapes, no concatenation', () => {
     expect(whereOf("a = 'it''s'")).toMatchObject({ right: { kind: 'string', text: "it's" } });
     expect(whereOf("a = '\\'")).toMatchObject({ right: { kind: 'string', text: '\\' } });
     expect(refusal("SELECT * FROM t WHERE a = 'x' 'y'")).toBe(
@@ -96,7 +96,7 @@ describe('lexical rules', () => {
     );
   });
 
-  it('[sql §2] reads numbers with sign, fraction, exponent and a swallowed L', () => {
+  it('[sql 2] reads numbers with sign, fraction, exponent and a swallowed L', () => {
     for (const text of ['5', '.5', '5.', '1e3', '1.e5', '1E+3', '2.5e-3']) {
       expect(whereOf(`a = ${text}`)).toMatchObject({ right: { kind: 'number', text } });
     }
@@ -108,7 +108,7 @@ describe('lexical rules', () => {
     expect(refusal('SELECT * FROM t WHERE a = --1')).toMatch(/found: EOF$/);
   });
 
-  it('[sql §2] reads hex literals', () => {
+  it('[sql 2] reads hex literals', () => {
     for (const [sql, text] of [
       ['0xAB', 'AB'],
       ['0x', ''],
@@ -120,7 +120,7 @@ describe('lexical rules', () => {
     expect(refusal('SELECT * FROM t WHERE a = 0XAB')).toMatch(/^sql parser error: /);
   });
 
-  it('[sql §2] knows :sender, exactly so; other names are values of the request', () => {
+  it('[sql 2] knows :sender, exactly so; other names are values of the request', () => {
     expect(whereOf('a = :sender')).toMatchObject({ right: { kind: 'sender', span: ':sender' } });
     expect(whereOf('a = : sender')).toMatchObject({ right: { kind: 'sender', span: ':sender' } });
     expect(whereOf("a = ':sender'")).toMatchObject({ right: { kind: 'string' } });
@@ -142,7 +142,7 @@ describe('lexical rules', () => {
     expect(refusal('SELECT * FROM t WHERE a = $ 1')).toMatch(/^sql parser error: Expected an expr/);
   });
 
-  it('[sql §2] refuses the other kinds of literals', () => {
+  it('[sql 2] refuses the other kinds of literals', () => {
     const where = 'SELECT * FROM t WHERE a =';
     refused({
       [`${where} ?`]: 'Unsupported literal expression: ?',
@@ -169,7 +169,7 @@ describe('lexical rules', () => {
 });
 
 describe('words that need quoting', () => {
-  it('[sql §2.1] has no general list of reserved words', () => {
+  it('[sql 2.1] has no general list of reserved words', () => {
     fits(
       'SELECT * FROM order',
       'SELECT * FROM user',
@@ -183,7 +183,7 @@ describe('words that need quoting', () => {
     );
   });
 
-  it('[sql §2.1] refuses the words of each position, and takes them quoted', () => {
+  it('[sql 2.1] refuses the words of each position, and takes them quoted', () => {
     const positions: readonly (readonly [string, string])[] = [
       ['SELECT * FROM @', 'lateral table unnest'],
       ['SELECT t.* FROM t JOIN @ ON t.a = s.a', 'lateral table unnest'],
@@ -206,7 +206,7 @@ describe('words that need quoting', () => {
     }
   });
 
-  it('[sql §2.1] takes every word that is in no list of its position', () => {
+  it('[sql 2.1] takes every word that is in no list of its position', () => {
     const words = `${notColumn} all distinct top lateral table unnest directory local ${notAlias}
       and as between collate from is like select values when then else limit recursive returning
       order group where date timestamp text interval of ilike`.split(/\s+/);
@@ -233,7 +233,7 @@ describe('words that need quoting', () => {
     }
   });
 
-  it('[sql §2.1] reads clause words after a relation or an item as clauses, not as aliases', () => {
+  it('[sql 2.1] reads clause words after a relation or an item as clauses, not as aliases', () => {
     for (const word of notAlias.split(/\s+/)) {
       expect(isName(`SELECT * FROM t ${word}`, word), word).toBe(false);
       expect(isName(`SELECT * FROM t AS ${word}`, word), word).toBe(true);
@@ -247,7 +247,7 @@ describe('words that need quoting', () => {
     }
   });
 
-  it('[sql §2.1] reads clause words in conditions and lists as columns where one is due', () => {
+  it('[sql 2.1] reads clause words in conditions and lists as columns where one is due', () => {
     fits(
       'SELECT a FROM order ORDER BY order',
       'SELECT group FROM t GROUP BY group HAVING having = 1',
@@ -264,7 +264,7 @@ describe('words that need quoting', () => {
     expect(whereOf('left = 1')).toMatchObject({ left: column('left') });
   });
 
-  it('[sql §2.1] reads user and its like as calls without arguments', () => {
+  it('[sql 2.1] reads user and its like as calls without arguments', () => {
     for (const word of [
       'current_catalog',
       'current_date',
@@ -318,7 +318,7 @@ function aliasOf(sql: string): unknown {
 }
 
 describe('precedence', () => {
-  it('[sql §3] parentheses, comparisons (to the left), NOT, AND, OR', () => {
+  it('[sql 3] parentheses, comparisons (to the left), NOT, AND, OR', () => {
     const comparison = (name: string) => ({ kind: 'comparison', left: column(name) });
     expect(whereOf('a = 1 OR b = 2 AND c = 3')).toMatchObject({
       kind: 'or',
@@ -339,7 +339,7 @@ describe('precedence', () => {
     });
   });
 
-  it('[sql §3] has six comparisons and two more spellings', () => {
+  it('[sql 3] has six comparisons and two more spellings', () => {
     const spellings = { '=': '=', '==': '=', '<>': '<>', '!=': '<>', '<': '<', '<=': '<=' };
     for (const [text, operator] of Object.entries({ ...spellings, '>': '>', '>=': '>=' })) {
       expect(whereOf(`a ${text} 1`)).toMatchObject({ operator });
@@ -353,7 +353,7 @@ describe('depth', () => {
   const chain = (terms: number, word: string) =>
     `SELECT * FROM t WHERE ${new Array(terms).fill('a=1').join(` ${word} `)}`;
 
-  it('[sql §8.1] 47 parentheses are fine, 48 are not', () => {
+  it('[sql 8.1] 47 parentheses are fine, 48 are not', () => {
     fits(nested(47));
     expect(refusal(nested(48))).toBe('sql parser error: recursion limit exceeded');
     expect(refusal(nested(24_000))).toBe('sql parser error: recursion limit exceeded');
@@ -362,7 +362,7 @@ describe('depth', () => {
     );
   });
 
-  it('[sql §8.1] 1,600 terms are fine, 1,601 are not', () => {
+  it('[sql 8.1] 1,600 terms are fine, 1,601 are not', () => {
     for (const word of ['AND', 'OR']) {
       fits(chain(1_600, word));
       expect(refusal(chain(1_601, word))).toBe(
@@ -374,7 +374,7 @@ describe('depth', () => {
     }
   });
 
-  it('[sql §8.1] chains inside of chains are bounded by the typed stage', () => {
+  it('[sql 8.1] chains inside of chains are bounded by the typed stage', () => {
     const inner = new Array(1_300).fill('a=1').join(' OR ');
     expect(refusal(`SELECT * FROM t WHERE (${inner}) OR ${inner}`)).toBe(
       'Recursion limit exceeded, `expr::type_expr`',
@@ -422,7 +422,7 @@ describe('depth', () => {
 });
 
 describe('syntax errors', () => {
-  it('[sql §8.1] say what was expected, what was found and where', () => {
+  it('[sql 8.1] say what was expected, what was found and where', () => {
     refused({
       'SELECT * FROM t WHERE': 'sql parser error: Expected an expression:, found: EOF',
       'SELECT * FROM t WHERE )':
@@ -444,7 +444,7 @@ describe('syntax errors', () => {
     });
   });
 
-  it('[sql §8.1] carry their place', () => {
+  it('[sql 8.1] carry their place', () => {
     const placeOf = (sql: string) => {
       try {
         treeOf(sql);
@@ -459,7 +459,7 @@ describe('syntax errors', () => {
     expect(placeOf("SELECT 'x")).toEqual({ line: 1, column: 8 });
   });
 
-  it('[sql §8.1] anywhere in the text come before what is merely unsupported', () => {
+  it('[sql 8.1] anywhere in the text come before what is merely unsupported', () => {
     expect(refusal('SELECT 1 FROM t WHERE a IN (1) AND')).toMatch(/^sql parser error: /);
   });
 });

@@ -320,18 +320,18 @@ describe('beside the text', () => {
     ['SELECT tt.id FROM t', '1:8', 'Did you mean `t`?'],
   ];
   for (const [sql, place, hint] of hints) {
-    it(`[sql 8 beyond] ${JSON.stringify(sql)}: ${place}, ${hint}`, async () => {
+    it(`[sql 8] ${JSON.stringify(sql)}: ${place}, ${hint}`, async () => {
       expect(await headersOf(sql)).toEqual({ place, hint });
     });
   }
-  it('[sql 8 beyond] the nearest name is one that the caller may read', async () => {
+  it('[sql 8] the nearest name is one that the caller may read', async () => {
     expect(await headersOf('SELECT * FROM secrets')).toMatchObject({
       hint: 'Did you mean `secret`?',
     });
     expect(await headersOf('SELECT * FROM secrets', 'ada')).toMatchObject({ hint: null });
     expect(await headersOf('SELECT * FROM secret', 'ada')).toMatchObject({ hint: null });
   });
-  it('[sql 8 beyond] a syntax error has its place in text and header', async () => {
+  it('[sql 8] a syntax error has its place in text and header', async () => {
     expect(await headersOf('SELECT *\nFROM 5')).toEqual({ place: '2:6', hint: null });
   });
 });

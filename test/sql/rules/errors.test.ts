@@ -276,7 +276,7 @@ describe('unsupported features', () => {
     subscription,
   );
   itAnswers(
-    '[sql 8.2 beyond] these are features of the full dialect',
+    '[sql 8.2] these are features of the full dialect',
     Object.fromEntries(
       [
         ...features,

@@ -121,7 +121,7 @@ describe('the list of SELECT', () => {
     refusal,
   );
   itAnswers(
-    '[sql 3.1 beyond] literals and expressions are items',
+    '[sql 3.1] literals and expressions are items',
     {
       'SELECT 5, id FROM s WHERE id = 2': '[[5,2]]',
       "SELECT 'x' AS word FROM s WHERE id = 2": '[["x"]]',
@@ -165,7 +165,7 @@ describe('COUNT', () => {
     (sql) => db.subscription(sql),
   );
   itAnswers(
-    '[sql 3.1 beyond] COUNT(*) beside other items counts their groups',
+    '[sql 3.1] COUNT(*) beside other items counts their groups',
     { 'SELECT flag, COUNT(*) AS n FROM t GROUP BY flag': '[[false,2],[true,3]]' },
     answer,
   );
@@ -227,7 +227,7 @@ describe('LIMIT', () => {
     expect(await db.rows('SELECT * FROM letter LIMIT 3', 'ada')).toHaveLength(3);
   });
   itAnswers(
-    '[sql 3 beyond] LIMIT with an expression, and OFFSET',
+    '[sql 3] LIMIT with an expression, and OFFSET',
     {
       'SELECT id FROM s ORDER BY id LIMIT 1 + 1': '[[1],[2]]',
       'SELECT id FROM s ORDER BY id LIMIT 1 OFFSET 1': '[[2]]',
@@ -269,7 +269,7 @@ describe('joins', () => {
     db.subscription(sql),
   );
   itAnswers(
-    '[sql 3.1 beyond] ON may be any condition, and a join may be LEFT',
+    '[sql 3.1] ON may be any condition, and a join may be LEFT',
     {
       'SELECT s.id, t.id AS b FROM s JOIN t ON s.id < t.id AND t.flag WHERE s.id > 1':
         '[[2,3],[2,5],[3,5]]',
@@ -449,20 +449,20 @@ describe('beyond the language of the peer', () => {
     ['NOT', 'SELECT id FROM t WHERE NOT flag', '[[2],[4]]', /^Column projections/],
   ];
   for (const [what, sql, expected, subscribed] of cases) {
-    it(`[sql 3 beyond] ${what}, which the subscription dialect refuses: ${sql}`, async () => {
+    it(`[sql 3] ${what}, which the subscription dialect refuses: ${sql}`, async () => {
       expect(await db.answer(sql)).toBe(expected);
       expect(db.subscription(sql)).not.toBe('ok');
       expect(db.subscription(sql)).toMatch(subscribed);
     });
   }
 
-  it('[sql 3 beyond] EXPLAIN shows the plan of a statement', async () => {
+  it('[sql 3] EXPLAIN shows the plan of a statement', async () => {
     expect(await db.rows('EXPLAIN SELECT * FROM s WHERE id = 1')).not.toEqual([]);
     expect(await db.rows('EXPLAIN ANALYZE SELECT * FROM s WHERE id = 1')).not.toEqual([]);
     expect(db.subscription('EXPLAIN SELECT * FROM s')).toBe('Unsupported: Non-SELECT queries');
   });
 
-  it('[sql 3 beyond] EXPLAIN runs nothing, EXPLAIN ANALYZE runs the statement', async () => {
+  it('[sql 3] EXPLAIN runs nothing, EXPLAIN ANALYZE runs the statement', async () => {
     await db.result("INSERT INTO numbered (id, text) VALUES (1, 'a'), (2, 'b'), (3, 'c')");
     const plan = await db.rows('EXPLAIN DELETE FROM numbered');
     expect(plan[0]).toEqual(['delete from numbered']);
@@ -475,7 +475,7 @@ describe('beyond the language of the peer', () => {
   const noHistory =
     'AS OF is not served: this database keeps no history yet. Only the present rows can be read';
   itAnswers(
-    '[sql 3 beyond] AS OF is read, and refused until history is kept',
+    '[sql 3] AS OF is read, and refused until history is kept',
     {
       'SELECT * FROM s AS OF 5': noHistory,
       "SELECT * FROM s WHERE id = 1 AS OF TIMESTAMP '2025-01-01T00:00:00Z'": noHistory,

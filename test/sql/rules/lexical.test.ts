@@ -236,7 +236,7 @@ describe('parameters', () => {
   );
 
   itAnswers(
-    '[sql 2 beyond] NULL, TIMESTAMP, casts and parameters with a value',
+    '[sql 2] NULL, TIMESTAMP, casts and parameters with a value',
     {
       'name = NULL': '',
       "TIMESTAMP '2025-01-01T00:00:00Z' < CAST('2026-01-01T00:00:00Z' AS Timestamp) AND id = 2":
@@ -247,7 +247,7 @@ describe('parameters', () => {
     ids,
   );
 
-  it('[sql 2 beyond] $1 and :name are values of the request', async () => {
+  it('[sql 2] $1 and :name are values of the request', async () => {
     const where = `/v1/database/rules/sql?params=${encodeURIComponent('["n2"]')}`;
     const body = 'SELECT id FROM t WHERE name = $1';
     const { text } = await db.running.ask('POST', where, { body });

@@ -119,7 +119,7 @@ describe('column names', () => {
       expect(await db.columns(sql)).toEqual(names);
     });
   }
-  it('[sql 7.2 beyond] an expression is named after its function, or by its position', async () => {
+  it('[sql 7.2] an expression is named after its function, or by its position', async () => {
     expect(
       await db.columns('SELECT id + 1, abs(x), CASE WHEN id = 1 THEN 1 ELSE 2 END, id * 2 FROM s'),
     ).toEqual(['column_1', 'abs', 'case', 'column_4']);

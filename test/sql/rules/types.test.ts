@@ -196,7 +196,7 @@ describe('comparable types', () => {
     );
   }
 
-  it('[sql 5.2 beyond] a literal is wrapped when it is stored in an Option column', async () => {
+  it('[sql 5.2] a literal is wrapped when it is stored in an Option column', async () => {
     await db.result('UPDATE opaque SET opt = 8 WHERE id = 2');
     expect(await db.answer('SELECT id, opt FROM opaque')).toBe('[[1,[0,7]],[2,[0,8]]]');
     await db.result('UPDATE opaque SET opt = NULL WHERE id = 2');

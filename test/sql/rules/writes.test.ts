@@ -103,7 +103,7 @@ describe('INSERT', () => {
     refusal,
   );
 
-  it('[sql 3.2 beyond] INSERT … SELECT, and RETURNING', async () => {
+  it('[sql 3.2] INSERT … SELECT, and RETURNING', async () => {
     const sql = 'INSERT INTO s (id, x) SELECT a + 10, x FROM t WHERE id < 3 RETURNING id, x';
     // The arithmetic of U32 columns stays U32.
     expect(await db.answer(sql)).toBe('[[20,-1],[30,-2]]');
@@ -151,7 +151,7 @@ describe('UPDATE', () => {
     expect(await s()).toBe('[[1,5]]');
   });
 
-  it('[sql 3.3 beyond] unique values swap within one UPDATE', async () => {
+  it('[sql 3.3] unique values swap within one UPDATE', async () => {
     expect(await db.counts('UPDATE s SET id = 4 - id')).toEqual([0, 0, 3]);
     expect(await s()).toBe('[[1,-3],[2,-2],[3,-1]]');
   });
@@ -201,7 +201,7 @@ describe('UPDATE', () => {
     },
     refusal,
   );
-  it('[sql 3.3 beyond] expressions in SET, and RETURNING', async () => {
+  it('[sql 3.3] expressions in SET, and RETURNING', async () => {
     const sql = 'UPDATE s SET x = x * 10 WHERE id < 3 RETURNING id, x';
     expect(await db.answer(sql)).toBe('[[1,-10],[2,-20]]');
   });
@@ -214,7 +214,7 @@ describe('DELETE', () => {
     expect(await db.counts('DELETE FROM one')).toEqual([0, 1, 0]);
     expect(await db.counts('DELETE FROM one')).toEqual([0, 0, 0]);
   });
-  it('[sql 3.4 beyond] RETURNING gives the rows that went', async () => {
+  it('[sql 3.4] RETURNING gives the rows that went', async () => {
     expect(await db.answer('DELETE FROM s WHERE id > 1 RETURNING x')).toBe('[[-2],[-3]]');
   });
 });

@@ -1,0 +1,39 @@
+import type { BinaryReader } from '../values/binary-reader.ts';
+import { nativeEncoderOf } from '../values/native.ts';
+import type { AlgebraicType, ProductType, Typespace } from '../values/type.ts';
+import type { Bridge, Encode } from './bridge.ts';
+import type { RowIterator } from './row-iterator.ts';
+
+export type Row = Record<string, unknown>;
+
+/** What the handles of one table share. Codecs are compiled at first use. */
+export interface TableAccess {
+  readonly bridge: Bridge;
+  /** As the module spells it; with the namespace in front in a submodule. */
+  readonly name: string;
+  readonly rowType: ProductType;
+  readonly typespace: Typespace;
+  readonly id: () => number;
+  /** Encodes a row into the scratch and returns its length. */
+  readonly encodeRow: (row: Row) => number;
+  readonly decodeRow: (reader: BinaryReader) => Row;
+  /** Writes the values that the host generated, now in the scratch, into `row`. */
+  readonly takeGenerated: (row: Row, byteCount: number) => void;
+  /** The rows of an open scan. */
+  readonly rows: (iterator: number) => RowIterator<Row>;
+}
+
+/** `result`, unless it is an error. */
+export function checked(bridge: Bridge, result: number): number {
+  if (result < 0) throw bridge.error(result);
+  return result;
+}
+
+/** An encoder that is compiled when it is first used: most programs leave some tables alone. */
+export function lazyEncoder(type: AlgebraicType, typespace: Typespace, name: string): Encode {
+  let encode: Encode | undefined;
+  return (writer, value) => {
+    encode ??= nativeEncoderOf(type, typespace, name);
+    encode(writer, value);
+  };
+}
