@@ -28,11 +28,11 @@ describe('the handles of tables', () => {
     workshop.linesOf('fill');
   });
 
-  it('[SDK 8] find one row by a unique index, single or composite', () => {
+  it('[module-sdk 8] find one row by a unique index, single or composite', () => {
     expect(workshop.linesOf('find')).toEqual(['bb 3 null', 'a null', '2 null', 'a']);
   });
 
-  it('[T14.12] [SDK 8] filter by value, prefix, range, prefix and range, and by hash', () => {
+  it('[tables 14.12, module-sdk 8] filter by value, prefix, range, prefix and range, and by hash', () => {
     expect(workshop.linesOf('filters')).toEqual([
       'a,bb',
       'dddd | ccc,dddd',
@@ -44,7 +44,7 @@ describe('the handles of tables', () => {
     ]);
   });
 
-  it('[SDK 8] refuse keys and bounds of the wrong shape, and go on afterwards', () => {
+  it('[module-sdk 8] refuse keys and bounds of the wrong shape, and go on afterwards', () => {
     expect(workshop.linesOf('wrongBounds')).toEqual([
       'TypeError: too many elements',
       'TypeError: wrong number of elements',
@@ -56,12 +56,12 @@ describe('the handles of tables', () => {
     ]);
   });
 
-  it('[T14.2] [T14.4] leave no delta when nothing changes', () => {
+  it('[tables 14.2, 14.4] leave no delta when nothing changes', () => {
     expect(workshop.run('noChange').changes).toBeUndefined();
     expect(workshop.run('deleteAndPutBack').changes).toBeUndefined();
   });
 
-  it('[T14.14] delete by row, key, range and all at once', () => {
+  it('[tables 14.14] delete by row, key, range and all at once', () => {
     expect(workshop.linesOf('removals')).toEqual([
       'true false',
       'true false',
@@ -71,7 +71,7 @@ describe('the handles of tables', () => {
     ]);
   });
 
-  it('[T3.1] update by primary key, and by nothing else', () => {
+  it('[tables 3.1] update by primary key, and by nothing else', () => {
     const { lines, changes } = workshop.run('updates');
     expect(lines).toEqual([
       'true 77',
@@ -83,7 +83,7 @@ describe('the handles of tables', () => {
     ]);
   });
 
-  it('[T14.3] [SDK 9] let a violation be caught, which says what it is about', () => {
+  it('[tables 14.3, module-sdk 9] let a violation be caught, which says what it is about', () => {
     const { lines, changes } = workshop.run('violations');
     expect(lines).toEqual([
       'UniqueAlreadyExists Value with given unique identifier already exists ' +
@@ -93,24 +93,24 @@ describe('the handles of tables', () => {
     expect(changes?.tables[0]?.inserts.count).toBe(2);
   });
 
-  it('[T14.1] hold each row once', () => {
+  it('[tables 14.1] hold each row once', () => {
     const { lines, changes } = workshop.run('sets');
     expect(lines).toEqual(['2n']);
     expect(changes?.tables[0]?.inserts.count).toBe(2);
   });
 
-  it('[T14.7] scan what was there when the scan began', () => {
+  it('[tables 14.7] scan what was there when the scan began', () => {
     expect(workshop.linesOf('snapshot')).toEqual(["2 2n [ 'x+', 'y+' ]"]);
   });
 
-  it('[SDK 8] have iterators with helpers, over many chunks and over a row larger than one', () => {
+  it('[module-sdk 8] have iterators with helpers, over many chunks and over a row larger than one', () => {
     expect(workshop.linesOf('helpers')).toEqual([
       '[ 0, 1000, 2000 ] 2 1 4498500 true true 7 4',
       '3000 number 300000 true',
     ]);
   });
 
-  it('[SDK 4] carry every type there and back', () => {
+  it('[module-sdk 4] carry every type there and back', () => {
     const [row, deleted] = workshop.linesOf('everyType');
     expect(row).toBe(
       '{ bool: true, numbers: [ 0.5, -1 ], i8: -128, u16: 65535, i64: -1n, ' +
@@ -125,7 +125,7 @@ describe('the handles of tables', () => {
     expect(deleted).toBe('true');
   });
 
-  it('[SDK 8] name table and column of a value that does not fit', () => {
+  it('[module-sdk 8] name table and column of a value that does not fit', () => {
     const lines = workshop.linesOf('misfits');
     expect(lines.slice(0, 6)).toEqual([
       'TypeError: set.a: -1 is out of range for u32',
@@ -140,18 +140,18 @@ describe('the handles of tables', () => {
     );
   });
 
-  it('[SDK 4.1] take rows without their option columns', () => {
+  it('[module-sdk 4.1] take rows without their option columns', () => {
     expect(workshop.linesOf('options')).toEqual(["[ undefined, 'me' ]", 'true']);
   });
 
-  it('[SDK 8] keep a method and an index of one name both usable, with a warning', () => {
+  it('[module-sdk 8] keep a method and an index of one name both usable, with a warning', () => {
     expect(workshop.linesOf('shared')).toEqual(['1n 1 1']);
     expect(workshop.loadLines).toContain(
       'index accessor count.count has the name of a method of every table',
     );
   });
 
-  it('[T14.13] treat an absent value as a value: two of them are not unique', () => {
+  it('[tables 14.13] treat an absent value as a value: two of them are not unique', () => {
     expect(workshop.linesOf('badges')).toEqual([
       'UniqueAlreadyExists: Value with given unique identifier already exists',
       '1 3',
@@ -159,14 +159,14 @@ describe('the handles of tables', () => {
     ]);
   });
 
-  it('[T14.9] show the rows of an event table to the call that wrote them alone', () => {
+  it('[tables 14.9] show the rows of an event table to the call that wrote them alone', () => {
     expect(workshop.linesOf('events')).toEqual(['1n [ { n: 4 } ]']);
     expect(workshop.linesOf('events')).toEqual(['1n [ { n: 4 } ]']);
   });
 });
 
 describe('auto-increment', () => {
-  it('[T14.5] goes on after an explicit value, collides with it once, and goes on', async () => {
+  it('[tables 14.5] goes on after an explicit value, collides with it once, and goes on', async () => {
     const workshop = await RunningModule.of(fileOf('workshop'));
     expect(workshop.linesOf('counting')).toEqual(['1 2 3 5 4 taken 6 7']);
   });
@@ -178,7 +178,7 @@ describe('a call', () => {
     workshop = await RunningModule.of(fileOf('workshop'));
   });
 
-  it('[SDK 7] knows its sender, its connection, its time and its token', () => {
+  it('[module-sdk 7] knows its sender, its connection, its time and its token', () => {
     const jwtPayload = '{"iss":"i","sub":"s","aud":"a","role":5}';
     const some: Value = { tag: 0, value: 'hi' };
     expect(workshop.linesOf('contexts', [some], { jwtPayload })).toEqual([
@@ -196,12 +196,12 @@ describe('a call', () => {
     ]);
   });
 
-  it('[SDK 7] gets a context of its own', () => {
+  it('[module-sdk 7] gets a context of its own', () => {
     expect(workshop.linesOf('fresh')).toEqual(['false undefined']);
     expect(workshop.linesOf('fresh')).toEqual([`false ${calledMicros}n`]);
   });
 
-  it('[SDK 7.1] [SDK 15.4] draws what its seed says, and something else for another seed', () => {
+  it('[module-sdk 7.1, 15.4] draws what its seed says, and something else for another seed', () => {
     const first = workshop.linesOf('randomness');
     expect(workshop.linesOf('randomness')).toEqual(first);
     expect(first[1]).toMatch(/^Uint8Array\(5\) \[ .* \] true$/);
@@ -213,7 +213,7 @@ describe('a call', () => {
     expect(other[2]).not.toBe(first[2]);
   });
 
-  it('[SDK 9] that throws SenderError is refused in its words, and undone', () => {
+  it('[module-sdk 9] that throws SenderError is refused in its words, and undone', () => {
     expect(workshop.run('refuse', ['not you']).outcome).toEqual({
       kind: 'refused',
       message: 'not you',
@@ -224,7 +224,7 @@ describe('a call', () => {
     expect(workshop.linesOf('sets')).toEqual(['2n']);
   });
 
-  it('[T3.3] that throws anything else crashes, with a trace into its own source', () => {
+  it('[tables 3.3] that throws anything else crashes, with a trace into its own source', () => {
     expect(workshop.run('crash').outcome).toMatchObject({
       kind: 'crashed',
       message: 'Uncaught Error: boom',
@@ -234,7 +234,7 @@ describe('a call', () => {
     });
   });
 
-  it('[SDK 6] may end in an expression, but not in a promise', () => {
+  it('[module-sdk 6] may end in an expression, but not in a promise', () => {
     expect(workshop.run('expression').changes?.tables[0]?.inserts.count).toBe(1);
     expect(workshop.run('promised').outcome).toMatchObject({
       kind: 'crashed',
@@ -244,12 +244,12 @@ describe('a call', () => {
     });
   });
 
-  it('[SDK 15.3] runs another reducer in its own transaction', () => {
+  it('[module-sdk 15.3] runs another reducer in its own transaction', () => {
     const { changes } = workshop.run('nestedCall');
     expect(changes?.tables[0]?.inserts.count).toBe(1);
   });
 
-  it('[SDK 12] writes log lines by level, inspecting what is not text', () => {
+  it('[module-sdk 12] writes log lines by level, inspecting what is not text', () => {
     workshop.linesOf('lines');
     const lines = workshop.module.logs.map(({ level, message }) => `${level} ${message}`);
     expect(lines.slice(0, 9)).toEqual([

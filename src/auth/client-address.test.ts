@@ -24,7 +24,7 @@ describe('the address of a client', () => {
     ['::ffff:198.51.100.4', undefined, '198.51.100.4'],
     ['fd12::1', '2001:db8::5', '2001:db8::5'],
     ['::1', '203.0.113.9', '203.0.113.9'],
-  ])('[design D11] of %s, forwarded for %j, is %j', (remoteAddress, forwardedFor, expected) => {
+  ])('[http 16] of %s, forwarded for %j, is %j', (remoteAddress, forwardedFor, expected) => {
     expect(addresses.of({ remoteAddress, forwardedFor })).toBe(expected);
   });
 

@@ -32,7 +32,7 @@ describe('an allowance', () => {
 });
 
 describe('a limiter of rates', () => {
-  it('[design D11] limits each key by itself, and says when to come again', () => {
+  it('[http 16] limits each key by itself, and says when to come again', () => {
     let now = 0;
     const limiter = new RateLimiter(2, { nowMillis: () => now });
     expect(['a', 'a', 'a', 'b'].map((key) => limiter.take(key))).toEqual([0, 0, 1, 0]);

@@ -54,7 +54,7 @@ export const touch = spacetimedb.reducer({}, () => { new Identity(1n); });
 `;
 
 describe('buildModule', () => {
-  it('[ABI 1.1] makes one module with its map and constants inside', async () => {
+  it('[abi 1.1] makes one module with its map and constants inside', async () => {
     write({
       'src/index.ts':
         "import { two } from './lib/two.ts';\nexport default { two, e: process.env.NODE_ENV };\n",

@@ -40,13 +40,13 @@ describe('building with doc comments', () => {
     (parent) => readdirSync(path.join(root, parent)).map((name) => path.join(root, parent, name)),
   );
 
-  it('[mcp typed-reducers] changes nothing else in the modules of this repository', async () => {
+  it('[mcp B20] changes nothing else in the modules of this repository', async () => {
     const modules = projects.filter((project) => existsSync(path.join(project, 'src/index.ts')));
     expect(modules.length).toBeGreaterThan(10);
     for (const project of modules) await docsOf(project);
   });
 
-  it('[mcp typed-reducers] changes nothing else in the sources of its rooms', async () => {
+  it('[mcp B20] changes nothing else in the sources of its rooms', async () => {
     const rooms = ['values', 'schema', 'store', 'sql', 'live', 'log', 'database', 'server'];
     const files = rooms.flatMap((room) =>
       readdirSync(path.join(root, 'src', room), { recursive: true, encoding: 'utf8' })
@@ -109,7 +109,7 @@ const declarations = [
   (name: string) => `export\n  var ${name} = f(/[/**]*/, /** x */ 1), ${name}_ = 1;`,
 ];
 
-it('[mcp typed-reducers] random modules: what stands before a name is said of it', async () => {
+it('[mcp B20] random modules: what stands before a name is said of it', async () => {
   const statement = fc.record({
     before: fc.array(fc.constantFrom(...distractions), { maxLength: 3 }),
     comment: fc.constantFrom(...comments),
@@ -136,7 +136,7 @@ it('[mcp typed-reducers] random modules: what stands before a name is said of it
   await fc.assert(property, { numRuns: 40 });
 });
 
-it('[mcp typed-reducers] random text: reading the arguments of a call ends', () => {
+it('[mcp B20] random text: reading the arguments of a call ends', () => {
   const pieces = [
     'f(',
     '{',
@@ -169,7 +169,7 @@ it('[mcp typed-reducers] random text: reading the arguments of a call ends', () 
   );
 });
 
-it('[mcp typed-reducers] texts of any length: reading the arguments of a call goes on', () => {
+it('[mcp B20] texts of any length: reading the arguments of a call goes on', () => {
   for (const value of [`"${'\\n'.repeat(1e7)}"`, `/[${'/'.repeat(1e7)}]/`, '/**/ '.repeat(1e6)]) {
     const keys = leadingObjects(`f({ a: ${value}, b })`, 0, () => undefined).flat();
     expect(keys.map(({ key }) => key)).toEqual(['a', 'b']);

@@ -40,7 +40,7 @@ function plain(entities: ReadonlyMap<string, EntityDocs>) {
 }
 
 describe('doc comments of functions', () => {
-  it('[mcp typed-reducers] are those directly before an exported declaration', async () => {
+  it('[mcp B20] are those directly before an exported declaration', async () => {
     const docs = await functionsOf(`
       /** Says hello. */
       export const hello = db.reducer(() => {});
@@ -61,7 +61,7 @@ describe('doc comments of functions', () => {
     });
   });
 
-  it('[mcp typed-reducers] are none of those that belong to something else', async () => {
+  it('[mcp B20] are none of those that belong to something else', async () => {
     const docs = await functionsOf(`
       /** An interface. */
       interface Foo { a: string }
@@ -88,7 +88,7 @@ export {
     expect(docs).toEqual({});
   });
 
-  it('[mcp typed-reducers] are found wherever an export comes from', async () => {
+  it('[mcp B20] are found wherever an export comes from', async () => {
     const docs = await docsOf({
       'index.ts': `
         import db from './db.ts';
@@ -127,7 +127,7 @@ export {
     });
   });
 
-  it('[mcp typed-reducers] go by the name in the source, whatever an option says', async () => {
+  it('[mcp B20] go by the name in the source, whatever an option says', async () => {
     const docs = await functionsOf(`
       /** Named. */
       export const inSource = db.reducer({ name: 'outside' }, () => {});
@@ -135,7 +135,7 @@ export {
     expect(docs).toEqual({ inSource: 'Named.' });
   });
 
-  it('[mcp typed-reducers] of a group are those of its members', async () => {
+  it('[mcp B20] of a group are those of its members', async () => {
     const docs = await functionsOf(`
       /** First. */
       const first = db.reducer(() => {});
@@ -151,7 +151,7 @@ export {
     expect(docs).toEqual({ first: 'First.', other: 'Second, here.', third: 'Third.' });
   });
 
-  it('[mcp typed-reducers] describe parameters, before them or by @param', async () => {
+  it('[mcp B20] describe parameters, before them or by @param', async () => {
     const docs = await functionsOf(`
       const shared = { /** Which room. */ room: t.string(), count: t.u8() };
       /**
@@ -201,7 +201,7 @@ export {
   });
 });
 
-it('[mcp typed-reducers] leave the source map of a program to be found', async () => {
+it('[mcp B20] leave the source map of a program to be found', async () => {
   const said = '//# sourceMappingURL=data:application/json,{} //# reducerdb-docs={}';
   const text = `${start}/** ${said} */\nexport const a = db.reducer(() => { throw new Error(); });`;
   const { program } = await built({ 'index.ts': text });
@@ -226,12 +226,12 @@ describe('doc comments in odd sources', () => {
     ['one long line', 'const text = "/**"; ', `${'text; '.repeat(9_999)}${declared}`],
     ['a hundred thousand lines', '\n'.repeat(100_000), declared],
     ['tabs and no blanks', '', '\t/**Said.*/export\tconst\tsaid=db.reducer(()=>{});'],
-  ])('[mcp typed-reducers] are found in one with %s', async (_what, before, after) => {
+  ])('[mcp B20] are found in one with %s', async (_what, before, after) => {
     const text = `${before}${start};${after}\nexport const quiet = db.reducer(() => {});`;
     expect((await docsOf({ 'index.ts': text })).functions).toEqual({ said: 'Said.' });
   });
 
-  it('[mcp typed-reducers] are found where the schema is exported from another file', async () => {
+  it('[mcp B20] are found where the schema is exported from another file', async () => {
     const docs = await docsOf({
       'index.ts': "export { default } from './db.ts';\nexport * from './db.ts';",
       'db.ts': `${head}
@@ -250,7 +250,7 @@ describe('doc comments in odd sources', () => {
 describe('doc comments of tables', () => {
   const columns = '{ id: t.u64(), /** What they said. */ text: t.string() }';
 
-  it('[mcp typed-reducers] stand before the table or its place in the schema', async () => {
+  it('[mcp B20] stand before the table or its place in the schema', async () => {
     const docs = await docsOf({
       'index.ts': `
         import { t, table, schema } from 'reducerdb/server';
@@ -282,7 +282,7 @@ describe('doc comments of tables', () => {
     });
   });
 
-  it('[mcp typed-reducers] are found for each way to export a schema', async () => {
+  it('[mcp B20] are found for each way to export a schema', async () => {
     const table = `/** Lines. */ line: table({}, ${columns})`;
     for (const text of [
       `export default schema({ ${table} });`,
@@ -296,7 +296,7 @@ describe('doc comments of tables', () => {
 });
 
 describe('the line in a program', () => {
-  it('[mcp typed-reducers] is absent where nothing is said, or too much', async () => {
+  it('[mcp B20] is absent where nothing is said, or too much', async () => {
     const plainText = async (text: string) => {
       const { program, warnings } = await built({ 'index.ts': start + text });
       return { text: new TextDecoder().decode(program), warnings };
@@ -316,7 +316,7 @@ describe('the line in a program', () => {
     expect(long).toEqual({ a0: `${'é'.repeat(limits.docTextCharactersMax - 1)}…` });
   });
 
-  it('[mcp typed-reducers] says nothing when somebody else wrote something else there', () => {
+  it('[mcp B20] says nothing when somebody else wrote something else there', () => {
     const read = (line: string) => readDocs(new TextEncoder().encode(`x;\n${line}`));
     const empty = { functions: new Map(), tables: new Map() };
     for (const line of [
@@ -340,7 +340,7 @@ describe('the line in a program', () => {
     expect(long.functions.get('a')?.text).toBe(`${'x'.repeat(limits.docTextCharactersMax - 1)}…`);
   });
 
-  it('[mcp typed-reducers] survives every character', async () => {
+  it('[mcp B20] survives every character', async () => {
     const docs = await functionsOf(
       '/** \u2028 "quoted" \\ \u{1f600} </script> `$x */\nexport const a = db.reducer(() => {});',
     );

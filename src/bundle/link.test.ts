@@ -37,7 +37,7 @@ describe('a linked program', () => {
     expect(imports).toEqual([]);
   });
 
-  it('[ABI 3.1] names its imports, in order and once', async () => {
+  it('[abi 3.1] names its imports, in order and once', async () => {
     const { imports } = await link(
       "import * as b from 'b'; import 'a'; export { x } from 'b'; b.y; import('c');",
     );
@@ -61,7 +61,7 @@ describe('a linked program', () => {
     expect(kinds).toEqual(new Array(5).fill('Function'));
   });
 
-  it('[ABI 1.1] brings new syntax down to the oldest Node', async () => {
+  it('[abi 1.1] brings new syntax down to the oldest Node', async () => {
     const { script } = await link(`
       const log = [];
       { using a = { [Symbol.dispose]: () => log.push('closed') }; log.push('open'); }
@@ -185,7 +185,7 @@ describe('what cannot be linked', () => {
     expect(text).toMatch(/^module\.js:1:\d+: the program nests more than \d+ brackets here; /);
   });
 
-  it('[ABI 3.1] is told by the texts of the boundary', async () => {
+  it('[abi 3.1] is told by the texts of the boundary', async () => {
     const pending = 'module has top-level await and is pending';
     expect(await linkError('await 1; export default {};')).toBe(pending);
     expect(await linkError('for await (const x of []) x;')).toBe(pending);

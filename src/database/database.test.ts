@@ -40,7 +40,7 @@ function holdSyncs(disk: SimulatedDisk): { release: () => void } {
 }
 
 describe('a turn', () => {
-  it('[layout 5] is one write and one sync, however many calls it has', async () => {
+  it('[durability 2.2] is one write and one sync, however many calls it has', async () => {
     const disk = diskOfTurns();
     const database = await tinyOn(disk);
     const before = { ...Object.fromEntries(disk.counts) };
@@ -50,7 +50,7 @@ describe('a turn', () => {
     await database.close();
   });
 
-  it('[layout 5] is taken while a sync is in flight; the next sync covers all', async () => {
+  it('[durability 2.2] is taken while a sync is in flight; the next sync covers all', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
     const { release } = holdSyncs(disk);
@@ -76,7 +76,7 @@ describe('a turn', () => {
     await database.close();
   });
 
-  it('[layout 5] with one caller that waits is synced at once, if the disk is quick', async () => {
+  it('[durability 2.2] with one waiting caller is synced at once by a quick disk', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
     // A sync on the side would never end.
@@ -95,7 +95,7 @@ describe('a turn', () => {
     expect(names.map(({ name }) => name)).toEqual(['waits', 'does not wait']);
   });
 
-  it('[layout 5] is a part of a long queue, so that what it did is synced meanwhile', async () => {
+  it('[durability 2.2] is part of a long queue, so that its work is synced meanwhile', async () => {
     const disk = diskOfTurns();
     const database = await tinyOn(disk);
     const count = 2 * limits.turnsOfQueue * limits.callsPerTurnMin;

@@ -154,7 +154,7 @@ function contentsOf({ core }: CoreUnderTest) {
 
 describe('changes of a preview', () => {
   it.each(['bump', 'undo', 'go', 'shout', 'hide'])(
-    '[preview] are those of the reducer, and not of client_connected: %s',
+    '[mcp B19] are those of the reducer, and not of client_connected: %s',
     async (reducer) => {
       for (const isKnown of [false, true]) {
         const database = await open();
@@ -177,7 +177,7 @@ describe('changes of a preview', () => {
     },
   );
 
-  it('[preview] are counted in full, and shown as far as there is room', async () => {
+  it('[mcp B19] are counted in full, and shown as far as there is room', async () => {
     const database = await open();
     const by = asked({ ...ownerRights, rowsMax: 7 });
     const { changes, isComplete } = previewIn(run(database, callOf(database, 'many', [500], by)));
@@ -188,7 +188,7 @@ describe('changes of a preview', () => {
     ]);
   });
 
-  it('[preview] in tables that the caller may not read are left out, and it is said', async () => {
+  it('[mcp B19] in tables that the caller may not read are left out, and it is said', async () => {
     const database = await open();
     const rights = { ...strangerRights, previews: true };
     const { changes, isComplete } = previewIn(
@@ -198,7 +198,7 @@ describe('changes of a preview', () => {
     expect(changes.map(({ table }) => table)).toEqual(['note']);
   });
 
-  it('[preview] are those in event tables, too', async () => {
+  it('[mcp B19] are those in event tables, too', async () => {
     const database = await open();
     const { changes } = previewIn(run(database, callOf(database, 'shout', ['hey'])));
     expect(changesIn(database, changes)).toContainEqual({
@@ -211,7 +211,7 @@ describe('changes of a preview', () => {
 });
 
 describe('a preview', () => {
-  it('[preview] is for those who may, and others learn nothing', async () => {
+  it('[mcp B19] is for those who may, and others learn nothing', async () => {
     const database = await open();
     for (const rights of [strangerRights, rightsOfRole('reader')]) {
       const outcome = run(database, callOf(database, 'bump', [], asked(rights, 5n)));
@@ -226,7 +226,7 @@ describe('a preview', () => {
     }
   });
 
-  it('[preview] may write only what a write may', async () => {
+  it('[mcp B19] may write only what a write may', async () => {
     const database = await open();
     const sql = 'DELETE FROM note';
     const byDeveloper = asked(rightsOfRole('developer'), 5n);
@@ -237,7 +237,7 @@ describe('a preview', () => {
     expect(previewIn(run(database, sqlOf(sql))).result).toMatchObject({ kind: 'wrote' });
   });
 
-  it('[preview] knows what client_connected would have changed, views included', async () => {
+  it('[mcp B19] knows what client_connected would have changed, views included', async () => {
     const database = await open();
     const sql = 'DELETE FROM note WHERE id IN (SELECT visits FROM members)';
     const before = contentsOf(database);
@@ -255,7 +255,7 @@ describe('a preview', () => {
     expect(database.rows('members').map(String)).toEqual([`${ownerIdentity},11`]);
   });
 
-  it('[preview] does not count for sequences, whoever looks', async () => {
+  it('[mcp B19] does not count for sequences, whoever looks', async () => {
     const database = await open();
     const { store, program } = database.core;
     const { id } = present(
@@ -276,7 +276,7 @@ describe('a preview', () => {
     expect(store.takeSequenceMarks()).toEqual([]);
   });
 
-  it('[preview] keeps log lines to itself, as many as fit', async () => {
+  it('[mcp B19] keeps log lines to itself, as many as fit', async () => {
     const database = await open();
     database.takeLines();
     const { lines, droppedLines } = previewIn(run(database, callOf(database, 'chatter', [1_500])));
@@ -289,7 +289,7 @@ describe('a preview', () => {
     expect(database.takeLines()).toEqual(['line 0', 'line 1', 'line 2']);
   });
 
-  it('[preview] of a call for another program says so', async () => {
+  it('[mcp B19] of a call for another program says so', async () => {
     const database = await open();
     const work = callOf(database, 'bump');
     if (work.kind !== 'call') throw new Error('it is a call');
@@ -300,7 +300,7 @@ describe('a preview', () => {
     });
   });
 
-  it('[preview] of a connection that is not open, or not let in, is that', async () => {
+  it('[mcp B19] of a connection that is not open, or not let in, is that', async () => {
     const database = await open();
     const closed = { ...asked(), connection: { kind: 'open' as const, id: 3n } };
     const error = { code: 'connection.refused', message: 'The connection is not open.' };
@@ -314,7 +314,7 @@ describe('a preview', () => {
     });
   });
 
-  it('[preview] gives its room back: many of them take no more than one', async () => {
+  it('[mcp B19] gives its room back: many of them take no more than one', async () => {
     const database = await open();
     const tryOnce = () => run(database, callOf(database, 'many', [2_000]));
     tryOnce();
@@ -325,7 +325,7 @@ describe('a preview', () => {
 });
 
 describe('applying a preview', () => {
-  it('[preview] does nothing when it would come to something else, and tells what', async () => {
+  it('[mcp B19] does nothing when it would come to something else, and tells what', async () => {
     const database = await open();
     database.run('bump');
     const work = callOf(database, 'bump');
@@ -343,7 +343,7 @@ describe('applying a preview', () => {
     ).toEqual([`${ownerIdentity},51`]);
   });
 
-  it('[preview] is refused in a session that only reads, which may preview', async () => {
+  it('[mcp B19] is refused in a session that only reads, which may preview', async () => {
     const database = await open();
     const by = asked({ ...ownerRights, isReadOnly: true });
     const work = callOf(database, 'bump', [], by);

@@ -37,7 +37,7 @@ const publish = async (said: string) => {
   return docs();
 };
 
-it('[mcp typed-reducers] docs of a module go by the names that clients know', async () => {
+it('[mcp B20] docs of a module go by the names that clients know', async () => {
   const { reducers, tables } = await publish('Lines.');
   expect(reducers).toEqual(
     new Map([
@@ -53,7 +53,7 @@ it('[mcp typed-reducers] docs of a module go by the names that clients know', as
   );
 });
 
-it('[mcp typed-reducers] docs are those of the program that serves, read once', async () => {
+it('[mcp B20] docs are those of the program that serves, read once', async () => {
   const first = await publish('Once.');
   expect(await docs()).toBe(first);
   const second = await publish('Twice.');

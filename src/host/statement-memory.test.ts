@@ -6,7 +6,7 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
   let shop: Shop;
   afterEach(() => shop.close());
 
-  it('[sql] never end the database: eight at once are answered or refused', async () => {
+  it('[sql 8.4] never end the database: eight at once are answered or refused', async () => {
     shop = await shopOpener(kind, { workerHeapMebibytesMax: 64 })(heavyShop);
     await fillShop(shop, 150_000);
     const outcomes = await readHeavily(shop);
@@ -20,7 +20,7 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
     expect(shop.handle.statistics().restarts).toBe(0);
   }, 60_000);
 
-  it('[sql] never end the database: a write counts its copies, too', async () => {
+  it('[sql 8.4] never end the database: a write counts its copies, too', async () => {
     shop = await shopOpener(kind)(heavyShop);
     await fillShop(shop, 25_000);
     const copy = (bytes: number) =>

@@ -25,14 +25,14 @@ function watch(board: Board): Promise<Kill> {
 }
 
 describe('the watchdog', () => {
-  it('[ABI 14] ends a call that takes too long', async () => {
+  it('[abi 14] ends a call that takes too long', async () => {
     const board = new Board();
     board.calling(3);
     const { message } = await watch(board);
     expect(message).toBe(`The call ran longer than ${callMillisMax} ms and was stopped.`);
   });
 
-  it('[ABI 14] says so when it was a view that took the time', async () => {
+  it('[abi 14] says so when it was a view that took the time', async () => {
     const board = new Board();
     board.calling(3);
     board.viewing();
@@ -87,7 +87,7 @@ describe('the watchdog', () => {
     }
   });
 
-  it('[ABI 14] gives a call no more time for its views', async () => {
+  it('[abi 14] gives a call no more time for its views', async () => {
     const board = new Board();
     board.calling(3);
     const startedAt = performance.now();

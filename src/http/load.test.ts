@@ -26,7 +26,7 @@ function begin(load: Load) {
   return share;
 }
 
-it('[design D11] one client holds at most as much as it leaves', () => {
+it('[http 16] one client holds at most as much as it leaves', () => {
   const load = new Load(bounds);
   const share = begin(load);
   for (let byte = 0; byte < 500; byte += 1) share.takeBytes(1, ['a']);
@@ -37,7 +37,7 @@ it('[design D11] one client holds at most as much as it leaves', () => {
   expect(status(() => begin(load).takeBytes(251, ['c']))).toBe(503);
 });
 
-it('[design D11] who is known by two names is held to both', () => {
+it('[http 16] who is known by two names is held to both', () => {
   const load = new Load(bounds);
   begin(load).takeBytes(400, ['identity 1', 'network 1']);
   expect(status(() => begin(load).takeBytes(150, ['identity 2', 'network 1']))).toBe(429);
@@ -45,7 +45,7 @@ it('[design D11] who is known by two names is held to both', () => {
   expect(status(() => begin(load).takeBytes(150, ['identity 2', 'network 2']))).toBe(200);
 });
 
-it('[design D11] what has ended counts no more', () => {
+it('[http 16] what has ended counts no more', () => {
   const load = new Load(bounds);
   for (let round = 0; round < 10; round += 1) {
     const share = begin(load);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { readiness } from './ready.ts';
 
-it('[rulings 6.1] a service is ready until it stops', () => {
+it('[living 1.16] a service is ready until it stops', () => {
   const stopping = new AbortController();
   expect(readiness(stopping.signal)).toMatchObject({ status: 200, body: '{"ready":true}' });
   stopping.abort();

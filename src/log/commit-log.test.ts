@@ -8,7 +8,7 @@ import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { LogBrokenError } from './log-error.ts';
 
 describe('a commit log', () => {
-  it('[P3] [P7] gives back what was appended, after a clean stop', async () => {
+  it('[durability P3, P7] gives back what was appended, after a clean stop', async () => {
     const disk = new MemoryDisk();
     const first = await openLog(disk);
     const appended = appendRandom(first.log, 1, 200);
@@ -44,7 +44,7 @@ describe('a commit log', () => {
     expect(log.durableOffset).toBe(3);
   });
 
-  it('[P8] loses nothing that was written when the process is killed', async () => {
+  it('[durability P8] loses nothing that was written when the process is killed', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk);
     const written = appendRandom(log, 1, 30);
@@ -69,7 +69,7 @@ describe('a commit log', () => {
     expect(disk.operationCount).toBe(operations);
   });
 
-  it('[D1] names segments by number and first offset, and cuts what it leaves', async () => {
+  it('[durability D1] names segments by number and first offset, cuts what it leaves', async () => {
     const disk = new MemoryDisk();
     const { log } = await openLog(disk, { segmentBytes: 1024 });
     for (let offset = 1; offset <= 6; offset++) {
@@ -120,7 +120,7 @@ describe('a log that is abandoned', () => {
 });
 
 describe('a sync', () => {
-  it('[D2] covers what was written before it began, and no more', async () => {
+  it('[durability D2] covers what was written before it began, and no more', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk);
     const gate = hold(disk);
@@ -155,7 +155,7 @@ describe('a sync', () => {
     expect(log.durableOffset).toBe(3);
   });
 
-  it('[W7] covers the segments that were left, and the directory', async () => {
+  it('[durability W7] covers the segments that were left, and the directory', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 700 });
     const appended = appendRandom(log, 3, 4);
@@ -181,7 +181,7 @@ describe('a log whose disk refuses', () => {
     ['truncate', 'EIO'],
     ['syncDirectory', 'EIO'],
   ] as const)(
-    '[D7] at any %s is broken for good and recovers all that was durable',
+    '[durability D7] at any %s is broken for good and recovers all that was durable',
     async (operation, code) => {
       for (let number = 1; number <= 6; number++) {
         const disk = new SimulatedDisk();

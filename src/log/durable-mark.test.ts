@@ -82,13 +82,13 @@ describe('a log that lacks its end', () => {
     }
   });
 
-  it('[P10] is refused when only the record of the clean stop is gone', async () => {
+  it('[durability P10] is refused when only the record of the clean stop is gone', async () => {
     const { files, segments } = await story('stopped');
     const message = await damageOf(cut(files, segments.at(-1) ?? '', 0.999));
     expect(message).toContain('with no commit missing, but records that were durable are');
   });
 
-  it('[P10] is refused without any segment, also by one who would make a log', async () => {
+  it('[durability P10] is refused without a segment, also by who would make a log', async () => {
     const { files, segments, offset } = await story('stopped');
     const none = without(files, ...segments);
     expect(await damageOf(none)).toContain(`offset ${offset} is known to be durable`);
@@ -102,7 +102,7 @@ describe('a log that lacks its end', () => {
 });
 
 describe('the mark itself', () => {
-  it('[P10] is exact after a clean stop, and after each sync where nothing delays it', async () => {
+  it('[durability P10] is exact after a clean stop and after an undelayed sync', async () => {
     for (const end of ['stopped', 'killed'] as const) {
       const { files, appended, offset } = await story(end);
       const disk = new SimulatedDisk(files);
@@ -149,7 +149,7 @@ describe('the mark itself', () => {
     expect(endOf(rotating)?.offset).toBe(small.log.durableOffset);
   });
 
-  it('[P10] that is gone, spoilt or of another log is damage, where one was kept', async () => {
+  it('[durability P10] gone, spoilt or of another log is damage, where one was kept', async () => {
     const { files, offset } = await story('stopped');
     const other = (await story('killed')).files;
     expect(await damageOf(without(files, durableMarkName))).toContain('`durable` is missing');

@@ -9,7 +9,7 @@ import { type LogRecord, recordHeaderBytes, recordKinds } from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 
 describe('a record', () => {
-  it('[P3] reads back as it was written, several after another', () => {
+  it('[durability P3] reads back as it was written, several after another', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 5 }), (seed, count) => {
         const random = new Random(seed);

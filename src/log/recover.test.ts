@@ -89,7 +89,7 @@ function positionsOf(bytes: Uint8Array): number[] {
 }
 
 describe('a flipped bit', () => {
-  it('[P10] anywhere in a log that was stopped is damage, or nothing is lost', async () => {
+  it('[durability P10] anywhere in a stopped log is damage, or nothing is lost', async () => {
     const { files, appended } = await story(4, 'stopped', 900);
     let refused = 0;
     for (const [name, bytes] of files) {
@@ -105,7 +105,7 @@ describe('a flipped bit', () => {
     expect(refused).toBeGreaterThan(500);
   });
 
-  it('[P10] in a log of a killed process loses at most what nothing proves durable', async () => {
+  it('[durability P10] in a killed log loses at most what nothing proves durable', async () => {
     const { files, appended, witnessedCount } = await story(4, 'killed', 900);
     const lost = new Set<boolean>();
     for (const [name, bytes] of files) {
@@ -141,7 +141,7 @@ describe('a flipped bit', () => {
 });
 
 describe('the tail of the last segment', () => {
-  it('[§5.1] cut at any length is what was before, with the rest saved beside it', async () => {
+  it('[durability 5.1] cut at any length is what was before, the rest is kept', async () => {
     const { files, appended } = await story(2, 'killed', 1 << 20);
     const bytes = present(files.get(first));
     const end = present(positionsOf(bytes).at(-1));
@@ -158,7 +158,7 @@ describe('the tail of the last segment', () => {
     }
   });
 
-  it('[§5.1] torn is saved, cut and told; the log goes on there', async () => {
+  it('[durability 5.1] torn is saved, cut and told; the log goes on there', async () => {
     const { files, appended } = await story(2, 'killed', 1 << 20);
     const bytes = present(files.get(first)).slice();
     const positions = positionsOf(bytes);
@@ -183,7 +183,7 @@ describe('the tail of the last segment', () => {
   });
 
   it.each(['write', 'sync'] as const)(
-    '[§5.1] that cannot be saved stays, and what was saved of it does not: %s',
+    '[durability 5.1] that cannot be saved stays, and what was saved of it does not: %s',
     async (operation) => {
       const { files, appended } = await story(2, 'killed', 1 << 20);
       const bytes = present(files.get(first)).slice();
@@ -202,7 +202,7 @@ describe('the tail of the last segment', () => {
     },
   );
 
-  it('[§5.1] of zeros is space reserved: the log goes on before it', async () => {
+  it('[durability 5.1] of zeros is space reserved: the log goes on before it', async () => {
     const { files, appended } = await story(2, 'killed', 1 << 20);
     const bytes = present(files.get(first));
     const end = present(positionsOf(bytes).at(-1));
@@ -216,7 +216,7 @@ describe('the tail of the last segment', () => {
     }
   });
 
-  it('[§5.1] broken, with whole records behind it that were not durable, is cut', async () => {
+  it('[durability 5.1] broken, with records behind it that were not durable, is cut', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 1 << 20 });
     const durable = appendRandom(log, 1, 3);
@@ -241,7 +241,7 @@ describe('the tail of the last segment', () => {
     expect(found.warnings.join()).toContain('6 whole records behind position');
   });
 
-  it('[§5.2] broken, with a record behind it that was made after a sync, is damage', async () => {
+  it('[durability 5.2] broken, with a record behind it made after a sync, is damage', async () => {
     const { files } = await story(3, 'killed', 1 << 20);
     const positions = positionsOf(present(files.get(first)));
     for (const index of [0, 3, 5]) {
@@ -252,7 +252,7 @@ describe('the tail of the last segment', () => {
     }
   });
 
-  it('[§5.1] with a segment that has no content is dropped with a warning', async () => {
+  it('[durability 5.1] with a segment that has no content is dropped with a warning', async () => {
     const { files, appended } = await story(8, 'stopped');
     const next = `commit-${String(files.size + 1).padStart(8, '0')}-0000000000000099.log`;
     for (const length of [0, 100, 128, 5000]) {
@@ -267,7 +267,7 @@ describe('the tail of the last segment', () => {
     }
   });
 
-  it('[§5.1] whose very first record is torn falls back to the segment before', async () => {
+  it('[durability 5.1] whose first record is torn falls back to the segment before', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 1000 });
     const appended = appendRandom(log, 1, 4);
@@ -293,7 +293,7 @@ describe('the tail of the last segment', () => {
 });
 
 describe('a log that is not what it was', () => {
-  it('[§5.2] with a segment missing or two exchanged is damage', async () => {
+  it('[durability 5.2] with a segment missing or two exchanged is damage', async () => {
     const { files } = await story(12, 'stopped');
     const names = [...files.keys()];
     expect(names.length).toBeGreaterThan(3);
@@ -308,7 +308,7 @@ describe('a log that is not what it was', () => {
     expect((await reopen(diskOf(exchanged))).kind).toBe('damage');
   });
 
-  it('[§5.2] with a segment twice, or with one of another history, is damage', async () => {
+  it('[durability 5.2] with a segment twice, or one of another history, is damage', async () => {
     const { files } = await story(6, 'stopped');
     const names = [...files.keys()];
     const second = present(names[1]);
@@ -327,14 +327,14 @@ describe('a log that is not what it was', () => {
     expect((await reopen(diskOf(mixed))).kind).toBe('damage');
   });
 
-  it('[§5.2] of another database is damage that names it', async () => {
+  it('[durability 5.2] of another database is damage that names it', async () => {
     const { files } = await story(1, 'stopped');
     await expect(openLog(diskOf(files), { databaseIdentity: 78n })).rejects.toThrow(
       `it belongs to another database, ${(77).toString(16).padStart(64, '0')}`,
     );
   });
 
-  it('[§5.1] of an unknown version is refused', async () => {
+  it('[durability 5.1] of an unknown version is refused', async () => {
     const { files } = await story(1, 'stopped');
     const bytes = present(files.get(first)).slice();
     bytes[8] = 2;
@@ -353,7 +353,7 @@ describe('a log that is not what it was', () => {
     expect(log.offset).toBe(0);
   });
 
-  it('[§5.3] whose record cannot be replayed is damage with the place and the cause', async () => {
+  it('[durability 5.3] whose record cannot be replayed is damage, place and cause', async () => {
     const { files } = await story(2, 'stopped');
     const cause = new Error('no such row');
     const onRecord = () => {
@@ -394,7 +394,7 @@ describe('verify', () => {
 });
 
 describe('recovery', () => {
-  it('[W9] makes what it found durable before it reports it', async () => {
+  it('[durability W9] makes what it found durable before it reports it', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 700 });
     const written: string[] = [];

@@ -130,7 +130,7 @@ async function expectForked(disk: SimulatedDisk, words: string): Promise<void> {
 }
 
 describe('a log that two services wrote to', () => {
-  it('[log 10] has two whole tails where one of them had begun a segment', async () => {
+  it('[durability 5.2] has two whole tails where one of them had begun a segment', async () => {
     const disk = await forkedAtSegment();
     await expectForked(disk, 'a segment does not continue the one before it');
     const survey = surveyLog(disk, identity);
@@ -158,7 +158,7 @@ describe('a log that two services wrote to', () => {
     [1, [...names('x', 3), ...names('a', 3)]],
     [2, [...names('x', 3), ...names('b', 4)]],
     ['common', names('x', 3)],
-  ] as const)('[log 10] opens with what is kept of it: %s', async (kept, expected) => {
+  ] as const)('[durability 5.2] opens with what is kept of it: %s', async (kept, expected) => {
     const disk = await forkedAtSegment();
     const before = new Map(disk.list().map((name) => [name, disk.contentOf(name)]));
     const aside = await keep(disk, kept);
@@ -179,7 +179,7 @@ describe('a log that two services wrote to', () => {
     expect(await namesIn(disk)).toEqual([...expected, ...names('c', 3)]);
   });
 
-  it('[log 10] has one whole tail where they wrote over each other', async () => {
+  it('[durability 5.2] has one whole tail where they wrote over each other', async () => {
     const disk = await forkedInSegment();
     await expectForked(disk, 'was given to two commits');
     const survey = surveyLog(disk, identity);
@@ -193,7 +193,7 @@ describe('a log that two services wrote to', () => {
     expect(await namesIn(disk)).toEqual([...names('x', 3), ...names('a', 5)]);
   });
 
-  it('[log 10] is forked where each began segments of its own', async () => {
+  it('[durability 5.2] is forked where each began segments of its own', async () => {
     const { disk, first, second } = await twoWriters();
     await write(second, 'b', 5, 900);
     await write(first, 'a', 3, 50);
@@ -210,7 +210,7 @@ describe('a log that two services wrote to', () => {
     expect(await namesIn(disk)).toEqual([...names('x', 3), ...names('a', 3), ...names('A', 3)]);
   });
 
-  it('[log 10] is not cut as a torn tail where nothing says that it was durable', async () => {
+  it('[durability 5.2] is not cut as a torn tail where nothing says it was durable', async () => {
     const { disk, first, second } = await twoWriters(1 << 16);
     for (const name of names('b', 6)) append(second, name, 100);
     second.write();
@@ -221,7 +221,7 @@ describe('a log that two services wrote to', () => {
     await expectForked(disk, 'was given to two commits');
   });
 
-  it('[log 10] shows a record that follows another one', async () => {
+  it('[durability 5.2] shows a record that follows another one', async () => {
     const { disk, first, second } = await twoWriters(1 << 16);
     await write(first, 'a', 4, 8);
     append(second, 'b1', 8);
@@ -241,7 +241,7 @@ describe('a log that two services wrote to', () => {
 
 describe('a repair that is interrupted', () => {
   it.each([1, 2, 'common'] as const)(
-    '[log 10] at any operation leaves the log as it was, or is finished by another: keep %s',
+    '[durability 5.2] at any operation leaves the log alone, or is finished by another: keep %s',
     async (kept) => {
       const forked = await forkedAtSegment();
       const whole = copyOf(forked);
@@ -309,17 +309,20 @@ describe('a log that is damaged, with commits behind', () => {
     return disk;
   }
 
-  it.each([true, false])('[§5.2] is not forked, and shows what is behind: %s', async (hasMark) => {
-    const disk = await damaged(hasMark);
-    expect(verifyLog(disk, identity).kind).toBe('damaged');
-    const survey = surveyLog(disk, identity);
-    expect(survey).toMatchObject({ isForked: false, isPartingKnown: true });
-    const end = survey.common.figures.lastOffset;
-    expect(end).toBeGreaterThan(0);
-    expect(shape(survey)).toEqual([[1, false, end + 2, 8, 8 - end - 1]]);
-  });
+  it.each([true, false])(
+    '[durability 5.2] is not forked, and shows what is behind: %s',
+    async (hasMark) => {
+      const disk = await damaged(hasMark);
+      expect(verifyLog(disk, identity).kind).toBe('damaged');
+      const survey = surveyLog(disk, identity);
+      expect(survey).toMatchObject({ isForked: false, isPartingKnown: true });
+      const end = survey.common.figures.lastOffset;
+      expect(end).toBeGreaterThan(0);
+      expect(shape(survey)).toEqual([[1, false, end + 2, 8, 8 - end - 1]]);
+    },
+  );
 
-  it('[§5.2] can be accepted, with what is lost, also without a mark', async () => {
+  it('[durability 5.2] can be accepted, with what is lost, also without a mark', async () => {
     for (const hasMark of [true, false]) {
       const disk = await damaged(hasMark);
       const { lastOffset: offset } = surveyLog(disk, identity).common.figures;

@@ -24,7 +24,7 @@ class SharedDisk extends SimulatedDisk {
   }
 }
 
-it('[log 9] writes nothing once another service has the disk', async () => {
+it('[durability D1] writes nothing once another service has the disk', async () => {
   const disk = new SharedDisk();
   const { log } = await openLog(disk);
   appendRandom(log, 1, 3);
@@ -40,7 +40,7 @@ it('[log 9] writes nothing once another service has the disk', async () => {
 });
 
 it.each([false, true])(
-  '[log 9] does not say that a write is durable once another service has it (at once: %s)',
+  '[durability D1] does not say that a write is durable once another service has it (at once: %s)',
   async (isAtOnce) => {
     const disk = new SharedDisk();
     const { log } = await openLog(disk);
@@ -61,7 +61,7 @@ it.each([false, true])(
   },
 );
 
-it('[log 9] looks again before each segment', async () => {
+it('[durability D1] looks again before each segment', async () => {
   const disk = new SharedDisk();
   const { log } = await openLog(disk, { segmentBytes: 700 });
   expect(disk.looks).toEqual([true, true]);
@@ -74,7 +74,7 @@ it('[log 9] looks again before each segment', async () => {
   expect(always()).toBe(2 + segments - 1);
 });
 
-it('[log 9] looks again before it writes the mark', async () => {
+it('[durability D1] looks again before it writes the mark', async () => {
   const disk = new SharedDisk();
   disk.isLasting = true;
   let work: () => void = () => undefined;
@@ -91,7 +91,7 @@ it('[log 9] looks again before it writes the mark', async () => {
   expect(log.isBroken).toBe(true);
 });
 
-it('[log 9] is not opened, and nothing is cut, while another service has it', async () => {
+it('[durability D1] is not opened, and nothing is cut, while another service has it', async () => {
   const first = new SimulatedDisk();
   const { log } = await openLog(first);
   appendRandom(log, 1, 5);

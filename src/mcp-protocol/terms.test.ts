@@ -25,7 +25,7 @@ describe('the era of a request', () => {
 });
 
 describe('a legacy request', () => {
-  it('[mcp B3] may name each revision with a handshake', async () => {
+  it('[mcp B1, B3] may name each revision with a handshake', async () => {
     for (const version of ['2025-11-25', '2025-06-18', '2025-03-26', ' 2025-11-25 ']) {
       const headers = { 'mcp-protocol-version': version };
       expect((await answerOf(engine.legacy('ping', {}, { headers }))).status, version).toBe(200);

@@ -121,7 +121,7 @@ function withJunk(json: unknown, steps: readonly number[], other: unknown): unkn
 }
 
 describe('the schema of arguments', () => {
-  it('[mcp typed-reducers] takes every value as our own results show it', () => {
+  it('[mcp B20] takes every value as our own results show it', () => {
     fc.assert(
       fc.property(typedJson, ({ type, json }) => {
         expect(isRead(oneOf(type), { it: json })).toBe(true);
@@ -131,7 +131,7 @@ describe('the schema of arguments', () => {
     );
   });
 
-  it('[mcp typed-reducers] says of JSON that is wrong somewhere what the reader says', () => {
+  it('[mcp B20] says of JSON that is wrong somewhere what the reader says', () => {
     const counts = { short: 0, read: 0, refused: 0 };
     fc.assert(
       fc.property(

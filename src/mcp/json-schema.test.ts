@@ -10,7 +10,7 @@ const of = (params: ProductType, types = noTypes, docs = new Map<string, string>
 const u8: AlgebraicType = { kind: 'u8' };
 
 describe('the schema of arguments', () => {
-  it('[mcp typed-reducers] requires what is no option, and nothing else may be there', () => {
+  it('[mcp B20] requires what is no option, and nothing else may be there', () => {
     const params = product(['a', u8], ['b', optionType({ kind: 'string' })]);
     expect(of(params, noTypes, new Map([['a', 'How many.']]))).toMatchObject({
       type: 'object',
@@ -21,7 +21,7 @@ describe('the schema of arguments', () => {
     expect(of(product())).toEqual({ type: 'object', properties: {}, additionalProperties: false });
   });
 
-  it('[mcp typed-reducers] says each variant by name and by number', () => {
+  it('[mcp B20] says each variant by name and by number', () => {
     const colour = sum(['red', unitType], ['green', unitType], ['7', u8]);
     const { properties } = of(product(['it', colour])) as { properties: { it: object } };
     expect(Object.keys((properties.it as { properties: object }).properties)).toEqual([
@@ -37,7 +37,7 @@ describe('the schema of arguments', () => {
     });
   });
 
-  it('[mcp typed-reducers] has wide integers as numbers, or as digits in quotes', () => {
+  it('[mcp B20] has wide integers as numbers, or as digits in quotes', () => {
     const { properties } = of(product(['it', { kind: 'u64' }])) as { properties: object };
     expect(properties).toEqual({
       it: {
@@ -49,7 +49,7 @@ describe('the schema of arguments', () => {
     });
   });
 
-  it('[mcp typed-reducers] has a place for each type with a name, also within itself', () => {
+  it('[mcp B20] has a place for each type with a name, also within itself', () => {
     const types: SchemaTypes = {
       typespace: {
         types: [product(['below', { kind: 'array', element: { kind: 'ref', ref: 0 } }])],
@@ -73,7 +73,7 @@ describe('the schema of arguments', () => {
     });
   });
 
-  it('[mcp typed-reducers] takes parameters without names as an array', () => {
+  it('[mcp B20] takes parameters without names as an array', () => {
     const params: ProductType = { kind: 'product', elements: [{ name: undefined, type: u8 }] };
     expect(of(params)).toMatchObject({
       properties: { args: { type: 'array', minItems: 1, maxItems: 1 } },
@@ -81,7 +81,7 @@ describe('the schema of arguments', () => {
     });
   });
 
-  it('[mcp typed-reducers] grows with a type as people write it, and only so far', () => {
+  it('[mcp B20] grows with a type as people write it, and only so far', () => {
     let deep: AlgebraicType = u8;
     for (let depth = 0; depth < 60; depth += 1) deep = product(['a', deep], ['b', u8]);
     const schema = of(product(['it', deep]));

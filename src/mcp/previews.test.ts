@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => agents.close());
 
 describe('kept previews', () => {
-  it('[adr 0029] take the memory of the values of their parameters, too', async () => {
+  it('[mcp B19] take the memory of the values of their parameters, too', async () => {
     const session = agents.session(ada, 'library');
     const open = findDatabase('library', session);
     if (open === undefined) throw new Error('the library is not there');

@@ -6,13 +6,13 @@ describe('names of the tools of reducers', () => {
     ...toolNames(reducers, new Set(taken)).values(),
   ];
 
-  it('[mcp typed-reducers] are those of the reducers, where those are free and allowed', () => {
+  it('[mcp B20] are those of the reducers, where those are free and allowed', () => {
     expect(named(['add', 'add_2', 'a.b-c'])).toEqual(['add', 'add_2', 'a.b-c']);
     expect(named(['sql', 'add'])).toEqual(['add', 'reducer_sql']);
     expect(named(['größe'])).toEqual(['reducer_gr__e']);
   });
 
-  it('[mcp typed-reducers] are different, and at most 64 characters', () => {
+  it('[mcp B20] are different, and at most 64 characters', () => {
     const long = 'x'.repeat(70);
     const names = named(['sql', 'reducer_sql', 'größe', 'grüße', long, `${long}y`, `${long}é`]);
     expect(new Set(names).size).toBe(7);

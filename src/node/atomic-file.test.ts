@@ -21,7 +21,7 @@ describe('a file written atomically', () => {
     file = path.join(directory, 'metadata.json');
   });
 
-  it('[W6] is created, replaced and removed, with nothing left beside it', async () => {
+  it('[durability W6] is created, replaced and removed, with nothing left beside it', async () => {
     expect(await readFileIfPresent(file)).toBeUndefined();
     await writeFileAtomically(file, 'first');
     expect(String(await readFileIfPresent(file))).toBe('first');

@@ -21,7 +21,7 @@ describe.each([
   ['in files', () => new LogFile(directory, bounds)],
   ['in memory', () => new MemoryModuleLog()],
 ] satisfies [string, () => ModuleLog][])('a module log %s', (_, make) => {
-  it('[§8] gives the last lines in order', () => {
+  it('[durability 8] gives the last lines in order', () => {
     const log = make();
     expect(log.tail(5)).toBe('');
     for (let line = 1; line <= 30; line++) log.append(`{"line":${line}}`, noon);
@@ -69,7 +69,7 @@ describe.each([
 });
 
 describe('a module log in files', () => {
-  it('[§8] begins a file each UTC day, keeps the old ones and reads the newest only', () => {
+  it('[durability 8] begins a file each UTC day, keeps old ones, reads the newest only', () => {
     const log = new LogFile(directory, bounds);
     log.append('a', noon);
     log.append('b', noon + day);

@@ -227,33 +227,33 @@ describe('columns', () => {
   };
   const zero = Uint8Array.of(0, 0, 0, 0);
 
-  it('[T1] are not added without a default', () => {
+  it('[migrations T1] are not added without a default', () => {
     expect(reasons(columns({ a: u32 }), columns({ a: u32, b: u32 }))).toEqual([
       'Adding a column b to table t requires a default value annotation',
     ]);
   });
 
-  it('[T2] are not removed', () => {
+  it('[migrations T2] are not removed', () => {
     expect(reasons(columns({ a: u32, b: u32 }), columns({ b: u32 }))).toEqual([
       'Removing a column a from table t requires a manual migration',
     ]);
   });
 
-  it('[T2] [T1] are not renamed', () => {
+  it('[migrations T2, T1] are not renamed', () => {
     expect(reasons(columns({ a: u32, x: u8 }), columns({ b: u32, x: u8 }))).toEqual([
       'Removing a column a from table t requires a manual migration',
       'Adding a column b to table t requires a default value annotation',
     ]);
   });
 
-  it('[T3] are not reordered, nor added elsewhere than at the end', () => {
+  it('[migrations T3] are not reordered, nor added elsewhere than at the end', () => {
     const text = 'Reordering table t requires a manual migration';
     expect(reasons(columns({ a: u32, b: u32 }), columns({ b: u32, a: u32 }))).toEqual([text]);
     const between = columns({ a: u32, x: u32, b: u32 }, { x: zero });
     expect(reasons(columns({ a: u32, b: u32 }), between)).toEqual([text]);
   });
 
-  it('[T4] do not change their type', () => {
+  it('[migrations T4] do not change their type', () => {
     expect(reasons(columns({ a: u32 }), columns({ a: u64 }))).toEqual([
       'Changing the type of column a in table t from U32 to U64 requires a manual migration',
     ]);
@@ -275,7 +275,7 @@ describe('columns', () => {
   };
   const two = sum(['A', u32], ['B', unitType]);
 
-  it('[T5] do not lose variants', () => {
+  it('[migrations T5] do not lose variants', () => {
     expect(reasons(typed(two), typed(sum(['A', u32])))).toEqual([
       'Changing the type of column a in table t from (a: U32 | b: ()) to (a: U32), ' +
         'with fewer variants, requires a manual migration',
@@ -313,7 +313,7 @@ describe('columns', () => {
     expect(steps(before, after)).toEqual(silent('changeColumns'));
   });
 
-  it('[T9] do not lose nested fields', () => {
+  it('[migrations T9] do not lose nested fields', () => {
     const before = typed(product(['x', u32], ['y', u32]));
     expect(reasons(before, typed(product(['x', u32])))).toEqual([
       'Changing the type of column a in table t from (x: U32, y: U32) to (x: U32), ' +
@@ -321,14 +321,14 @@ describe('columns', () => {
     ]);
   });
 
-  it('[T10] do not rename nested fields', () => {
+  it('[migrations T10] do not rename nested fields', () => {
     expect(reasons(typed(product(['x', u32])), typed(product(['y', u32])))).toEqual([
       'Changing the type of column a in table t from (x: U32) to (y: U32), ' +
         'with a renamed field, requires a manual migration',
     ]);
   });
 
-  it('[T4] do not get nested fields', () => {
+  it('[migrations T4] do not get nested fields', () => {
     const after = typed(product(['x', u32], ['y', u32]));
     expect(reasons(typed(product(['x', u32])), after)).toEqual([
       'Changing the type of column a in table t from (x: U32) to (x: U32, y: U32) ' +
@@ -372,7 +372,7 @@ describe('columns', () => {
 });
 
 describe('tables', () => {
-  it('[T11] keep the columns of a constraint of the same name', () => {
+  it('[migrations T11] keep the columns of a constraint of the same name', () => {
     const nine = (column: number): RawModule => {
       const raw = table({ indexes: [{ columns: ['a'] }, { columns: ['b'] }] });
       const constraints = [{ sourceName: 'k', columns: [column] }];
@@ -387,7 +387,7 @@ describe('tables', () => {
     ]);
   });
 
-  it('[T12] stay user or system tables', () => {
+  it('[migrations T12] stay user or system tables', () => {
     const raw = table({});
     const tables = raw.tables.map((item) => ({ ...item, tableType: 'system' as const }));
     expect(reasons(raw, { ...raw, tables })).toEqual([
@@ -395,13 +395,13 @@ describe('tables', () => {
     ]);
   });
 
-  it('[T13] keep their event flag', () => {
+  it('[migrations T13] keep their event flag', () => {
     expect(reasons(table({}), table({ isEvent: true }))).toEqual([
       'Changing the event flag of table t requires a manual migration',
     ]);
   });
 
-  it('[T14] keep whether an index has an accessor', () => {
+  it('[migrations T14] keep whether an index has an accessor', () => {
     const withAccessor = (accessorName: string | undefined): RawModule => {
       const raw = table({ indexes: [{ columns: ['a'] }] });
       return {

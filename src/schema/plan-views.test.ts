@@ -171,7 +171,7 @@ describe('row-level security', () => {
     expect(plan.breaksClients).toBe(true);
   });
 
-  it('[migrations 5] [migrations 7] the texts quote the filter', () => {
+  it('[migrations 5, 7] the texts quote the filter', () => {
     const plan = planned(module({ rowLevelSecurity: [one] }), module({ rowLevelSecurity: [two] }));
     expect(plan.entries).toEqual([
       '▸ Removed row level security policy:',

@@ -14,7 +14,7 @@ function rawOf(namespace: Record<string, unknown>) {
 const ok = () => {};
 
 describe('the description of a module', () => {
-  it('[12] is byte for byte what the worked example says', () => {
+  it('[module-def 12] is byte for byte what the worked example says', () => {
     const person = table(
       { public: true },
       { id: t.u32().primaryKey().autoInc(), name: t.string() },
@@ -26,7 +26,7 @@ describe('the description of a module', () => {
     expect(bytes).toHaveLength(285);
   });
 
-  it('[12] lists explicit names, and lets a procedure name replace its own', () => {
+  it('[module-def 12] lists explicit names, and lets a procedure name replace its own', () => {
     const one = table(
       {
         name: 'first_one',
@@ -84,7 +84,7 @@ describe('the description of a module', () => {
     expect(() => rawOf({ default: db, text })).toThrow("reducer 'text' throws t.string(): leave");
   });
 
-  it('[4] registers a recursive type once, and puts scopes before a dotted name', () => {
+  it('[module-sdk 4] registers a recursive type once, and puts scopes before a dotted name', () => {
     const Thread = t.object('chat.Thread', {
       text: t.string(),
       get replies(): any {
@@ -111,7 +111,7 @@ describe('the description of a module', () => {
     expect(Tree.Node([])).toEqual({ tag: 'Node', value: [] });
   });
 
-  it('[11] carries a submodule with its own typespace, and ignores what else it exports', () => {
+  it('[module-sdk 11] carries a submodule with its typespace, and nothing else it exports', () => {
     const inner = schema({ item: table({}, { id: t.u32().primaryKey() }) });
     const library = { default: inner, use: inner.reducer(ok), version: 3 };
     const outer = schema({ bag: table({}, { at: t.timestamp() }), library });
@@ -121,14 +121,14 @@ describe('the description of a module', () => {
     expect(raw.submodules[0]?.module.types[0]).toMatchObject({ sourceName: 'Item', ref: 0 });
   });
 
-  it('[5] puts the members of a group where the group sorts', () => {
+  it('[module-sdk 5] puts the members of a group where the group sorts', () => {
     const db = schema({});
     const [a, b, c] = [db.reducer(ok), db.reducer(ok), db.reducer(ok)];
     const raw = rawOf({ default: db, m: db.exportGroup({ z: a, y: b }), n: c });
     expect(raw.reducers.map(({ sourceName }) => sourceName)).toEqual(['z', 'y', 'n']);
   });
 
-  it('[6] tells options from parameters by a name that is a string', () => {
+  it('[module-sdk 6] tells options from parameters by a name that is a string', () => {
     const db = schema({});
     const raw = rawOf({
       default: db,
@@ -145,7 +145,7 @@ describe('the description of a module', () => {
     expect(raw.explicitNames.map(({ canonicalName }) => canonicalName)).toEqual(['bee', 'dee']);
   });
 
-  it('[12] emits unique constraints, defaults and every index algorithm', () => {
+  it('[module-def 12] emits unique constraints, defaults and every index algorithm', () => {
     const one = table(
       {
         indexes: [
@@ -176,7 +176,7 @@ describe('the description of a module', () => {
     ]);
   });
 
-  it('[9.1] counts sender views and anonymous views apart', () => {
+  it('[module-def 8] counts sender views and anonymous views apart', () => {
     const one = table({}, { a: t.u8() });
     const db = schema({ one });
     const rows = t.array(one.rowType);
@@ -193,7 +193,7 @@ describe('the description of a module', () => {
     ]);
   });
 
-  it('[2] gives readable parts on the schema object', () => {
+  it('[module-sdk 2] gives readable parts on the schema object', () => {
     const one = table({}, { at: t.scheduleAt(), id: t.u64().primaryKey() });
     const db = schema({ one });
     expect(db.schemaType.one).toBe(one);
@@ -280,7 +280,7 @@ describe('a module that cannot be described', () => {
     expect(() => rawOf(namespace)).toThrow(new TypeError(text));
   });
 
-  it('[6.2] says which schedule table has no column for the time', () => {
+  it('[module-sdk 6.2] says which schedule table has no column for the time', () => {
     const other = schema({ unscheduled });
     const x = (other as any).reducer({ onSchedule: unscheduled }, { job: unscheduled.rowType }, ok);
     expect(() => rawOf({ default: other, x })).toThrow(
@@ -288,7 +288,7 @@ describe('a module that cannot be described', () => {
     );
   });
 
-  it('[2] says what is wrong with an entry of the schema', () => {
+  it('[module-sdk 2] says what is wrong with an entry of the schema', () => {
     expect(() => schema({ lib: db as never })).toThrow(
       "schema entry 'lib' looks like a default import; use `import * as lib from '...'` so the " +
         "submodule can see the library's named reducer exports.",
@@ -298,7 +298,7 @@ describe('a module that cannot be described', () => {
     );
   });
 
-  it('[3.1] names the index without an accessor', () => {
+  it('[module-sdk 3.1] names the index without an accessor', () => {
     const index = { accessor: '', name: 'i', algorithm: 'btree', columns: ['a'] } as const;
     expect(() => table({ indexes: [index] }, { a: t.u8() })).toThrow(
       "Index 'i' on table '<unnamed>' must define a non-empty 'accessor'",

@@ -8,7 +8,7 @@ const pathsOf = (router: Router) =>
   routesOf(router).map(({ method, path }) => `${method ?? '*'} ${path}`);
 
 describe('a router', () => {
-  it('[6.5] never changes: each method returns another', () => {
+  it('[module-sdk 6.5] never changes: each method returns another', () => {
     const empty = new Router();
     const one = empty.get('/a', handler);
     expect(pathsOf(empty)).toEqual([]);
@@ -16,7 +16,7 @@ describe('a router', () => {
     expect(pathsOf(one)).toEqual(['GET /a']);
   });
 
-  it('[6.5] nests with one slash, and merges', () => {
+  it('[module-sdk 6.5] nests with one slash, and merges', () => {
     const inner = new Router().get('/x', handler).put('', handler).delete('/', handler);
     expect(pathsOf(new Router().nest('/api/', inner))).toEqual([
       'GET /api/x',
@@ -26,7 +26,7 @@ describe('a router', () => {
     expect(pathsOf(new Router().head('/h', handler).merge(inner))).toHaveLength(4);
   });
 
-  it('[6.5] refuses conflicts and bad paths', () => {
+  it('[module-sdk 6.5] refuses conflicts and bad paths', () => {
     const one = new Router().get('/a', handler);
     expect(() => one.get('/a', handler)).toThrow('Route conflict for `/a`');
     expect(() => one.any('/a', handler)).toThrow('Route conflict for `/a`');
@@ -42,7 +42,7 @@ describe('a router', () => {
 });
 
 describe('requests and responses', () => {
-  it('[6.5] read their body as often as asked', () => {
+  it('[module-sdk 6.5] read their body as often as asked', () => {
     const request = new Request('/p', { method: 'POST', body: '{"a":1}', headers: { A: 'b' } });
     expect([request.text(), request.json(), request.text()]).toEqual([
       '{"a":1}',
@@ -54,7 +54,7 @@ describe('requests and responses', () => {
     expect(new Request('/').bytes()).toHaveLength(0);
   });
 
-  it('[6.5] take text, buffers and views', () => {
+  it('[module-sdk 6.5] take text, buffers and views', () => {
     const bytes = Uint8Array.of(104, 105);
     for (const body of ['hi', bytes, bytes.buffer, new DataView(bytes.buffer)]) {
       expect(new SyncResponse(body).text()).toBe('hi');
@@ -65,7 +65,7 @@ describe('requests and responses', () => {
     expect(new Uint8Array(new SyncResponse(bytes).arrayBuffer())).toEqual(bytes);
   });
 
-  it('[6.5] have headers that keep repeated fields', () => {
+  it('[module-sdk 6.5] have headers that keep repeated fields', () => {
     const headers = new Headers([['A', '1']]);
     headers.append('a', ' 2 ');
     headers.set('b', '3');

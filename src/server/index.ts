@@ -1,6 +1,6 @@
 /**
- * The library that modules are written with: declare tables and functions, and receive the context
- * that a function runs in.
+ * The module SDK: the library that modules are written with. It declares tables and functions, and
+ * gives a function the context that it runs in.
  *
  * @module
  */

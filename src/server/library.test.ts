@@ -6,7 +6,7 @@ import { iterateRows } from './row-iterator.ts';
 const { errors, SenderError, SpacetimeHostError, t, table, toCamelCase } = server;
 
 describe('the entry', () => {
-  it('[1] exports what the interface lists', () => {
+  it('[module-sdk 1] exports what the interface lists', () => {
     const scalars =
       'Bool String U8 U16 U32 U64 U128 U256 I8 I16 I32 I64 I128 I256 F32 F64 Identity ' +
       'ConnectionId Timestamp TimeDuration Uuid ScheduleAt';
@@ -23,12 +23,12 @@ describe('the entry', () => {
     expect(Object.keys(server).sort()).toEqual(names.sort());
   });
 
-  it('[1] leaves the console alone until a host asks for the hooks', () => {
+  it('[module-sdk 1] leaves the console alone until a host asks for the hooks', () => {
     expect(console.log.name).not.toBe('');
     expect(Object.hasOwn(console, 'table')).toBe(true);
   });
 
-  it('[9] names its errors', () => {
+  it('[module-sdk 9] names its errors', () => {
     const error = new errors.NoSuchRow();
     expect(error).toBeInstanceOf(SpacetimeHostError);
     expect(error.name).toBe('NoSuchRow');
@@ -46,7 +46,7 @@ describe('the entry', () => {
     expect([new Own().name, new Own().message]).toEqual(['Own', 'own']);
   });
 
-  it('[1] tells builders apart by class', () => {
+  it('[module-sdk 1] tells builders apart by class', () => {
     expect(t.u8()).toBeInstanceOf(server.U8Builder);
     expect(t.u8()).not.toBeInstanceOf(server.U16Builder);
     expect(t.u8().unique()).toBeInstanceOf(server.U8ColumnBuilder);
@@ -60,7 +60,7 @@ describe('the entry', () => {
     expect(() => new server.U8Builder(undefined as never)).toThrow(TypeError);
   });
 
-  it('[2] spells names as clients do', () => {
+  it('[module-sdk 2] spells names as clients do', () => {
     expect(['sent_at', 'sentAt', 'a-b c', '_x'].map(toCamelCase)).toEqual([
       'sentAt',
       'sentAt',
@@ -69,7 +69,7 @@ describe('the entry', () => {
     ]);
   });
 
-  it('[8] has ranges with open ends', () => {
+  it('[module-sdk 8] has ranges with open ends', () => {
     const range = new server.Range({ tag: 'included', value: 1 }, null);
     expect([range.from, range.to]).toEqual([{ tag: 'included', value: 1 }, { tag: 'unbounded' }]);
   });
@@ -91,7 +91,7 @@ describe('the iterator helpers', () => {
     return { rows, state };
   }
 
-  it('[8] work without those of the engine', () => {
+  it('[module-sdk 8] work without those of the engine', () => {
     const isOurs = !('Iterator' in globalThis);
     expect(numbers(0).rows instanceof Helpers).toBe(isOurs);
     const { rows } = numbers(7);
@@ -122,7 +122,7 @@ describe('the iterator helpers', () => {
     expect([...numbers(0).rows]).toEqual([]);
   });
 
-  it('[8] close what they do not read to its end', () => {
+  it('[module-sdk 8] close what they do not read to its end', () => {
     const first = numbers(9);
     for (const n of first.rows) if (n === 1) break;
     expect(first.state.isClosed).toBe(true);

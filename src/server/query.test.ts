@@ -39,7 +39,7 @@ const sqlOf = (predicate: Parameters<typeof from.person.where>[0]): string =>
   toSql(from.person.where(predicate)).replace('SELECT * FROM "person" WHERE ', '');
 
 describe('the text of a query', () => {
-  it('[10] of a table, with and without conditions', () => {
+  it('[module-sdk 10] of a table, with and without conditions', () => {
     expect(toSql(from.person)).toBe('SELECT * FROM "person"');
     expect(
       from.person
@@ -52,7 +52,7 @@ describe('the text of a query', () => {
     );
   });
 
-  it('[10] of every operator and connective', () => {
+  it('[module-sdk 10] of every operator and connective', () => {
     expect(sqlOf((p) => p.age.ne(1))).toBe('"person"."age" <> 1');
     expect(sqlOf((p) => p.age.lt(1))).toBe('"person"."age" < 1');
     expect(sqlOf((p) => p.age.lte(1))).toBe('"person"."age" <= 1');
@@ -69,14 +69,14 @@ describe('the text of a query', () => {
     expect(sqlOf((p) => p.id.eq(1).not())).toBe('NOT ("person"."id" = 1)');
   });
 
-  it('[10] of bare columns and constants', () => {
+  it('[module-sdk 10] of bare columns and constants', () => {
     expect(sqlOf((p) => p.active)).toBe('"person"."active" = TRUE');
     expect(sqlOf(() => true)).toBe('TRUE = TRUE');
     expect(sqlOf(() => false)).toBe('FALSE = TRUE');
     expect(sqlOf((p) => p.spelled.eq(''))).toBe('"person"."other_name" = \'\'');
   });
 
-  it('[10] of every literal', () => {
+  it('[module-sdk 10] of every literal', () => {
     expect(sqlOf((p) => p.owner.eq(new Identity(0xc2n)))).toBe(
       `"person"."owner" = 0x${'c2'.padStart(64, '0')}`,
     );
@@ -89,7 +89,7 @@ describe('the text of a query', () => {
     );
   });
 
-  it('[10] of semijoins: the rows that come back are written second', () => {
+  it('[module-sdk 10] of semijoins: the rows that come back are written second', () => {
     const right = from.person
       .where((p) => p.active)
       .rightSemijoin(from.acc, (p, a) => p.id.eq(a.personId));
@@ -108,7 +108,7 @@ describe('the text of a query', () => {
     ).toThrow(new Error('Cannot semijoin a table to itself'));
   });
 
-  it('[10] knows a query when it sees one', () => {
+  it('[module-sdk 10] knows a query when it sees one', () => {
     expect([from.person, from.person.where(() => true)].every(isTypedQuery)).toBe(true);
     expect(isRowTypedQuery(from.acc)).toBe(true);
     expect([undefined, null, {}, [], 'SELECT'].some(isTypedQuery)).toBe(false);
@@ -116,7 +116,7 @@ describe('the text of a query', () => {
 });
 
 describe('an expression evaluated in place', () => {
-  it('[10] holds or does not hold for a row', () => {
+  it('[module-sdk 10] holds or does not hold for a row', () => {
     const row = { id: 3, fullName: 'Ada', age: 36, active: true, owner: new Identity(7n) };
     const holds = (predicate: (p: any) => any): boolean => {
       let expression: any;

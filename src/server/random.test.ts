@@ -19,7 +19,7 @@ describe('the generator', () => {
     );
   });
 
-  it('[7.1] draws the same for the same seed, over many blocks', () => {
+  it('[module-sdk 7.1] draws the same for the same seed, over many blocks', () => {
     const [a, b] = [randomFrom(seed), randomFrom(seed)];
     const draw = (random: typeof a) => Array.from({ length: 100 }, () => random.uint32());
     expect(draw(a)).toEqual(draw(b));
@@ -27,7 +27,7 @@ describe('the generator', () => {
     expect(draw(randomFrom(new Uint8Array(32)))).not.toEqual(draw(randomFrom(seed)));
   });
 
-  it('[7.1] stays within its ranges, both ends included', () => {
+  it('[module-sdk 7.1] stays within its ranges, both ends included', () => {
     const random = randomFrom(seed);
     const rolls = Array.from({ length: 2000 }, () => random.integerInRange(-1, 2));
     expect([...new Set(rolls)].sort((a, b) => a - b)).toEqual([-1, 0, 1, 2]);
@@ -44,14 +44,14 @@ describe('the generator', () => {
     expect(Number.isSafeInteger(random.integerInRange(min, max))).toBe(true);
   });
 
-  it('[7.1] refuses ranges that hold nothing', () => {
+  it('[module-sdk 7.1] refuses ranges that hold nothing', () => {
     const random = randomFrom(seed);
     expect(() => random.integerInRange(2, 1)).toThrow(RangeError);
     expect(() => random.integerInRange(0.5, 1)).toThrow(RangeError);
     expect(() => random.bigintInRange(2n, 1n)).toThrow(RangeError);
   });
 
-  it('[7.1] fills every integer array, also part of a buffer', () => {
+  it('[module-sdk 7.1] fills every integer array, also part of a buffer', () => {
     const random = randomFrom(seed);
     const bytes = new Uint8Array(20);
     const part = new Uint8Array(bytes.buffer, 3, 7);

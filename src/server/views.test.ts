@@ -14,13 +14,13 @@ describe('views of a module', () => {
     module.linesOf('setSecret', [3, 'hush']);
   });
 
-  it('[SDK 6.3] know their sender', () => {
+  it('[module-sdk 6.3] know their sender', () => {
     expect(module.view('myHeroes', 0xa1n).rows).toEqual([[1, [0xa1n], 1, 10]]);
     expect(module.view('myHeroes', 0xa2n).rows).toEqual([[2, [0xa2n], 2, 5]]);
     expect(module.view('myHeroes', 0xa3n)).toMatchObject({ rows: [], lines: ['myHeroes runs'] });
   });
 
-  it('[SDK 6.3] return an array, one row or none', () => {
+  it('[module-sdk 6.3] return an array, one row or none', () => {
     expect(module.view('everyone').rows).toHaveLength(2);
     expect(module.view('heroOne').rows).toEqual([[1, [0xa1n], 1, 10]]);
     module.linesOf('setControl', ['optional', 1]);
@@ -31,18 +31,18 @@ describe('views of a module', () => {
     expect(module.view('optional').rows).toEqual([['bare', 4n]]);
   });
 
-  it('[SDK 10] return a query, with or without build()', () => {
+  it('[module-sdk 10] return a query, with or without build()', () => {
     const text = 'SELECT * FROM "hero" WHERE "hero"."zone" = 2';
     expect(module.view('inZoneTwo').outcome).toMatchObject({ kind: 'sql', text });
     const secrets = module.view('innerSecrets').outcome;
     expect(secrets).toMatchObject({ kind: 'sql', text: 'SELECT * FROM "secret"' });
   });
 
-  it('[SDK 6.3] read private tables', () => {
+  it('[module-sdk 6.3] read private tables', () => {
     expect(module.view('secrets').rows).toEqual([[3, 'hush']]);
   });
 
-  it('[SDK 6.3] have sender, db and from; handles only read, and not event tables', () => {
+  it('[module-sdk 6.3] have sender, db and from; handles only read, and not event tables', () => {
     expect(module.view('meddling').rows.map((row) => (row as string[])[0])).toEqual([
       'byZoneLevel,count,id,iter,owner,zone',
       'filter',
@@ -51,13 +51,13 @@ describe('views of a module', () => {
     ]);
   });
 
-  it('[ABI 3.6] see no clock and no randomness of their own', () => {
+  it('[abi 3.6] see no clock and no randomness of their own', () => {
     const [first] = module.view('still').rows;
     expect(module.view('still').rows).toEqual([first]);
     expect(String((first as string[])[0])).toContain(String(publishedMicros / 1000n));
   });
 
-  it('[SDK 6.3] say what they should have returned', () => {
+  it('[module-sdk 6.3] say what they should have returned', () => {
     const messages = [1, 2, 3, 4, 5, 6, 7].map((value) => {
       module.linesOf('setControl', ['fragile', value]);
       const { outcome } = module.view('fragile');
@@ -77,7 +77,7 @@ describe('views of a module', () => {
     expect(module.view('fragile').rows).toEqual([]);
   });
 
-  it('[SDK 6.3] with an optional row take neither a list nor a query', () => {
+  it('[module-sdk 6.3] with an optional row take neither a list nor a query', () => {
     const messages = [2, 3].map((value) => {
       module.linesOf('setControl', ['optional', value]);
       const { outcome } = module.view('optional');
@@ -109,22 +109,22 @@ describe('what a view reads', () => {
     };
   }
 
-  it('[ABI 11.3] is the whole table for a scan, a count and a range', () => {
+  it('[abi 11.3] is the whole table for a scan, a count and a range', () => {
     expect(readsOf('everyone')).toEqual({ tables: ['hero'], keys: [] });
     expect(readsOf('totals')).toEqual({ tables: ['hero'], keys: [] });
     expect(readsOf('strong')).toEqual({ tables: ['hero'], keys: [] });
   });
 
-  it('[ABI 11.3] is a key for a point look-up, also when nothing was found', () => {
+  it('[abi 11.3] is a key for a point look-up, also when nothing was found', () => {
     expect(readsOf('heroOne')).toEqual({ tables: [], keys: ['hero_id_idx_btree 1'] });
     expect(readsOf('myHeroes', 5n)).toEqual({ tables: [], keys: ['hero_owner_idx_btree 1'] });
   });
 
-  it('[ABI 8.2] is a key for a range whose bounds are one whole key', () => {
+  it('[abi 8.2] is a key for a range whose bounds are one whole key', () => {
     expect(readsOf('exact')).toEqual({ tables: [], keys: ['hero_zone_level_idx_btree 1'] });
   });
 
-  it('[ABI 11.3] is nothing for a view that reads nothing', () => {
+  it('[abi 11.3] is nothing for a view that reads nothing', () => {
     expect(readsOf('oneRowTwice')).toEqual({ tables: [], keys: [] });
   });
 });

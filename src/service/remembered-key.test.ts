@@ -20,13 +20,13 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const keysIn = (name: string) => keyFilesIn(path.join(folder, name));
 const remembered = () => readFileSync(path.join(data, 'signing-key'), 'utf8').trim();
 
-it('[auth, ours] data remembers the key of its service', async () => {
+it('[auth] data remembers the key of its service', async () => {
   const { publicKey } = await loadKeysOf(data, keysIn('keys'));
   expect(remembered()).toBe(fingerprintOf(publicKey));
   expect(await loadKeysOf(data, keysIn('keys'))).toMatchObject({ oldKeys: [] });
 });
 
-it('[auth, ours] without the keys of its data a service does not make new ones', async () => {
+it('[auth] without the keys of its data a service does not make new ones', async () => {
   await loadKeysOf(data, keysIn('keys'));
   const before = remembered();
   rmSync(path.join(folder, 'keys'), { recursive: true });
@@ -38,7 +38,7 @@ it('[auth, ours] without the keys of its data a service does not make new ones',
   expect(remembered()).toBe(before);
 });
 
-it('[auth, ours] other keys than those of its data are refused', async () => {
+it('[auth] other keys than those of its data are refused', async () => {
   await loadKeysOf(data, keysIn('keys'));
   const other = await loadKeysOf(undefined, keysIn('other'));
   const found = `the key there is ${fingerprintOf(other.publicKey)}`;
@@ -49,7 +49,7 @@ it('[auth, ours] other keys than those of its data are refused', async () => {
   expect(remembered()).toBe(fingerprintOf(other.publicKey));
 });
 
-it('[auth, ours] a rotation changes what is remembered at the next start', async () => {
+it('[auth] a rotation changes what is remembered at the next start', async () => {
   const first = await loadKeysOf(data, keysIn('keys'));
   await rotateKeysIn(keysIn('keys'));
   const second = await loadKeysOf(data, keysIn('keys'));
@@ -63,7 +63,7 @@ it('[auth, ours] a rotation changes what is remembered at the next start', async
   expect(remembered()).toBe(fingerprintOf(third.publicKey));
 });
 
-it('[auth, ours] where there are no databases any keys will do', async () => {
+it('[auth] where there are no databases any keys will do', async () => {
   await loadKeysOf(data, keysIn('keys'));
   rmSync(path.join(data, 'registry'), { recursive: true });
   const { publicKey } = await loadKeysOf(data, keysIn('other'));

@@ -31,7 +31,7 @@ describe('tree', () => {
   }
 
   for (const spread of [50, 5_000, 1_000_000]) {
-    it(`[§6] holds rows in order through random adds and removes, keys below ${spread}`, () => {
+    it(`[tables 6] holds rows in order through random changes, keys below ${spread}`, () => {
       const random = new Random(spread);
       const key = new FakeKey();
       const tree = new Tree(key, true);
@@ -126,7 +126,7 @@ describe('hash index', () => {
   };
 
   for (const [name, hashOf] of Object.entries(hashes)) {
-    it(`[§6] finds exactly what it holds, hashes ${name}`, () => {
+    it(`[tables 6] finds exactly what it holds, hashes ${name}`, () => {
       const random = new Random(7);
       heap = new RowHeap();
       const index = new HashIndex(heap, new FakeKey(hashOf));

@@ -31,7 +31,7 @@ const algorithms = ['hash', 'btree', 'direct'] as const;
 describe('large tables against a map', () => {
   for (const algorithm of algorithms) {
     for (let seed = 1; seed <= 2; seed++) {
-      it(`[§6] [§11] ${algorithm} key, seed ${seed}`, () => new Run(seed, algorithm).run());
+      it(`[tables 6, 11] ${algorithm} key, seed ${seed}`, () => new Run(seed, algorithm).run());
     }
   }
 });

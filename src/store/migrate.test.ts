@@ -71,7 +71,7 @@ describe('tables', () => {
     expect(store.memory().tables).toHaveLength(1);
   });
 
-  it('[§2.4] does not drop a table with rows', () => {
+  it('[migrations 2.4] does not drop a table with rows', () => {
     const store = openWith({ columns }, [[1, 'a']]);
     expect(failureOf(store, {})).toBe(
       "Cannot remove table `t`: table contains data. Clear the table's rows (e.g. via a reducer) " +
@@ -180,7 +180,7 @@ describe('indexes and constraints', () => {
     }
   });
 
-  it('[§2.4] names the first value that a new unique index meets twice', () => {
+  it('[migrations 2.4] names the first value that a new unique index meets twice', () => {
     const store = openWith({ columns }, rows);
     const one = { t: { columns, indexes: [{ columns: ['name'], unique: true }] } };
     expect(failureOf(store, one)).toBe(
@@ -197,7 +197,7 @@ describe('indexes and constraints', () => {
     );
   });
 
-  it('[§2.4] lists the duplicates when an index that was there becomes unique', () => {
+  it('[migrations 2.4] lists the duplicates when an index that was there becomes unique', () => {
     const store = openWith({ columns, indexes: [{ columns: ['name'] }] }, rows);
     const unique = { t: { columns, indexes: [{ columns: ['name'], unique: true }] } };
     expect(failureOf(store, unique)).toBe(
@@ -221,7 +221,7 @@ describe('indexes and constraints', () => {
 });
 
 describe('sequences', () => {
-  it('[§2.4] refuses a sequence whose range holds values already', () => {
+  it('[migrations 2.4] refuses a sequence whose range holds values already', () => {
     const store = openWith({ columns }, [[5, 'a']]);
     expect(failureOf(store, { t: { columns, autoInc: ['id'] } })).toBe(
       'Precheck failed: added sequence t_id_seq already has values in range',
@@ -238,7 +238,7 @@ describe('sequences', () => {
     ]);
   });
 
-  it('[§12.7] goes on through an added column, with the marks not yet taken', () => {
+  it('[migrations 12.7] goes on through an added column, with the marks not yet taken', () => {
     const store = openWith({ columns, autoInc: ['id'] }, [
       [0, 'a'],
       [0, 'b'],

@@ -34,7 +34,7 @@ function pendingOf(table: Table): string[] {
 }
 
 describe('what an open transaction has changed so far', () => {
-  it('[§11.3] is what it added and removed, net', () => {
+  it('[tables 11.3] is what it added and removed, net', () => {
     const { store, table } = open(4);
     const transaction = store.begin();
     expect(transaction.changedTables()).toEqual([]);
@@ -51,7 +51,7 @@ describe('what an open transaction has changed so far', () => {
     expect(pendingOf(table)).toEqual([]);
   });
 
-  it('[§11.3] is nothing for a table that is as it was', () => {
+  it('[tables 11.3] is nothing for a table that is as it was', () => {
     const { store, table } = open(2);
     const transaction = store.begin();
     insert(transaction, tableOf(store, 'other'), 1, 'a');
@@ -62,7 +62,7 @@ describe('what an open transaction has changed so far', () => {
     transaction.rollback();
   });
 
-  it('[§11.3] counts the rows of a cleared table, but not those put back', () => {
+  it('[tables 11.3] counts the rows of a cleared table, but not those put back', () => {
     const { store, table } = open(200);
     const transaction = store.begin();
     transaction.clear(table);

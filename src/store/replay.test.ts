@@ -48,7 +48,7 @@ describe('replay', () => {
     expect(store.offset).toBe(2);
   });
 
-  it('[§9] passes over the rows of event tables', () => {
+  it('[tables 9] passes over the rows of event tables', () => {
     const store = storeOf(sketches);
     store.replay(change(1, 300, { inserts: rows(store, 'ping', [1]) }));
     expect(tableOf(store, 'ping').rowCount).toBe(0);

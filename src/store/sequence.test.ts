@@ -35,7 +35,7 @@ const ids = (store: ReturnType<typeof storeOf>) =>
     .sort();
 
 describe('auto-increment', () => {
-  it('[preview] goes back to where it was when all was only tried', () => {
+  it('[mcp B19] goes back to where it was when all was only tried', () => {
     const { store, table } = open();
     const draw = () => {
       const transaction = store.begin();
@@ -57,7 +57,7 @@ describe('auto-increment', () => {
     expect(ids(store)).toEqual([2n]);
   });
 
-  it('[§14.5] 1, 2, 3; explicit 10; then 4 to 9, a violation at 10 once, then 11', () => {
+  it('[tables 14.5] 1, 2, 3; explicit 10; then 4 to 9, a violation at 10 once, then 11', () => {
     const { store, table } = open();
     const transaction = store.begin();
     for (const id of [0n, 0n, 0n, 10n]) insert(transaction, table, id, 'a');
@@ -70,7 +70,7 @@ describe('auto-increment', () => {
     expect(ids(store)).toContain(11n);
   });
 
-  it('[§5] rollback does not give values back, and the marks say so', () => {
+  it('[tables 5] rollback does not give values back, and the marks say so', () => {
     const { store, table } = open();
     const transaction = store.begin();
     insert(transaction, table, 0n, 'a');
@@ -85,7 +85,7 @@ describe('auto-increment', () => {
     expect(store.takeSequenceMarks()).toEqual([]);
   });
 
-  it('[§14.6] a store rebuilt from the records hands out greater values only', () => {
+  it('[tables 14.6] a store rebuilt from the records hands out greater values only', () => {
     const { store, table } = open();
     const transaction = store.begin();
     insert(transaction, table, 0n, 'a');
@@ -101,7 +101,7 @@ describe('auto-increment', () => {
     expect(again.sequenceMarks()).toEqual([{ id: 180, value: 3n }]);
   });
 
-  it('[§5.3] a value that does not fit the column is error 16, and consumes nothing', () => {
+  it('[tables 5.3] a value that does not fit the column is error 16, and consumes nothing', () => {
     const store = storeOf({ t: { columns: { id: u8, n: u32 }, autoInc: ['id'] } });
     const table = tableOf(store, 't');
     inTransaction(store, (transaction) => {
@@ -132,7 +132,7 @@ describe('auto-increment', () => {
     ]);
   });
 
-  it('[§3.1] an update that carries zero consumes a value and finds no row', () => {
+  it('[tables 3.1] an update that carries zero consumes a value and finds no row', () => {
     const { store, table } = open();
     inTransaction(store, (transaction) => {
       insert(transaction, table, 0n, 'a');
@@ -170,7 +170,7 @@ describe('sequence', () => {
     expect(sequence.last).toBe(2n ** 53n + 2n);
   });
 
-  it('[§5.3] ends where its column ends, whatever its own bounds say', () => {
+  it('[tables 5.3] ends where its column ends, whatever its own bounds say', () => {
     const spec = { ...wide, start: 254n };
     const sequence = new Sequence(spec, 'u8');
     expect([1, 2, 3].map(() => sequence.advance())).toEqual([true, true, false]);

@@ -36,7 +36,7 @@ const stepsPerRun = 600;
 
 describe('the store against the obvious model', () => {
   for (let seed = 1; seed <= runCount; seed++) {
-    it(`[R1-R6] [§3] [§4] [§5] [§6] [§9] [§11] seed ${seed}`, () => new Run(seed).run(stepsPerRun));
+    it(`[tables R1-R6, 3, 4, 5, 6, 9, 11] seed ${seed}`, () => new Run(seed).run(stepsPerRun));
   }
 });
 

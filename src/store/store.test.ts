@@ -40,7 +40,7 @@ function people() {
 }
 
 describe('rows as a set', () => {
-  it('[R1] [R2] inserting an equal row twice leaves one row and one insert', () => {
+  it('[tables R1, R2] inserting an equal row twice leaves one row and one insert', () => {
     const { store, table } = people();
     const transaction = store.begin();
     expect(insert(transaction, table, 1, 'Ann', 30)).toBe(0);
@@ -51,7 +51,7 @@ describe('rows as a set', () => {
     expect(store.offset).toBe(1);
   });
 
-  it('[R2] a full duplicate is a no-op in a table without any index', () => {
+  it('[tables R2] a full duplicate is a no-op in a table without any index', () => {
     const store = storeOf({ note: { columns: { text: string } } });
     const note = tableOf(store, 'note');
     inTransaction(store, (transaction) => {
@@ -62,7 +62,7 @@ describe('rows as a set', () => {
     expect(readRows(note)).toEqual([['a'], ['b']]);
   });
 
-  it('[R3] deleting and inserting an equal row again changes nothing', () => {
+  it('[tables R3] deleting and inserting an equal row again changes nothing', () => {
     const { store, table } = people();
     inTransaction(store, (transaction) => insert(transaction, table, 1, 'Ann', 30));
     const transaction = store.begin();
@@ -73,7 +73,7 @@ describe('rows as a set', () => {
     expect(readRows(table)).toEqual([[1, 'Ann', 30]]);
   });
 
-  it('[R4] deleting a row of this transaction leaves no delta', () => {
+  it('[tables R4] deleting a row of this transaction leaves no delta', () => {
     const { store, table } = people();
     const transaction = store.begin();
     insert(transaction, table, 1, 'Ann', 30);
@@ -82,7 +82,7 @@ describe('rows as a set', () => {
     expect(table.rowCount).toBe(0);
   });
 
-  it('[R5] a changed row is one delete and one insert, both net', () => {
+  it('[tables R5] a changed row is one delete and one insert, both net', () => {
     const { store, table, byId } = people();
     inTransaction(store, (transaction) => insert(transaction, table, 1, 'Ann', 30));
     const transaction = store.begin();
@@ -97,7 +97,7 @@ describe('rows as a set', () => {
     ]);
   });
 
-  it('[R6] floats: rows differ bit by bit, keys compare by value', () => {
+  it('[tables R6] floats: rows differ bit by bit, keys compare by value', () => {
     const store = storeOf({
       loose: { columns: { x: f64 } },
       hashed: {
@@ -124,7 +124,7 @@ describe('rows as a set', () => {
 });
 
 describe('unique constraints', () => {
-  it('[§14.3] a violation changes nothing and the transaction goes on', () => {
+  it('[tables 14.3] a violation changes nothing and the transaction goes on', () => {
     const { store, table } = people();
     const transaction = store.begin();
     insert(transaction, table, 1, 'Ann', 30);
@@ -143,7 +143,7 @@ describe('unique constraints', () => {
     ]);
   });
 
-  it('[§1] checks are immediate: swapping two unique values needs two deletes first', () => {
+  it('[tables 1] checks are immediate: swapping two unique values needs two deletes first', () => {
     const { store, table, byId } = people();
     inTransaction(store, (transaction) => {
       insert(transaction, table, 1, 'Ann', 30);
@@ -159,7 +159,7 @@ describe('unique constraints', () => {
     expect(table.rowCount).toBe(2);
   });
 
-  it('[§1] a row deleted before does not come back against a row that took its key', () => {
+  it('[tables 1] a row deleted before does not come back against a row that took its key', () => {
     const { store, table } = people();
     inTransaction(store, (transaction) => insert(transaction, table, 1, 'Ann', 30));
     inTransaction(store, (transaction) => {
@@ -170,7 +170,7 @@ describe('unique constraints', () => {
     expect(readRows(table)).toEqual([[1, 'Ann', 31]]);
   });
 
-  it('[§14.13] two absent values of a unique option column conflict', () => {
+  it('[tables 14.13] two absent values of a unique option column conflict', () => {
     const store = storeOf({
       t: {
         columns: { id: u32, tag: optionType(u32) },
@@ -185,7 +185,7 @@ describe('unique constraints', () => {
     });
   });
 
-  it('[§6] each of several constraints is enforced, also over several columns', () => {
+  it('[tables 6] each of several constraints is enforced, also over several columns', () => {
     const store = storeOf({
       t: {
         columns: { a: u32, b: string, c: i64 },
@@ -206,7 +206,7 @@ describe('unique constraints', () => {
 });
 
 describe('update through a unique index', () => {
-  it('[§3.1] an equal row is a success without a change', () => {
+  it('[tables 3.1] an equal row is a success without a change', () => {
     const { store, table, byId } = people();
     inTransaction(store, (transaction) => insert(transaction, table, 1, 'Ann', 30));
     const transaction = store.begin();
@@ -214,7 +214,7 @@ describe('update through a unique index', () => {
     expect(transaction.commit()).toBeUndefined();
   });
 
-  it('[§3.1] no such row, not unique, other constraints', () => {
+  it('[tables 3.1] no such row, not unique, other constraints', () => {
     const { store, table, byId, byName } = people();
     const transaction = store.begin();
     insert(transaction, table, 1, 'Ann', 30);
@@ -230,7 +230,7 @@ describe('update through a unique index', () => {
     ]);
   });
 
-  it('[§3.1] set back: nothing; of a new row: one insert with the last value', () => {
+  it('[tables 3.1] set back: nothing; of a new row: one insert with the last value', () => {
     const { store, table, byId } = people();
     inTransaction(store, (transaction) => insert(transaction, table, 1, 'Ann', 30));
     const back = store.begin();
@@ -249,7 +249,7 @@ describe('update through a unique index', () => {
 });
 
 describe('scans', () => {
-  it('[§14.7] inserting while scanning ends, and the scan sees the old rows', () => {
+  it('[tables 14.7] inserting while scanning ends, and the scan sees the old rows', () => {
     const { store, table, byId } = people();
     const transaction = store.begin();
     for (let id = 1; id <= 100; id++) insert(transaction, table, id, `p${id}`, id);
@@ -286,7 +286,7 @@ describe('scans', () => {
 });
 
 describe('transactions', () => {
-  it('[§11.4] [§14.8] rollback leaves no trace and uses no offset', () => {
+  it('[tables 11.4, 14.8] rollback leaves no trace and uses no offset', () => {
     const { store, table, byId, find } = people();
     inTransaction(store, (transaction) => {
       for (let id = 0; id < 200; id++) insert(transaction, table, id, `p${id}`, id % 7);
@@ -303,7 +303,7 @@ describe('transactions', () => {
     expect(find(12)).toEqual([12, 'p12', 5]);
   });
 
-  it('[§14.14] clear, then insert: deletes all but what came back, inserts what is new', () => {
+  it('[tables 14.14] clear, then insert: deletes all but what came back', () => {
     const { store, table } = people();
     inTransaction(store, (transaction) => {
       for (let id = 0; id < 100; id++) insert(transaction, table, id, `p${id}`, 1);
@@ -321,7 +321,7 @@ describe('transactions', () => {
     expect(emptied.commit()?.tables[0]).toMatchObject({ truncated: true, deletes: { count: 2 } });
   });
 
-  it('[§11.3] a forced commit uses an offset without a change', () => {
+  it('[tables 11.3] a forced commit uses an offset without a change', () => {
     const { store } = people();
     expect(store.begin().commit(true)).toEqual({
       offset: commitOffset(1),
@@ -348,7 +348,7 @@ describe('transactions', () => {
 });
 
 describe('event tables', () => {
-  it('[§9] [§14.9] visible inside the transaction, in the change set, gone afterwards', () => {
+  it('[tables 9, 14.9] visible inside the transaction, in the change set, gone afterwards', () => {
     const store = storeOf({
       ping: {
         columns: { id: u32, text: string },
@@ -379,7 +379,7 @@ describe('event tables', () => {
     expect(store.offset).toBe(1);
   });
 
-  it('[preview] let go of their rows where a commit would have been', () => {
+  it('[mcp B19] let go of their rows where a commit would have been', () => {
     const columns = { id: u32 };
     const indexes = [{ columns: ['id'], unique: true }];
     const store = storeOf({ ping: { columns, indexes, event: true }, kept: { columns, indexes } });

@@ -164,7 +164,7 @@ class World {
 }
 
 describe('whatever happens', () => {
-  it('[client-sdk 4] [client-sdk 13] each set and each call has one end, and nothing is left', async () => {
+  it('[client-sdk 4, 13] each set and each call has one end, and nothing is left', async () => {
     await fc.assert(
       fc.asyncProperty(steps, fc.boolean(), async (given, isDisconnecting) => {
         const rig = await liveRig();

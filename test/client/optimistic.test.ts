@@ -80,7 +80,7 @@ describe('optimistic calls', () => {
     expect(told).toEqual(['Reducer + 2 Ada']);
   });
 
-  it('[client-sdk 15] [client-sdk 20.4] replay what remains when an earlier call fails', async () => {
+  it('[client-sdk 15, 20.4] replay what remains when an earlier call fails', async () => {
     const rig = await watching(hero(1, { nick: 'a' }));
     const { client, told, shown } = rig;
     const rename = (suffix: string) => {

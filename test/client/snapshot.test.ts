@@ -60,7 +60,7 @@ describe('server rendering', () => {
     expect(rig.client.watch((q) => q.hero.where((h) => h.id.eq(1))).get().isReady).toBe(false);
   });
 
-  it('[client-sdk 17] [client-sdk 20.5] hands over to equal contents without a word', async () => {
+  it('[client-sdk 17, 20.5] hands over to equal contents without a word', async () => {
     const page = pageOf(await snapshotOf(hero(1), hero(2)));
     await connected(page);
     const { rows } = page.heroes.get();

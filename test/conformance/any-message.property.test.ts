@@ -143,7 +143,7 @@ async function textsOf(reply: EngineReply): Promise<string[]> {
 const statuses = [200, 400, 404, 406];
 const codes = [-32700, -32600, -32601, -32602, -32002, -32020, -32021, -32022];
 
-it('[mcp A2] [mcp B2] every message is answered, and each era by its own rules', async () => {
+it('[mcp A2, B2] every message is answered, and each era by its own rules', async () => {
   const seen = new Set<string | number>();
   const property = fc.asyncProperty(message, given, async (wild, more) => {
     const { sent, headers } = mended(wild, more);

@@ -30,7 +30,7 @@ describe('a directory as a disk', () => {
 });
 
 describe('a simulated disk', () => {
-  it('[W7] keeps a synced file only if the directory was synced too', async () => {
+  it('[durability W7] keeps a synced file only if the directory was synced too', async () => {
     const outcomes = new Set<string>();
     for (let seed = 0; seed < 40; seed++) {
       const disk = new SimulatedDisk();

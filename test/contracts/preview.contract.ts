@@ -32,7 +32,7 @@ export function previewContract(name: string, open: ShopOpener): void {
   describe(`a preview (${name})`, () => {
     afterEach(() => shop.close());
 
-    it('[preview] tells what a call would change, say and give, and leaves no trace', async () => {
+    it('[mcp B19] tells what a call would change, say and give, and leaves no trace', async () => {
       shop = await open(shopModule({ more: lifecycleReducers + talker }));
       const before = await traceOf(shop);
       const { outcome, description } = await tryCall('talk', 'hello');
@@ -47,7 +47,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(await traceOf(shop)).toEqual(before);
     });
 
-    it('[preview] applies exactly what it told', async () => {
+    it('[mcp B19] applies exactly what it told', async () => {
       shop = await open(shopModule({ more: lifecycleReducers + talker }));
       const { outcome, work } = await tryCall('random');
       const { key, changes } = previewIn(outcome);
@@ -59,7 +59,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(shop.handle.statistics().callsCommitted).toBe(1);
     });
 
-    it('[preview] tells what a statement would change, and refuses what only reads', async () => {
+    it('[mcp B19] tells what a statement would change, and refuses what only reads', async () => {
       shop = await open(shopModule({ more: lifecycleReducers }));
       const before = await traceOf(shop);
       const preview = previewIn(await trySql("UPDATE item SET text = 'b' WHERE id = 1"));
@@ -74,7 +74,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(await traceOf(shop)).toEqual(before);
     });
 
-    it('[preview] is refused to who may not, by the words that say what to do', async () => {
+    it('[mcp B19] is refused to who may not, by the words that say what to do', async () => {
       shop = await open(shopModule());
       const caller = shop.caller('ada');
       expect(await trySql('DELETE FROM item', { caller })).toEqual({
@@ -84,7 +84,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       });
     });
 
-    it('[preview] is applied as other writes are: once, counted, and durable', async () => {
+    it('[mcp B19] is applied as other writes are: once, counted, and durable', async () => {
       shop = await open(shopModule({ more: lifecycleReducers }));
       const request = sqlPreview(shop, "INSERT INTO item (id, text) VALUES (0, 'new')");
       const { key } = previewIn(await shop.handle.preview(request));
@@ -111,7 +111,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       return { caller: reading(subject), connection: temporaryConnection(), confirmed: false };
     };
 
-    it('[mcp read-only] changes nothing, and no lifecycle reducer does', async () => {
+    it('[mcp B14] changes nothing, and no lifecycle reducer does', async () => {
       shop = await open(shopModule({ more: lifecycleReducers }));
       const before = await traceOf(shop);
       const { handle } = shop;
@@ -131,7 +131,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       expect(await shop.visits()).toEqual([['connected', 'owner']]);
     });
 
-    it('[mcp read-only] is let in by client_connected, or not', async () => {
+    it('[mcp B14] is let in by client_connected, or not', async () => {
       shop = await open(shopModule({ more: lifecycleReducers }));
       const sql = 'SELECT * FROM item';
       expect(await shop.handle.query({ ...asked('stranger'), sql })).toMatchObject({
@@ -143,7 +143,7 @@ export function previewContract(name: string, open: ShopOpener): void {
       });
     });
 
-    it('[mcp read-only] may stay connected, and leaves nothing behind', async () => {
+    it('[mcp B14] may stay connected, and leaves nothing behind', async () => {
       shop = await open(shopModule({ more: lifecycleReducers }));
       const before = await traceOf(shop);
       const { handle } = shop;
@@ -160,7 +160,7 @@ export function previewContract(name: string, open: ShopOpener): void {
   describe(`figures of tables (${name})`, () => {
     afterEach(() => shop.close());
 
-    it('[mcp explain] are of those that the caller may read', async () => {
+    it('[mcp B15] are of those that the caller may read', async () => {
       shop = await open(shopModule());
       const all = await shop.handle.tables(shop.caller('owner'));
       expect(all.map(({ table }) => table)).toEqual(['item', 'secret', 'visit']);

@@ -10,7 +10,7 @@ previewContract('thread', shopOpener('thread'));
 previewContract('process', shopOpener('process'));
 
 describe('a preview that runs away', () => {
-  it.each(['spin', 'fill_heap'])('[preview] is ended like a call: %s', async (reducer) => {
+  it.each(['spin', 'fill_heap'])('[mcp B19] is ended like a call: %s', async (reducer) => {
     const budget = { callMillisMax: 1_000, workerHeapMebibytesMax: 64 };
     const shop = await shopOpener('thread', budget)(shopModule());
     const { outcome } = await previewWithJson(shop.handle, {

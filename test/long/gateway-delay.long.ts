@@ -11,7 +11,7 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => doors.close());
 
-describe.each(doorNames)('[siege 3] the gateway that reads %s', (door) => {
+describe.each(doorNames)('[http 16] the gateway that reads %s', (door) => {
   it.each(Object.keys(largeTexts))(
     'is at most 50 ms late (p99.9) for %s',
     async (name) => {

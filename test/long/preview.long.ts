@@ -6,7 +6,7 @@ const firstSeed = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const modules = Number(process.env.MODULES ?? 40);
 const steps = Number(process.env.STEPS ?? 400);
 
-describe(`[preview] ${modules} random modules, ${steps} steps each`, () => {
+describe(`[mcp B19] ${modules} random modules, ${steps} steps each`, () => {
   for (let seed = firstSeed; seed < firstSeed + modules; seed += 1) {
     it(`previews leave no trace, and come true (seed ${seed})`, async () => {
       const placement = seed % 4 === 0 ? 'thread' : 'local';

@@ -3,7 +3,7 @@ import { fillShop, heavyShop, readHeavily } from '../support/heavy-reads.ts';
 import { shopOpener } from '../support/shop.ts';
 
 describe.each(['thread', 'process'] as const)('a million rows (%s)', (kind) => {
-  it('[sql] are sorted, grouped and joined by eight at once, and nothing restarts', async () => {
+  it('[sql 8.4] are sorted, grouped and joined by eight at once, and nothing restarts', async () => {
     const shop = await shopOpener(kind)(heavyShop);
     try {
       await fillShop(shop, 1_000_000);

@@ -8,7 +8,7 @@ const placements = [
 ] as const;
 
 describe.each(placements)('previews of random work upon random modules (%s)', (kind, seeds) => {
-  it.each(seeds)('[preview] leave no trace, and come true (seed %i)', async (seed) => {
+  it.each(seeds)('[mcp B19] leave no trace, and come true (seed %i)', async (seed) => {
     const report = await runPreviewLab(shopOpener(kind), seed, 40);
     expect(report.previews).toBeGreaterThan(40);
     expect(report.changed).toBeGreaterThan(0);

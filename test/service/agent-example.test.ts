@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { root } from './harness.ts';
 
 describe('npm run demo:agent', () => {
-  it('[agents 5] discovers, finds a fault, previews, applies, and is seen live', async () => {
+  it('[mcp B19] discovers, finds a fault, previews, applies, and is seen live', async () => {
     const run = promisify(execFile);
     const { stdout } = await run(process.execPath, ['scripts/demo-agent.mjs', '--no-build'], {
       cwd: root,

@@ -33,13 +33,13 @@ async function statuses(
 }
 
 describe('rates of requests', () => {
-  it('[design D11] are without limit on loopback, unless set', async () => {
+  it('[http 16] are without limit on loopback, unless set', async () => {
     await start({});
     const ping = () => running.ask('GET', '/v1/ping');
     expect(await statuses(300, ping)).toEqual({ 200: 300 });
   });
 
-  it('[design D11] of one identity: 429, and when to come again; others go on', async () => {
+  it('[http 16] of one identity: 429, and when to come again; others go on', async () => {
     await start({ rates: { identityRequestsPerSecond: 3 } });
     const [ada, grace] = [await running.person(), await running.person()];
     const names = '/v1/database/nowhere/names';
@@ -59,7 +59,7 @@ describe('rates of requests', () => {
       .toBe(404);
   });
 
-  it('[design D11] of one address, which a trusted proxy may name', async () => {
+  it('[http 16] of one address, which a trusted proxy may name', async () => {
     const rates = { addressRequestsPerSecond: 4 };
     await start({ rates, trustedProxies: ['127.0.0.1'] });
     const from = (address: string) => () => running.ask('GET', '/v1/ping', forwarded(address));
@@ -71,14 +71,14 @@ describe('rates of requests', () => {
     expect(await statuses(4, from('2001:db8::2'))).toEqual({ 429: 4 });
   });
 
-  it('[design D11] of whoever is no proxy do not heed what it says of itself', async () => {
+  it('[http 16] of whoever is no proxy do not heed what it says of itself', async () => {
     await start({ rates: { addressRequestsPerSecond: 4 } });
     const ask = (_: unknown, number: number) =>
       running.ask('GET', '/v1/ping', forwarded(`203.0.113.${number}`));
     expect(await statuses(10, ask)).toEqual({ 200: 4, 429: 6 });
   });
 
-  it('[auth, ours] of tokens that one address gives up: those of others can still be', async () => {
+  it('[auth] of tokens that one address gives up: those of others can still be', async () => {
     await start({ rates: { addressRequestsPerSecond: 500 }, trustedProxies: ['127.0.0.1'] });
     const giveUp = async (address: string) => {
       const as = await running.person();
@@ -97,7 +97,7 @@ describe('rates of requests', () => {
   it.each([
     ['an address', { addressRequestsPerSecond: 20 }],
     ['an identity', { identityRequestsPerSecond: 20 }],
-  ])('[design D11] of %s count each message of a batch over MCP', async (_, rates) => {
+  ])('[http 16] of %s count each message of a batch over MCP', async (_, rates) => {
     await start({ rates: { identityRequestsPerSecond: unlimited, ...rates } });
     const as = await running.person();
     const ping = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' });
@@ -116,7 +116,7 @@ describe('rates of requests', () => {
   it.each([
     ['of an address', { addressRequestsPerSecond: 3 }],
     ['of an identity', { identityRequestsPerSecond: 3 }],
-  ])('[design D11] %s hold for WebSockets, too', async (_, rates) => {
+  ])('[http 16] %s hold for WebSockets, too', async (_, rates) => {
     await start({ rates: { identityRequestsPerSecond: unlimited, ...rates } });
     const { token } = await running.person();
     const headers = { authorization: `Bearer ${token}` };
@@ -141,7 +141,7 @@ describe('rates of requests', () => {
 });
 
 describe('requests over a WebSocket', () => {
-  it('[design D11] wait when they are too many, and none is lost', async () => {
+  it('[http 16] wait when they are too many, and none is lost', async () => {
     await start({ rates: { identityRequestsPerSecond: 40 } });
     const owner = await running.person();
     expect((await running.upload('ledger', await program('ledger'), owner)).status).toBe(200);
@@ -194,7 +194,7 @@ describe('connections', () => {
     ['one address', { rates: { addressConnections: 3 } }],
     ['all clients', { bounds: { connectionsMax: 3 } }],
   ] satisfies [string, GivenConfiguration][])(
-    '[design D11] of %s are counted, and more are closed',
+    '[http 16] of %s are counted, and more are closed',
     async (_, given) => {
       await start(given);
       expect([await stays(), await stays(), await stays()]).toEqual([true, true, true]);
@@ -205,7 +205,7 @@ describe('connections', () => {
     },
   );
 
-  it('[design D11] without a request make room when few are left', async () => {
+  it('[http 16] without a request make room when few are left', async () => {
     await start({ bounds: { connectionsMax: 64 } });
     const room = 80;
     for (let count = 0; count < room; count += 1) {
@@ -213,7 +213,7 @@ describe('connections', () => {
     }
   });
 
-  it('[design D11] of a client that would rather speak HTTP/2 are counted once', async () => {
+  it('[http 16] of a client that would rather speak HTTP/2 are counted once', async () => {
     await start({ rates: { addressConnections: 1 } });
     const offer = 'host: localhost\r\nconnection: Upgrade\r\nupgrade: h2c';
     const pieces = [Buffer.from(`GET /v1/ping HTTP/1.1\r\n${offer}\r\n\r\n`)];
@@ -222,7 +222,7 @@ describe('connections', () => {
     expect(answers.map(({ status }) => status)).toEqual([200]);
   });
 
-  it('[design D11] of a trusted proxy are not counted as one client', async () => {
+  it('[http 16] of a trusted proxy are not counted as one client', async () => {
     await start({ rates: { addressConnections: 1 }, trustedProxies: ['127.0.0.0/8'] });
     expect([await stays(), await stays(), await stays()]).toEqual([true, true, true]);
   });
@@ -234,7 +234,7 @@ describe('requests that do not arrive', () => {
   const head =
     'POST /v1/database?host_type=Js HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n';
 
-  it('[design D11] slow headers get 408, and the connection ends', async () => {
+  it('[http 16] slow headers get 408, and the connection ends', async () => {
     await start({ bounds });
     const pieces = [Buffer.from('GET /v1/ping HTTP/1.1\r\n')];
     const { answers, millis } = await converse(port(), {
@@ -249,7 +249,7 @@ describe('requests that do not arrive', () => {
   it.each([
     ['as it is', ''],
     ['with an offer of HTTP/2', 'connection: Upgrade\r\nupgrade: h2c\r\n'],
-  ])('[design D11] a slow body %s gets 408, however steadily it comes', async (_, more) => {
+  ])('[http 16] a slow body %s gets 408, however steadily it comes', async (_, more) => {
     await start({ bounds });
     const drops = Array.from({ length: 60 }, () => Buffer.from('S'));
     const pieces = [Buffer.from(`${head}${more}\r\n`), ...drops];
@@ -261,7 +261,7 @@ describe('requests that do not arrive', () => {
     expect((await running.ask('GET', '/v1/ping')).status).toBe(200);
   });
 
-  it('[design D11] headers that are too large, or too many, do not get in', async () => {
+  it('[http 16] headers that are too large, or too many, do not get in', async () => {
     await start({});
     const ask = async (headers: string) => {
       const pieces = [Buffer.from(`GET /v1/ping HTTP/1.1\r\nhost: localhost\r\n${headers}\r\n`)];
@@ -302,7 +302,7 @@ describe('what is in hand for all clients', () => {
 
   const ask = () => running.sql('ledger', 'SELECT * FROM entry');
 
-  it('[design D11] is so many requests; more get 503 until some are done', async () => {
+  it('[http 16] is so many requests; more get 503 until some are done', async () => {
     await startWith({ requestsMax: 2 });
     const held = [await hold(10), await hold(10)];
     await expect.poll(async () => (await ask()).status, patient).toBe(503);
@@ -313,7 +313,7 @@ describe('what is in hand for all clients', () => {
     await expect.poll(async () => (await ask()).status, patient).toBe(200);
   });
 
-  it('[design D11] is so many bytes of bodies; one client gets 429 at half of it', async () => {
+  it('[http 16] is so many bytes of bodies; one client gets 429 at half of it', async () => {
     await startWith({ bodiesBytesMax: 2_000_000 });
     expect((await ask()).status).toBe(200);
     const held = await hold(999_990);
@@ -326,7 +326,7 @@ describe('what is in hand for all clients', () => {
     await expect.poll(async () => (await ask()).status, patient).toBe(200);
   });
 
-  it('[design D11] counts a body for as long as it is worked on, behind a stream, too', async () => {
+  it('[http 16] counts a body for as long as it is worked on, behind a stream, too', async () => {
     await startWith({ bodiesBytesMax: 2_000_000 });
     for (let number = 0; number < 30; number += 1)
       await running.call('ledger', 'append', [1, number]);
@@ -347,7 +347,7 @@ describe('what is in hand for all clients', () => {
     await expect.poll(async () => (await large()).status, patient).toBe(400);
   });
 
-  it('[design D11] is so many bytes of answers; who has not taken theirs loses it', async () => {
+  it('[http 16] is so many bytes of answers; who has not taken theirs loses it', async () => {
     await startWith({ answersBytesMax: 50_000_000 });
     for (const number of [1, 2, 3, 4]) await running.call('ledger', 'append', [1, number]);
     // More than the buffers of a connection hold.

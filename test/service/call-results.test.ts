@@ -214,7 +214,7 @@ describe('what reducers return', () => {
 
 describe('what reducers return, on the wire', () => {
   for (const version of ['v2', 'v3']) {
-    it(`[client-sdk 14] [websocket 7] ${version}: bytes of the declared types`, async () => {
+    it(`[client-sdk 14, websocket 7] ${version}: bytes of the declared types`, async () => {
       const database = await freshMarket();
       const protocols = [`${version}.bsatn.spacetimedb`];
       const guest = await Guest.arrive(running.service.url, database, { protocols });

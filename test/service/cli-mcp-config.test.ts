@@ -61,7 +61,7 @@ const shapes: Record<string, (text: string, name: string) => Command> = {
 };
 
 describe('mcp --print-config', () => {
-  it('[mcp print-config] lists the clients that it knows, and where each has its file', async () => {
+  it('[mcp B22] lists the clients that it knows, and where each has its file', async () => {
     const { code, stdout } = await print('list');
     expect(code).toBe(0);
     const words = stdout.split('\n').map((line) => line.split(' ')[0]);
@@ -70,42 +70,39 @@ describe('mcp --print-config', () => {
     expect(stdout).toMatch(/^codex +Codex +\/.+\/config\.toml$/m);
   });
 
-  it('[mcp print-config] refuses a client that it does not know', async () => {
+  it('[mcp B22] refuses a client that it does not know', async () => {
     const { code, stdout, stderr } = await print('emacs');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('one of list, claude-code, claude-desktop, ');
   });
 
-  it.each(Object.entries(shapes))(
-    '[mcp print-config] tells %s what it needs',
-    async (client, find) => {
-      const flags = ['--server', 'local', '--anonymous', '--features', 'logs,explain'];
-      const { code, stdout, stderr } = await print(client, 'inn', ...flags);
-      expect(code).toBe(0);
-      expect(stderr).toMatch(/^For .+, add this to .+:$/m);
-      const { command, args } = find(stdout, 'inn');
-      const end = [
-        'mcp',
-        'inn',
-        '--server',
-        sandbox.url,
-        '--anonymous',
-        '--features',
-        'logs,explain',
-      ];
-      expect(args.slice(-end.length)).toEqual(end);
-      expect(command).toBe(process.execPath);
-      // The saved token is for the bridge alone to read.
-      expect(stdout + stderr).not.toContain('eyJ');
-    },
-  );
+  it.each(Object.entries(shapes))('[mcp B22] tells %s what it needs', async (client, find) => {
+    const flags = ['--server', 'local', '--anonymous', '--features', 'logs,explain'];
+    const { code, stdout, stderr } = await print(client, 'inn', ...flags);
+    expect(code).toBe(0);
+    expect(stderr).toMatch(/^For .+, add this to .+:$/m);
+    const { command, args } = find(stdout, 'inn');
+    const end = [
+      'mcp',
+      'inn',
+      '--server',
+      sandbox.url,
+      '--anonymous',
+      '--features',
+      'logs,explain',
+    ];
+    expect(args.slice(-end.length)).toEqual(end);
+    expect(command).toBe(process.execPath);
+    // The saved token is for the bridge alone to read.
+    expect(stdout + stderr).not.toContain('eyJ');
+  });
 
-  it('[mcp print-config] calls the server of a whole host by the name of the product', async () => {
+  it('[mcp B22] calls the server of a whole host by the name of the product', async () => {
     const { args } = ofMcpServers((await print('cursor')).stdout, 'reducerdb');
     expect(args.slice(-3)).toEqual(['mcp', '--server', sandbox.url]);
   });
 
-  it('[mcp print-config] spells out what the environment and service.json decide here', async () => {
+  it('[mcp B22] spells out what the environment and service.json decide here', async () => {
     const cwd = path.join(sandbox.folder, 'project');
     writeFiles(cwd, { 'service.json': { server: 'https://db.example', database: 'never' } });
     const env = { SERVICE_DB_NAME: 'ledger' };
@@ -118,12 +115,12 @@ describe('mcp --print-config', () => {
     ]);
   });
 
-  it('[mcp print-config] leaves out of Zed what it calls deprecated', async () => {
+  it('[mcp B22] leaves out of Zed what it calls deprecated', async () => {
     const { box } = JSON.parse((await print('zed', 'box')).stdout).context_servers;
     expect(Object.keys(box)).toEqual(['command', 'args']);
   });
 
-  it('[mcp print-config] names the files where the environment has them', async () => {
+  it('[mcp B22] names the files where the environment has them', async () => {
     const env = { CODEX_HOME: '/c', COPILOT_HOME: '/d', XDG_CONFIG_HOME: '/e' };
     const { stdout } = await sandbox.run(['mcp', '--print-config', 'list'], { env });
     for (const file of ['/c/config.toml', '/d/mcp-config.json', '/e/zed/settings.json']) {
@@ -131,7 +128,7 @@ describe('mcp --print-config', () => {
     }
   });
 
-  it('[mcp print-config] passes over variables that name no folder', async () => {
+  it('[mcp B22] passes over variables that name no folder', async () => {
     const env = { CODEX_HOME: '', COPILOT_HOME: 'here', XDG_CONFIG_HOME: '', HOME: '/h' };
     const { stdout } = await sandbox.run(['mcp', '--print-config', 'list'], { env });
     for (const file of [
@@ -143,7 +140,7 @@ describe('mcp --print-config', () => {
     }
   });
 
-  it('[mcp print-config] quotes names that TOML and YAML would read as something else', async () => {
+  it('[mcp B22] quotes names that TOML and YAML would read as something else', async () => {
     const { stdout } = await print('codex', 'a.b c');
     expect(parseToml(stdout)).toMatchObject({
       mcp_servers: { 'a.b c': { args: expect.anything() } },
@@ -154,7 +151,7 @@ describe('mcp --print-config', () => {
   it.each([
     ['claude-desktop', 'the files themselves', process.execPath],
     ['cursor', "the project's package", 'npx'],
-  ])('[mcp print-config] names for %s %s, and works as it stands', async (client, _, program) => {
+  ])('[mcp B22] names for %s %s, and works as it stands', async (client, _, program) => {
     const cwd = path.join(sandbox.folder, `of-${client}`);
     const installed = install(cwd);
     const globals = ['--root-dir', path.join(sandbox.folder, 'root')];
@@ -172,7 +169,7 @@ describe('mcp --print-config', () => {
     expect(await live.end()).toBe(0);
   });
 
-  it('[mcp print-config] names the files themselves where it is no installed package', async () => {
+  it('[mcp B22] names the files themselves where it is no installed package', async () => {
     const { stdout } = await print('cursor', 'inn');
     const { command, args } = ofMcpServers(stdout, 'inn');
     expect([command, args[0]]).toEqual([process.execPath, path.join(root, 'dist/cli/main.js')]);

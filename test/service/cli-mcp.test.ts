@@ -200,7 +200,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
 });
 
 describe('--features', () => {
-  it('[mcp features] asks the endpoint for more than the five tools', async () => {
+  it('[mcp B13] asks the endpoint for more than the five tools', async () => {
     const { stderr, byId } = await bridge(
       ['inn', '--features', 'logs, whoami'],
       [request(1, 'ping')],
@@ -209,7 +209,7 @@ describe('--features', () => {
     expect(byId.get(1).result).toEqual({});
   });
 
-  it('[mcp features] refuses a word that it does not know, and names those that it does', async () => {
+  it('[mcp B13] refuses a word that it does not know, and names those that it does', async () => {
     const { code, stdout, stderr } = await sandbox.run(['mcp', '--features', 'logs,everything']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('preview, explain, logs, typed-reducers, read-only, whoami, fence');

@@ -75,7 +75,7 @@ describe('start', () => {
     expect(await (await start()).stop()).toBe(0);
   });
 
-  it('[auth, ours] fails, and makes no keys, when those of its data are gone', async () => {
+  it('[auth] fails, and makes no keys, when those of its data are gone', async () => {
     const flags = ['--data-dir', 'my-data'];
     expect(await (await start(flags)).stop()).toBe(0);
     const keys = path.join(sandbox.folder, 'my-data/keys');
@@ -102,7 +102,7 @@ describe('start', () => {
     expect(answer.status).not.toBe(401);
   });
 
-  it('[design D11] asks who may publish before other machines can connect', async () => {
+  it('[cli 8] asks who may publish before other machines can connect', async () => {
     const args = ['start', '--listen-addr', `0.0.0.0:${sandbox.port}`];
     const { code, stderr } = await sandbox.run(args);
     expect(code).toBe(1);
@@ -149,7 +149,7 @@ describe('start', () => {
     expect(result.stderr).toContain(words);
   });
 
-  it('[cli 8.2] [websocket 11] takes the bounds of WebSockets', async () => {
+  it('[cli 8.2, websocket 11] takes the bounds of WebSockets', async () => {
     await start(['--ping-interval', '40', '--idle-timeout', '300', '--incoming-queue-length', '5']);
     await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
     const client = await SocketClient.open(sandbox.url, 'ledger');

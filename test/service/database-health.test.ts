@@ -44,7 +44,7 @@ async function ailing(): Promise<string> {
 }
 
 describe('the health of a database', () => {
-  it('[rulings 6.1] is for anyone to see, and its parts for developers', async () => {
+  it('[living 1.16] is for anyone to see, and its parts for developers', async () => {
     expect(await ask()).toMatchObject({ status: 200, text: '{"ok":true}' });
     expect(await ask('?detail=false')).toMatchObject({ status: 200, text: '{"ok":true}' });
     expect((await ask('?detail')).status).toBe(403);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => doors.close());
 
 it.each(doorNames)(
-  '[siege 3] the gateway that reads %s is at most 50 ms late',
+  '[http 16] the gateway that reads %s is at most 50 ms late',
   async (door) => {
     const { late, bound, figures } = await leastDelay(() =>
       doors.delayDuring(async () => {

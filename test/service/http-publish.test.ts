@@ -186,7 +186,7 @@ describe('publishing', () => {
     expect(bad.text).toMatch(/^Failed to deserialize query string: /);
   });
 
-  it('[http 6.1] [http 15] is told when it is done but not yet known to be durable', async () => {
+  it('[http 6.1, 15] is told when it is done but not yet known to be durable', async () => {
     await running.upload('hasty', await written({ tables: {} }), owner);
     const answers: unknown[] = [];
     // The disk is as a rule slower than no time at all.
@@ -261,7 +261,7 @@ describe('publishing', () => {
     });
   });
 
-  it('[http 6.1] [http 6.2] of what needs a hand is refused, one error after the other', async () => {
+  it('[http 6.1, 6.2] of what needs a hand is refused, one error after the other', async () => {
     const table = (type: string) =>
       written({ tables: { item: `{ public: true }, { id: t.${type}().primaryKey() }` } });
     await running.upload('manual', await table('u32'), owner);
@@ -306,7 +306,7 @@ describe('publishing', () => {
     expect(answer.headers.get('content-type')).toBe('text/plain; charset=utf-8');
   });
 
-  it('[http 6.4] [http 6.5] locks and unlocks as often as one likes', async () => {
+  it('[http 6.4, 6.5] locks and unlocks as often as one likes', async () => {
     await running.publish('tenth', 'inn', owner);
     for (const verb of ['lock', 'lock', 'unlock', 'unlock']) {
       const answer = await running.ask('POST', `/v1/database/tenth/${verb}`, { as: owner });

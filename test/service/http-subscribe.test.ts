@@ -171,7 +171,7 @@ describe('a route of a module', () => {
     expect(status).toBe(404);
   });
 
-  it('[http 13] [http 2.1] answers OPTIONS as every path does', async () => {
+  it('[http 13, 2.1] answers OPTIONS as every path does', async () => {
     const answer = await running.ask('OPTIONS', '/v1/database/inn/route/x');
     expect(answer).toMatchObject({ status: 200, text: '' });
     expect(answer.headers.get('access-control-allow-methods')).toBe('*');

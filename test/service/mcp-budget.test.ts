@@ -19,15 +19,15 @@ async function tokensOf(mode: typeof hostWide, method: string, features?: string
 const all = 'preview,explain,logs,whoami,fence';
 
 describe.each([hostWide, scoped])('what an agent reads first, $name', (mode) => {
-  it('[adr 0029] is a list of tools of less than 1,500 tokens', async () => {
+  it('[mcp B13] is a list of tools of less than 1,500 tokens', async () => {
     expect(await tokensOf(mode, 'tools/list')).toBeLessThan(1_500);
   });
 
-  it('[adr 0029] is a list of tools of less than 4,000 tokens with all features', async () => {
+  it('[mcp B13] is a list of tools of less than 4,000 tokens with all features', async () => {
     expect(await tokensOf(mode, 'tools/list', all)).toBeLessThan(4_000);
   });
 
-  it('[adr 0029] is a greeting of less than 600 tokens, with all features', async () => {
+  it('[mcp B13] is a greeting of less than 600 tokens, with all features', async () => {
     expect(await tokensOf(mode, 'initialize', all)).toBeLessThan(600);
   });
 });

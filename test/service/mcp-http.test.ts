@@ -127,7 +127,7 @@ describe.each(modes)('the endpoint $name', ({ path }) => {
 });
 
 describe('features in the address', () => {
-  it('[mcp B6] may be separated by commas, blanks, or given twice', async () => {
+  it('[mcp B13] may be separated by commas, blanks, or given twice', async () => {
     for (const query of ['features=logs,whoami', 'features=logs&features=whoami', 'features=']) {
       const where = `${hostWide.path}?${query}`;
       const { status } = await inn.running.ask('POST', where, { body: ping, headers: ofJson });

@@ -36,7 +36,7 @@ describe.each(modes)('previews $name', (mode) => {
   const owner = () => ({ mode, as: inn.owner, features });
   const addPerson = { reducer: 'add_person', args: ['Cleo'] };
 
-  it('[adr 0028] show what a reducer would do, and do nothing', async () => {
+  it('[mcp B19] show what a reducer would do, and do nothing', async () => {
     const [before, at] = [await people(), offset()];
     const { texts, shown, isError } = await give(owner(), 'preview_call', addPerson);
     expect({ isError, shown }).toEqual({
@@ -64,7 +64,7 @@ describe.each(modes)('previews $name', (mode) => {
     expect(await people()).toEqual(before);
   });
 
-  it('[adr 0028] are applied exactly, and once', async () => {
+  it('[mcp B19] are applied exactly, and once', async () => {
     const { shown } = await give(owner(), 'preview_call', addPerson);
     const applied = await give(owner(), 'apply_preview', { preview: shown.preview });
     expect(applied.isError).toBe(false);
@@ -81,7 +81,7 @@ describe.each(modes)('previews $name', (mode) => {
     });
   });
 
-  it('[adr 0028] are not applied when they would come to something else', async () => {
+  it('[mcp B19] are not applied when they would come to something else', async () => {
     const { shown } = await give(owner(), 'preview_call', addPerson);
     await inn.running.call('inn', 'add_person', ['Dan'], inn.owner);
     const before = await people();
@@ -97,7 +97,7 @@ describe.each(modes)('previews $name', (mode) => {
     expect(again.shown).toMatchObject({ applied: true, changes: late.shown.changes });
   });
 
-  it('[adr 0028] of SQL tell updates from rows that come and go', async () => {
+  it('[mcp B19] of SQL tell updates from rows that come and go', async () => {
     const sql = 'UPDATE person SET name = $1 WHERE id = 1';
     const args = { sql, params: [`Ida ${mode.name}`] };
     const { texts, shown } = await give(owner(), 'preview_sql', args);
@@ -125,7 +125,7 @@ describe.each(modes)('previews $name', (mode) => {
     expect(none.texts[0]).toContain('the statement would commit and change no rows.');
   });
 
-  it('[adr 0028] show why a reducer would fail, and what it would log', async () => {
+  it('[mcp B19] show why a reducer would fail, and what it would log', async () => {
     const args = { reducer: 'refuse', args: ['the house is full'] };
     const { texts, shown, isError } = await give(owner(), 'preview_call', args);
     expect(isError).toBe(false);
@@ -147,13 +147,13 @@ describe.each(modes)('previews $name', (mode) => {
     ['preview_call', { reducer: 'set_up' }, /^can't directly call special Init lifecycle reducer$/],
     ['preview_sql', { sql: 'SELECT * FROM person' }, /./],
     ['preview_sql', { sql: 'DELETE FROM absent' }, 'no such table: absent'],
-  ])('[adr 0028] %s of %j fails as the thing itself', async (tool, args, text) => {
+  ])('[mcp B19] %s of %j fails as the thing itself', async (tool, args, text) => {
     const { texts, isError } = await give(owner(), tool, args);
     expect(isError).toBe(true);
     expect(texts[0]).toMatch(text);
   });
 
-  it('[adr 0028] are for the owner, developers, and tokens that were made for it', async () => {
+  it('[mcp B19] are for the owner, developers, and tokens that were made for it', async () => {
     const refused = await give({ mode, as: inn.stranger, features }, 'preview_call', addPerson);
     expect(refused).toMatchObject({
       texts: [
@@ -170,7 +170,7 @@ describe.each(modes)('previews $name', (mode) => {
     expect(applied.shown).toMatchObject({ applied: true });
   });
 
-  it('[adr 0028] leave out rows that the caller may not read, and say so', async () => {
+  it('[mcp B19] leave out rows that the caller may not read, and say so', async () => {
     const limits = { tables: ['visit'], reducers: ['add_person'], features: ['preview'] };
     const agent = await inn.running.agent('inn', limits, inn.owner);
     const { shown, texts } = await give({ mode, as: agent }, 'preview_call', addPerson);
@@ -181,14 +181,14 @@ describe.each(modes)('previews $name', (mode) => {
     );
   });
 
-  it('[adr 0028] are nobody else’s to apply', async () => {
+  it('[mcp B19] are nobody else’s to apply', async () => {
     const { shown } = await give(owner(), 'preview_call', addPerson);
     const options = { mode, as: inn.stranger, features };
     const { texts } = await give(options, 'apply_preview', { preview: shown.preview });
     expect(texts[0]).toMatch(/^unknown preview: /);
   });
 
-  it('[adr 0028] in a session that is read-only are for looking', async () => {
+  it('[mcp B19] in a session that is read-only are for looking', async () => {
     const options = { mode, as: inn.owner, features: 'preview,read-only' };
     const { shown, texts } = await give(options, 'preview_call', addPerson);
     expect(shown).toMatchObject({ outcome: 'commits', changes: [{ table: 'person' }] });
@@ -210,7 +210,7 @@ describe('a client that can ask its user', () => {
     return JSON.parse(text).result;
   };
 
-  it('[adr 0028] does so before a preview is applied', async () => {
+  it('[mcp B19] does so before a preview is applied', async () => {
     const args = { reducer: 'add_person', args: ['Eve'] };
     const previewed = await call('preview_call', args, {}, inn.owner);
     const { preview } = previewed.structuredContent;

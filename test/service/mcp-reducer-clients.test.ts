@@ -35,7 +35,7 @@ function connected(door: Door, features?: string): Promise<Client> {
 }
 
 describe.each(doors)('tools of reducers with the official client, $title', (door) => {
-  it('[mcp typed-reducers] are called, and their results fit what they say', async () => {
+  it('[mcp B20] are called, and their results fit what they say', async () => {
     const client = await connected(door, 'typed-reducers');
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === 'add')).toMatchObject({
@@ -48,7 +48,7 @@ describe.each(doors)('tools of reducers with the official client, $title', (door
     await client.close();
   });
 
-  it('[mcp typed-reducers] are told of when they change', async () => {
+  it('[mcp B20] are told of when they change', async () => {
     const client = await connected(door, 'typed-reducers');
     let changes = 0;
     client.setNotificationHandler('notifications/tools/list_changed', () => {
@@ -66,7 +66,7 @@ describe.each(doors)('tools of reducers with the official client, $title', (door
     await client.close();
   });
 
-  it('[mcp typed-reducers] without them, tools never change, and nobody waits for that', async () => {
+  it('[mcp B20] without them, tools never change, and nobody waits for that', async () => {
     const client = await connected(door);
     const watch = await client.listen({ toolsListChanged: true });
     expect(watch.honoredFilter).toEqual({});

@@ -116,7 +116,7 @@ describe.each(modes)('many rows $name', (mode) => {
     return { names: rows.flat(), structured: structuredContent, note: content[1]?.text };
   };
 
-  it('[adr 0029] come in parts by a cursor, all of the same commit', async () => {
+  it('[mcp B21] come in parts by a cursor, all of the same commit', async () => {
     const first = await page({ max_rows: 10 });
     expect(first.names).toEqual(names.slice(0, 10));
     const { cursor, offset } = first.structured as { cursor: string; offset: number };
@@ -139,14 +139,14 @@ describe.each(modes)('many rows $name', (mode) => {
     await inn.running.sql('inn', "DELETE FROM person WHERE name = 'many later'", inn.owner);
   });
 
-  it('[adr 0029] are capped by bytes, too, but for one row', async () => {
+  it('[mcp B21] are capped by bytes, too, but for one row', async () => {
     const row = JSON.stringify([names[0]]).length + 1;
     expect((await page({ max_bytes: 3 * row })).names).toEqual(names.slice(0, 3));
     expect((await page({ max_bytes: 3 * row - 1 })).names).toEqual(names.slice(0, 2));
     expect((await page({ max_bytes: 1 })).names).toEqual(names.slice(0, 1));
   });
 
-  it('[adr 0029] are for nobody but whom they were found for, and for one statement', async () => {
+  it('[mcp B21] are for nobody but whom they were found for, and for one statement', async () => {
     const { cursor } = (await page({ max_rows: 1 }, inn.owner)).structured as { cursor: string };
     const unknown = {
       content: [
@@ -173,7 +173,7 @@ describe.each(modes)('many rows $name', (mode) => {
     expect((await page({ cursor }, inn.owner)).names).toEqual(names.slice(1));
   });
 
-  it('[adr 0029] are capped without being asked to', async () => {
+  it('[mcp B21] are capped without being asked to', async () => {
     const many = `WITH many AS (${Array(12).fill('SELECT name FROM person').join(' UNION ALL ')})
       SELECT a.name FROM many AS a CROSS JOIN many AS b`;
     const { structuredContent, content } = await result('sql', { sql: many });
@@ -188,7 +188,7 @@ describe.each(modes)('many rows $name', (mode) => {
     expect(next.content[1]?.text).toMatch(/^Rows 10001 to 20000 of \d+\. /);
   });
 
-  it('[adr 0029] say which values caps can have', async () => {
+  it('[mcp B21] say which values caps can have', async () => {
     for (const [name, value, maximum] of [
       ['max_rows', 0, 10_000],
       ['max_rows', 10_001, 10_000],
@@ -203,7 +203,7 @@ describe.each(modes)('many rows $name', (mode) => {
     expect((await page({ max_rows: null })).names).toHaveLength(25);
   });
 
-  it('[adr 0029] are not waited for longer than the caller wants', async () => {
+  it('[mcp B21] are not waited for longer than the caller wants', async () => {
     const slow = `SELECT COUNT(*) AS n FROM ${['a', 'b', 'c', 'd', 'e', 'f']
       .map((name) => `person AS ${name}`)
       .join(' CROSS JOIN ')} WHERE a.name < f.name`;

@@ -39,7 +39,7 @@ const messagesOf = async (reducer: string) =>
 const seen = () => running.rows('lodge', 'SELECT what, who, link FROM seen', owner);
 
 describe('the context of a call', () => {
-  it('[SDK 7] names the caller, the database and the time, which stands still', async () => {
+  it('[module-sdk 7] names the caller, the database and the time, which stands still', async () => {
     const [line] = await messagesOf('context');
     const told = JSON.parse(String(line));
     const { text } = await running.ask('GET', '/v1/database/lodge/identity');
@@ -50,7 +50,7 @@ describe('the context of a call', () => {
     expect(Math.abs(Number(told.micros) / 1000 - Date.now())).toBeLessThan(60_000);
   });
 
-  it('[SDK 7] tells the claims of the token', async () => {
+  it('[module-sdk 7] tells the claims of the token', async () => {
     const [line] = await messagesOf('claims');
     const [, payload = ''] = guest.token.split('.');
     const { iss, sub } = JSON.parse(Buffer.from(payload, 'base64url').toString());
@@ -60,7 +60,7 @@ describe('the context of a call', () => {
     });
   });
 
-  it('[SDK 7.1] draws numbers and ids that are good, and new in each call', async () => {
+  it('[module-sdk 7.1] draws numbers and ids that are good, and new in each call', async () => {
     for (let n = 0; n < 3; n += 1) expect(await messagesOf('draw')).toEqual(['V4 true true 6 0']);
     const rows = await running.rows('lodge', 'SELECT text FROM drawn');
     const words = rows.flatMap(([text]) => String(text).split(' '));
@@ -68,14 +68,14 @@ describe('the context of a call', () => {
     expect(new Set(words).size).toBe(15);
   });
 
-  it('[ABI 3.6] [SDK 7] is its own; globals of the module stay, those of a machine are absent', async () => {
+  it('[abi 3.6, module-sdk 7] is its own; globals of the module stay, those of a machine are absent', async () => {
     expect(await messagesOf('globals')).toEqual(['1 false', 'true number', '', 'Zoë 🐈']);
     expect(await messagesOf('globals')).toEqual(['2 false', 'true number', '', 'Zoë 🐈']);
   });
 });
 
 describe('lifecycle reducers', () => {
-  it('[ABI 10.4] run once at birth for the owner, and around each request', async () => {
+  it('[abi 10.4] run once at birth for the owner, and around each request', async () => {
     const [first] = await seen();
     expect(first).toEqual(['init', [hexOf(owner)], 'none']);
     const before = (await seen()).length;
@@ -89,7 +89,7 @@ describe('lifecycle reducers', () => {
     expect([...links][0]).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  it('[ABI 10.4] that refuse keep the caller out of calls and SQL, in their words', async () => {
+  it('[abi 10.4] that refuse keep the caller out of calls and SQL, in their words', async () => {
     const stranger = await running.person();
     expect(await call('shut', [], stranger)).toMatchObject({ status: 200 });
     const refused = { status: 403, text: 'closed for you' };
@@ -113,7 +113,7 @@ describe('lifecycle reducers', () => {
 describe('a call that fails', () => {
   const fatal = 'The instance encountered a fatal error.';
 
-  it('[SDK 9] with SenderError answers its words, leaves its lines and no rows', async () => {
+  it('[module-sdk 9] with SenderError answers its words, leaves its lines and no rows', async () => {
     const { status, text, lines } = await linesOf('write_and_refuse', ['no room']);
     expect({ status, text }).toEqual({ status: 530, text: 'no room' });
     expect(lines).toMatchObject([
@@ -140,7 +140,7 @@ describe('a call that fails', () => {
     ],
     ['a range', 'Uncaught RangeError: a range', 'throwIt'],
   ])(
-    '[ABI 3.5] by throwing %s says little to the caller and all to the log',
+    '[abi 3.5] by throwing %s says little to the caller and all to the log',
     async (kind, message, name) => {
       const { status, text, lines } = await linesOf('throw_it', [kind]);
       expect({ status, text }).toEqual({ status: 530, text: fatal });
@@ -154,7 +154,7 @@ describe('a call that fails', () => {
     },
   );
 
-  it('[T3.3] by returning a promise is a crash; an expression may end a reducer', async () => {
+  it('[tables 3.3] by returning a promise is a crash; an expression may end a reducer', async () => {
     const { status, text, lines } = await linesOf('later');
     expect({ status, text }).toEqual({ status: 530, text: fatal });
     expect(lines).toHaveLength(1);
@@ -167,7 +167,7 @@ describe('a call that fails', () => {
 });
 
 describe('the console', () => {
-  it('[SDK 12] writes lines by level, with function, file and line', async () => {
+  it('[module-sdk 12] writes lines by level, with function, file and line', async () => {
     const { lines } = await linesOf('levels');
     expect(lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'Info log { a: 1 } [ 1n ] and text',

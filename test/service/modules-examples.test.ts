@@ -74,7 +74,7 @@ describe('the chat', () => {
 describe('the complete example of the library', () => {
   const file = 'test/types/tavern.ts';
 
-  it('[SDK 14] is refused for what is not served yet', async () => {
+  it('[module-sdk 14] is refused for what is not served yet', async () => {
     const answer = await running.upload('tavern', await program(file), owner);
     expect(answer.status).toBe(500);
     expect(answer.text).toMatch(
@@ -83,7 +83,7 @@ describe('the complete example of the library', () => {
     expect((await running.ask('GET', '/v1/database/tavern')).status).toBe(404);
   });
 
-  it('[SDK 14] runs without that', async () => {
+  it('[module-sdk 14] runs without that', async () => {
     const source = readFileSync(path.join(root, file), 'utf8');
     const [supported = ''] = source
       .replace('{ onSchedule: sweep },', '')

@@ -49,7 +49,7 @@ async function logged(database: string): Promise<string[]> {
 }
 
 describe('names under the policy None', () => {
-  it('[DEF 7] are left as they are', async () => {
+  it('[module-def 7] are left as they are', async () => {
     expect(await schemaOf('spelling')).toEqual({
       tables: ['Shelf_of2', 'paintTin'],
       indexes: ['ShelfByRow', 'paintTin_tinId_idx_btree'],
@@ -65,7 +65,7 @@ describe('names under the policy None', () => {
     });
   });
 
-  it('[DEF 7.3] are those of calls, of JSON and of SQL', async () => {
+  it('[module-def 7.3] are those of calls, of JSON and of SQL', async () => {
     const tin = { litresLeft: 2, Colour: { paleBlue2: [] } };
     const put = (reducer: string) =>
       running.call('spelling', reducer, { tinOf: tin, heldBy2: 'me' }).then(({ status }) => status);
@@ -77,7 +77,7 @@ describe('names under the policy None', () => {
 });
 
 describe('names under the usual policy', () => {
-  it('[DEF 7] [DEF 7.2] are snake case, with options taken word for word', async () => {
+  it('[module-def 7, 7.2] are snake case, with options taken word for word', async () => {
     expect(await schemaOf('spelling-snake')).toEqual({
       tables: ['Shelf_of2', 'paint_tin'],
       indexes: ['ShelfByRow', 'paint_tin_tin_id_idx_btree'],
@@ -94,7 +94,7 @@ describe('names under the usual policy', () => {
     });
   });
 
-  it('[DEF 7.3] are those of calls and JSON; SQL knows the written ones as well', async () => {
+  it('[module-def 7.3] are those of calls and JSON; SQL knows the written ones as well', async () => {
     const tin = { litres_left: 2, colour: { paleBlue2: [] } };
     const put = (reducer: string, tinOf: unknown) =>
       running
@@ -112,7 +112,7 @@ describe('names under the usual policy', () => {
 });
 
 describe.each(['spelling', 'spelling-snake'])('explicit names in %s', (database) => {
-  it('[SDK 3] [SDK 6] name tables, indexes and reducers', async () => {
+  it('[module-sdk 3, 6] name tables, indexes and reducers', async () => {
     const call = async (reducer: string, args: unknown) =>
       (await running.call(database, reducer, args)).status;
     expect([await call('Put_ish', [1]), await call('put', [1])]).toEqual([200, 404]);
@@ -121,7 +121,7 @@ describe.each(['spelling', 'spelling-snake'])('explicit names in %s', (database)
     expect(await logged(database)).toContain(`Info: Shelf_of2 ShelfByRow ${row},spot`);
   });
 
-  it('[SDK 5] members of a group go by their own keys', async () => {
+  it('[module-sdk 5] members of a group go by their own keys', async () => {
     const name = database === 'spelling' ? 'aGrouped' : 'a_grouped';
     expect(await running.call(database, name, { name: 'n' })).toMatchObject({ status: 200 });
     expect((await running.call(database, 'nameless', ['n'])).status).toBe(404);

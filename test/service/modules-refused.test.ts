@@ -94,7 +94,7 @@ describe('exports that cannot be published', () => {
     expect(await refusalOf(`${withSchema} ${source};`)).toBe(`Uncaught TypeError: ${text}`);
   });
 
-  it('[DEF 6.2] a column that is not there', async () => {
+  it('[module-def 6.2] a column that is not there', async () => {
     const indexes = "indexes: [{ accessor: 'q', algorithm: 'btree', columns: ['zz'] }]";
     const source = `${head} export default schema({ x: table({ ${indexes} }, { id: t.u8() }) });`;
     expect(await refusalOf(source)).toBe(
@@ -206,7 +206,7 @@ describe('what is declared and not served yet', () => {
     );
   });
 
-  it('[SDK 6.2] [SDK 11] schedules and submodules', async () => {
+  it('[module-sdk 6.2, 11] schedules and submodules', async () => {
     const run = 'export const run = db.reducer({ onSchedule: job }, { j: job.rowType }, clock);';
     expect(await refusalOf(`${withJobs} ${run}`)).toBe(
       'module declares the schedule of table `job`: scheduled tables are not supported yet',
@@ -254,7 +254,7 @@ describe('at the service', () => {
     expect(answer.text.replace(/^Uncaught TypeError: /, '')).toBe(text);
   });
 
-  it('[DEF 6] a refusal leaves no database, and says where in the sources it comes from', async () => {
+  it('[module-def 6] a refusal leaves no database, and says where in the sources it comes from', async () => {
     const program = await writtenFrom(`${withSchema}\nthrow new Error('no');`);
     const { status, text } = await running.upload('refused', program, owner);
     expect(status).toBe(500);

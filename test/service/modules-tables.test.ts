@@ -32,23 +32,23 @@ describe('a table', () => {
     ]);
   });
 
-  it('[T4] [T14.7] is scanned as it was when the scan began', async () => {
+  it('[tables 4, 14.7] is scanned as it was when the scan began', async () => {
     await db.call('fill');
     expect(await linesOf('snapshots')).toEqual(['5 5n true', 'a,b,c,d 8 0n']);
   });
 
-  it('[SDK 8] has iterators with helpers', async () => {
+  it('[module-sdk 8] has iterators with helpers', async () => {
     await db.call('fill');
     expect(await linesOf('helpers')).toEqual(['11223344 3', 'c,d', 'number true']);
   });
 
-  it('[T3.2] is cleared of as many rows as it counts', async () => {
+  it('[tables 3.2] is cleared of as many rows as it counts', async () => {
     await db.call('fill');
     expect(await linesOf('empty')).toEqual(['true 0n', '0n']);
     expect(await db.query('SELECT COUNT(*) AS n FROM item')).toEqual([{ n: 0n }]);
   });
 
-  it('[T9] [T14.9] of events is empty again in the next call, and for SQL', async () => {
+  it('[tables 9, 14.9] of events is empty again in the next call, and for SQL', async () => {
     const lines = ['0n', `${taken} [flash flash_n_idx_btree n]`, '1n [{"n":1,"text":"uno"}] uno'];
     expect(await linesOf('flashes')).toEqual(lines);
     expect(await linesOf('flashes')).toEqual(lines);
@@ -59,7 +59,7 @@ describe('a table', () => {
 describe('an index', () => {
   beforeEach(() => db.call('fill'));
 
-  it('[T3] [T14.12] of trees takes values, prefixes and ranges', async () => {
+  it('[tables 3, 14.12] of trees takes values, prefixes and ranges', async () => {
     expect(await linesOf('ranges')).toEqual([
       'b,c,d c,d a',
       'b,c c a,b,c,d',
@@ -75,7 +75,7 @@ describe('an index', () => {
     ]);
   });
 
-  it('[SDK 8] that is unique finds and deletes one row, by one column or several', async () => {
+  it('[module-sdk 8] that is unique finds and deletes one row, by one column or several', async () => {
     expect(await linesOf('uniques')).toEqual([
       'box null a',
       'e null',
@@ -85,11 +85,11 @@ describe('an index', () => {
     ]);
   });
 
-  it('[T3] deletes by range, by point and altogether, and counts', async () => {
+  it('[tables 3] deletes by range, by point and altogether, and counts', async () => {
     expect(await linesOf('removals')).toEqual(['2', '1 0', '5 0n 0n']);
   });
 
-  it('[T3] refuses keys that do not fit it', async () => {
+  it('[tables 3] refuses keys that do not fit it', async () => {
     const tooMany = 'TypeError: too many elements';
     const wrong = 'TypeError: wrong number of elements';
     expect(await linesOf('wrong_keys')).toEqual([
@@ -100,7 +100,7 @@ describe('an index', () => {
     ]);
   });
 
-  it('[T3.1] that is the primary key updates', async () => {
+  it('[tables 3.1] that is the primary key updates', async () => {
     expect(await linesOf('updates')).toEqual([
       'true 70 8n',
       noRow,
@@ -111,7 +111,7 @@ describe('an index', () => {
     ]);
   });
 
-  it('[T3.3] [T14.3] reports what it holds already, and the call goes on', async () => {
+  it('[tables 3.3, 14.3] reports what it holds already, and the call goes on', async () => {
     expect(await linesOf('violations')).toEqual([
       `${taken} [item item_name_idx_btree name]`,
       `${taken} [item item_column_row_idx_hash column,row]`,
@@ -122,7 +122,7 @@ describe('an index', () => {
     expect(kept).toEqual([{ row: 101 }]);
   });
 
-  it('[T6] of hashes or of small numbers can be the key, too', async () => {
+  it('[tables 6] of hashes or of small numbers can be the key, too', async () => {
     expect(await linesOf('other_keys')).toEqual([
       `${taken} [hashed hashed_key_idx_hash key]`,
       `${taken} [hashed hashed_slot_idx_direct slot]`,
@@ -133,11 +133,11 @@ describe('an index', () => {
     ]);
   });
 
-  it('[T1] is checked at once: two values are swapped in four steps', async () => {
+  it('[tables 1] is checked at once: two values are swapped in four steps', async () => {
     expect(await linesOf('swap')).toEqual([`${taken} [item item_name_idx_btree name]`, 'true']);
   });
 
-  it('[T6] [T14.13] takes the absent value for a value', async () => {
+  it('[tables 6, 14.13] takes the absent value for a value', async () => {
     expect(await linesOf('options')).toEqual([
       `${taken} [nick nick_owner_idx_hash owner]`,
       `${taken} [nick nick_owner_idx_hash owner]`,
@@ -148,7 +148,7 @@ describe('an index', () => {
 });
 
 describe('a sequence', () => {
-  it('[T5] [T14.5] counts from 1, past explicit values, and loses what fails', async () => {
+  it('[tables 5, 14.5] counts from 1, past explicit values, and loses what fails', async () => {
     expect(await linesOf('sequence')).toEqual([
       '"1n" "2n" "3n" "10n"',
       `"4n" "5n" "6n" "7n" "8n" "9n" ${taken} [ticket ticket_n_idx_btree n] "11n"`,
@@ -159,20 +159,20 @@ describe('a sequence', () => {
     ]);
   });
 
-  it('[T5] fills every type of integer', async () => {
+  it('[tables 5] fills every type of integer', async () => {
     expect(await linesOf('meters')).toEqual([
       '2 2 2 2 2 2 2 2 2 2 2 2',
       '3 3 3 9 3 3 3 3 3 3 3 -5',
     ]);
   });
 
-  it('[T11.4] goes on after a call that failed', async () => {
+  it('[tables 11.4] goes on after a call that failed', async () => {
     expect(await linesOf('next')).toEqual(['12n']);
     await expect(db.call('next_and_fail')).rejects.toThrow('never mind');
     expect(await linesOf('next')).toEqual(['14n']);
   });
 
-  it('[T5.3] ends where its column ends', async () => {
+  it('[tables 5.3] ends where its column ends', async () => {
     const overflow = 'AutoIncOverflow: The auto-increment sequence overflowed';
     expect(await linesOf('overflow')).toEqual([
       `${overflow} 127n`,
@@ -183,7 +183,7 @@ describe('a sequence', () => {
 });
 
 describe('a reducer', () => {
-  it('[SDK 5] [T11.1] called by another shares its transaction; what is caught stays', async () => {
+  it('[module-sdk 5, tables 11.1] called by another shares its transaction; what is caught stays', async () => {
     expect(await linesOf('outer')).toEqual(['SenderError: inner refuses', '2n']);
     const texts = (await db.query('SELECT text FROM tag')).map(({ text }) => text);
     expect(texts.sort()).toEqual(['accepted', 'refused']);
@@ -191,7 +191,7 @@ describe('a reducer', () => {
     expect(await db.query("SELECT text FROM tag WHERE text = 'gone'")).toEqual([]);
   });
 
-  it('[T11.3] [T14.2] [T14.4] that changes nothing leaves all as it is', async () => {
+  it('[tables 11.3, 14.2, 14.4] that changes nothing leaves all as it is', async () => {
     await db.call('fill');
     const before = await db.query('SELECT * FROM item');
     await db.call('no_change');

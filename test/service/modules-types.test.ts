@@ -35,7 +35,7 @@ async function linesOf(reducer: string, args: unknown = []): Promise<string[]> {
 }
 
 describe('types as arguments and columns', () => {
-  it('[SDK 4] booleans, small numbers, floats, text and bytes, by position and by name', async () => {
+  it('[module-sdk 4] booleans, small numbers, floats, text and bytes, by position and by name', async () => {
     await put(
       'put_small',
       '[true,255,65535,4294967295,-128,-32768,-2147483648,1.5,0.1,2,"Zoë 🐈","0001ff"]',
@@ -50,7 +50,7 @@ describe('types as arguments and columns', () => {
     );
   });
 
-  it('[SDK 4] wide numbers, digit by digit', async () => {
+  it('[module-sdk 4] wide numbers, digit by digit', async () => {
     const least = `-${2n ** 127n}`;
     const most = 2n ** 128n - 1n;
     await put(
@@ -64,7 +64,7 @@ describe('types as arguments and columns', () => {
     );
   });
 
-  it('[SDK 4] arrays, options, results, enums, objects and types within themselves', async () => {
+  it('[module-sdk 4] arrays, options, results, enums, objects and types within themselves', async () => {
     const tree = ['root', [['leaf', []]]];
     const chain = [1, [1, [0, []]]];
     await put('put_composite', [
@@ -91,7 +91,7 @@ describe('types as arguments and columns', () => {
     ]);
   });
 
-  it('[SDK 4] a column of a type within itself can be selected alone', async () => {
+  it('[module-sdk 4] a column of a type within itself can be selected alone', async () => {
     const { status, text } = await running.sql('cabinet', 'SELECT tree, chain FROM composite');
     expect({ status, rows: JSON.parse(text)[0].rows[1] }).toEqual({
       status: 200,
@@ -102,7 +102,7 @@ describe('types as arguments and columns', () => {
     });
   });
 
-  it('[SDK 4] identities, connections, times, durations, ids and schedules', async () => {
+  it('[module-sdk 4] identities, connections, times, durations, ids and schedules', async () => {
     const who = `0x${owner.identity}`;
     await put('put_special', `[["${who}"],[${2n ** 127n}],[7],[-7],[9],[0,[5]],"late"]`);
     await put('put_special', {
@@ -120,7 +120,7 @@ describe('types as arguments and columns', () => {
     );
   });
 
-  it('[SDK 6] a whole row of a table as one argument', async () => {
+  it('[module-sdk 6] a whole row of a table as one argument', async () => {
     const row = [false, 1, 2, 3, 4, 5, 6, 7, 8, 9, 'row', ''];
     await put('put_row', [row]);
     await put('put_row', { row: [...row.slice(0, -2), 'named', ''] });
@@ -128,7 +128,7 @@ describe('types as arguments and columns', () => {
     expect(found).toEqual([[1, 'named']]);
   });
 
-  it('[SDK 4] are to the program what the interface says', async () => {
+  it('[module-sdk 4] are to the program what the interface says', async () => {
     const [small, composite, special, row] = await linesOf('look');
     expect(small).toBe(
       'flag boolean, u8 number, u16 number, u32 number, i8 number, i16 number, i32 number, ' +
@@ -174,7 +174,7 @@ describe('types as arguments and columns', () => {
     });
   });
 
-  it('[SDK 4] are checked again when the program writes', async () => {
+  it('[module-sdk 4] are checked again when the program writes', async () => {
     expect(await linesOf('misfits')).toEqual([
       'TypeError: smallTable.u8: 256 is out of range for u8',
       'TypeError: smallTable.i8: -129 is out of range for i8',
@@ -196,7 +196,7 @@ describe('types as arguments and columns', () => {
 });
 
 describe('types as keys', () => {
-  it('[T2.2] rows are found by each kind of column that may have an index', async () => {
+  it('[tables 2.2] rows are found by each kind of column that may have an index', async () => {
     const key = (n: number, flag: boolean, big: string, shape: unknown) => {
       const mood = [n - 1, []];
       return [0, flag, big, `n${n}`, mood, mood, shape, [`0x${n}`], [n], [n], [n], [n]];

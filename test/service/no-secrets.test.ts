@@ -91,7 +91,7 @@ beforeAll(async () => {
 }, 90_000);
 afterAll(() => sandbox.remove());
 
-describe('[design D11] secrets', () => {
+describe('[cli 8] secrets', () => {
   it('come by calls', async () => {
     expect((await call('keep', [1, secret('argument of a call')])).status).toBe(200);
     expect((await call('keep', [1, secret('argument of a call that fails')])).status).toBe(530);

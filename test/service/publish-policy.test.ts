@@ -47,7 +47,7 @@ async function publish(name: string, token?: string): Promise<string> {
   return `${answer.status} ${answer.ok ? 'created' : await answer.text()}`;
 }
 
-describe('[design D11] a service that other machines can reach', () => {
+describe('[cli 8] a service that other machines can reach', () => {
   it('does not start before it is said who may publish', async () => {
     const { code, stdout, stderr } = await sandbox.run(['start', ...everywhere()]);
     expect(code).toBe(1);

@@ -41,7 +41,7 @@ async function shortLived(token: string): Promise<string> {
 
 const isAccepted = async (token: string) => (await post('websocket-token', token)).status === 200;
 
-it('[auth, ours] tokens of every kind that were given up are refused, after a restart too', async () => {
+it('[auth] tokens of every kind that were given up are refused, after a restart too', async () => {
   const host = (await running.person()).token;
   const foreign = await sign({ sub: 'gone' });
   const kept = await sign({ sub: 'gone', iat: 2 });
@@ -94,7 +94,7 @@ it('[auth 2.2] the claim of a limited token means nothing in one of another issu
 });
 
 it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])(
-  '[auth, ours] no other spelling of a revoked token signed with %s comes through any door',
+  '[auth] no other spelling of a revoked token signed with %s comes through any door',
   async (alg) => {
     const other = await LocalIssuer.start();
     onTestFinished(() => other.stop());
@@ -111,7 +111,7 @@ it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])(
   },
 );
 
-it('[auth, ours] the twin of a revoked token of the host deletes no database', async () => {
+it('[auth] the twin of a revoked token of the host deletes no database', async () => {
   const thief = await running.person();
   await running.publish('prize', 'inn', thief);
   await giveUp(thief.token);
@@ -122,7 +122,7 @@ it('[auth, ours] the twin of a revoked token of the host deletes no database', a
   expect((await running.ask('GET', '/v1/database/prize')).status).toBe(200);
 });
 
-it('[auth, ours] what an earlier version revoked by its text stays revoked, twins too', async () => {
+it('[auth] what an earlier version revoked by its text stays revoked, twins too', async () => {
   const host = (await running.person()).token;
   const foreign = await sign({ sub: 'revoked long ago' });
   const texts = [host, foreign, twinOf(foreign)];

@@ -46,14 +46,14 @@ const nothing = Uint8Array.of();
 const firstBytes = Uint8Array.of(22, 3, 1, 2, 0, 1);
 
 describe('handshakes of TLS', () => {
-  it('[design D11] have the time that headers have', async () => {
+  it('[http 16] have the time that headers have', async () => {
     await start({ bounds: { headerMillisMax: 500 } });
     const all = Promise.all([ended(nothing), ended(firstBytes)]);
     const late = new Promise((resolve) => setTimeout(() => resolve('late'), 10_000));
     expect(await Promise.race([all, late])).toEqual(['ended', 'ended']);
   }, 20_000);
 
-  it('[design D11] count as connections of their address', async () => {
+  it('[http 16] count as connections of their address', async () => {
     await start({ rates: { addressConnections: 3 } });
     const first = [ended(nothing), ended(firstBytes), ended(nothing)];
     await new Promise((resolve) => setTimeout(resolve, 200));

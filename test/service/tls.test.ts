@@ -72,7 +72,7 @@ function shownName(): Promise<string | undefined> {
 
 const trusting = () => ({ NODE_EXTRA_CA_CERTS: certFile() });
 
-describe('[design D11] a service with a certificate', () => {
+describe('[cli 8] a service with a certificate', () => {
   it('answers over HTTPS whoever trusts it', async () => {
     expect(await get(`${url}/v1/ping`, { ca: first.cert })).toBe('200 ');
     await expect(get(`${url}/v1/ping`)).rejects.toThrow(/self-signed certificate/);
@@ -151,7 +151,7 @@ describe('start', () => {
     ['missing.pem', 'ENOENT'],
     ['garbage.pem', 'cannot be used for TLS'],
     ['other.pem', 'the key is not that of the certificate'],
-  ])('[design D11] refuses a certificate like %s', async (name, words) => {
+  ])('[cli 8] refuses a certificate like %s', async (name, words) => {
     writeFileSync(path.join(sandbox.folder, 'garbage.pem'), 'garbage');
     writeFileSync(path.join(sandbox.folder, 'other.pem'), makeCertificate().cert);
     writeFileSync(path.join(sandbox.folder, 'mine.pem'), first.key);

@@ -94,7 +94,7 @@ describe('a body that its sender may not send', () => {
     expect(other.status).toBe(401);
   });
 
-  it('[design D11] is not read: a client that goes on is cut off', async () => {
+  it('[http 16] is not read: a client that goes on is cut off', async () => {
     await open();
     const line = new Line().begin('GET', '/v1/database/nowhere', 64 * mebibyte);
     await line.answered();
@@ -111,7 +111,7 @@ describe('a body that its sender may not send', () => {
     expect(sentMebibytes).toBeLessThan(16);
   });
 
-  it('[design D11] a little of one is read, and the connection goes on', async () => {
+  it('[http 16] a little of one is read, and the connection goes on', async () => {
     await open();
     const line = new Line().begin('GET', '/v1/database/nowhere', 100_000);
     await line.answered();
@@ -119,7 +119,7 @@ describe('a body that its sender may not send', () => {
     await expect.poll(() => line.received, { timeout: 20_000 }).toContain('HTTP/1.1 200');
   });
 
-  it('[design D11] a client that uploads much reads why', async () => {
+  it('[http 16] a client that uploads much reads why', async () => {
     await open();
     const body = new Uint8Array(60 * mebibyte);
     const stranger = await running.person();
@@ -135,7 +135,7 @@ describe('bodies that do not end', () => {
   const bounds = { bodiesBytesMax: 64 * mebibyte };
   const piece = Buffer.alloc(7.75 * mebibyte);
 
-  it('[design D11] of one client leave as much as they take', async () => {
+  it('[http 16] of one client leave as much as they take', async () => {
     running = await Running.start({ bounds });
     const owner = await running.person();
     const chat = await program('examples/chat');
@@ -159,7 +159,7 @@ describe('bodies that do not end', () => {
     expect(lines.some(({ status }) => status === 0)).toBe(true);
   });
 
-  it('[design D11] count no more once they have ended', async () => {
+  it('[http 16] count no more once they have ended', async () => {
     running = await Running.start({ bounds: { bodiesBytesMax: 4 * mebibyte } });
     for (let round = 0; round < 6; round += 1) {
       const line = new Line().begin('POST', '/v1/database?host_type=Js', 1.9 * mebibyte);
@@ -170,7 +170,7 @@ describe('bodies that do not end', () => {
     await expect.poll(async () => (await ask()).status, { timeout: 20_000 }).not.toBe(429);
   });
 
-  it('[design D11] are given up when nothing more comes', async () => {
+  it('[http 16] are given up when nothing more comes', async () => {
     running = await Running.start({ bounds: { bodyIdleMillisMax: 100 } });
     const line = new Line().begin('POST', '/v1/database?host_type=Js', mebibyte);
     line.socket.write(' ');

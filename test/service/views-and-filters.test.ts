@@ -118,7 +118,7 @@ describe('a module with views and filters', () => {
     });
   });
 
-  it('[durability] [sql 10.3] opens again with its views and filters', async () => {
+  it('[sql 10.3] opens again with its views and filters', async () => {
     const before = await Running.start({ placement: 'local' });
     const person = await before.person();
     const made = await program('guarded');

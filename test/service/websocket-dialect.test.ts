@@ -210,7 +210,7 @@ describe('[websocket 7] a connection with dialect=full', () => {
   });
 });
 
-describe('[websocket 2] the parameter dialect', () => {
+describe('[websocket 1] the parameter dialect', () => {
   it('is one of two words', () => {
     const read = (query: string) => readParameters(new URLSearchParams(query)).dialect;
     expect([read(''), read('dialect=subscription'), read('dialect=full')]).toEqual([

@@ -343,7 +343,7 @@ describe('a long text of a client in version 1', () => {
   /** Arguments whose text is read in many slices. */
   const long = (id: number) => `[${id},"${'\\"'.repeat(500_000)}",1]`;
 
-  it('[websocket 6] is answered in its turn, also before the client is let in', async () => {
+  it('[websocket 9] is answered in its turn, also before the client is let in', async () => {
     const client = await arrive(await freshTavern(), 'json');
     client.send(call(1, long(1)));
     client.send(call(2, '[1,"late",1]'));
@@ -372,7 +372,7 @@ describe('a long text of a client in version 1', () => {
     expect(ends).toEqual(wanted);
   });
 
-  it('[websocket 6] that is malformed closes behind what came before', async () => {
+  it('[websocket 11] that is malformed closes behind what came before', async () => {
     const database = await freshTavern();
     const client = await arrive(database, 'json');
     await expectText(client, 'IdentityToken');

@@ -167,7 +167,7 @@ describe.each(callers)('[rulings 2.3] the program, shown to %s', (caller) => {
   );
 });
 
-describe.each(callers)('[invariant 9] private declarations, shown to %s', (caller) => {
+describe.each(callers)('[auth 8] private declarations, shown to %s', (caller) => {
   const seesTable = ['reader', ...publishers].includes(caller);
 
   it('stand in no system table for those who may not read them', async () => {

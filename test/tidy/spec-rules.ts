@@ -16,7 +16,7 @@ interface TextFile {
   readonly text: string;
 }
 
-const id = String.raw`[A-Z]?\d+(?:\.\d+)*`;
+const id = String.raw`[A-Z]?\d{1,2}(?:\.\d+)*`;
 const ruleForms = [
   new RegExp(String.raw`^#{2,5} (${id})\.? `),
   new RegExp(String.raw`^\| (${id}) \|`),

@@ -139,7 +139,7 @@ describe('first rows in slices', () => {
     await items.database.close();
   });
 
-  it('[subscriptions 12] are read to the end before an update of the program', async () => {
+  it('[subscriptions 13] are read to the end before an update of the program', async () => {
     const database = await opened();
     const { items } = database;
     const subscribing = subscribe(database, 1, all);

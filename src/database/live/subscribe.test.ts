@@ -137,7 +137,7 @@ describe('subscribing', () => {
     expect(one.subscribe(3, 'SELECT * FROM my_heroes')).toEqual([[]]);
   });
 
-  it('[subscriptions 7] gives up what it held when the connection goes', () => {
+  it('[subscriptions 14.3] gives up what it held when the connection goes', () => {
     const client = clients.connect(ada);
     client.subscribe(1, 'SELECT * FROM hero', 'SELECT * FROM my_heroes');
     client.subscribe(2, 'SELECT * FROM hero');

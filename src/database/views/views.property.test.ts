@@ -135,7 +135,7 @@ async function wander(seed: number, steps: number): Promise<void> {
 
 describe('after random transactions', () => {
   for (const seed of [1, 2, 3, 4]) {
-    it(`[ABI 11.3] every result is that of a fresh evaluation (seed ${seed})`, async () => {
+    it(`[abi 11.3] every result is that of a fresh evaluation (seed ${seed})`, async () => {
       await wander(seed, 250);
     });
   }

@@ -54,19 +54,19 @@ describe('the result of a view', () => {
     expect(database.rows('inner_secrets', 0xa1n)).toEqual([[4, 'hush']]);
   });
 
-  it('[SDK 6.3] may be an optional row', () => {
+  it('[module-sdk 6.3] may be an optional row', () => {
     expect(database.rows('optional')).toEqual([]);
     database.run('set_control', 'optional', 4);
     expect(database.rows('optional')).toEqual([['bare', 4n]]);
   });
 
-  it('[ABI 11.2] may be given by a query', () => {
+  it('[abi 11.2] may be given by a query', () => {
     expect(database.rows('in_zone_two')).toEqual([second]);
     database.run('put', 1, 0xa1n, 2, 10);
     expect(database.rows('in_zone_two')).toEqual([[1, [0xa1n], 2, 10], second]);
   });
 
-  it('[ABI 11.2] may be given by a join of tables, and rests on both', () => {
+  it('[abi 11.2] may be given by a join of tables, and rests on both', () => {
     expect(database.rows('secret_zones')).toEqual([]);
     database.run('set_secret', 2, 'dragons');
     expect(database.rows('secret_zones')).toEqual([second]);
@@ -74,11 +74,11 @@ describe('the result of a view', () => {
     expect(database.rows('secret_zones')).toEqual([[1, [0xa1n], 2, 10], second]);
   });
 
-  it('[ABI 11.2] is empty for a blank query', () => {
+  it('[abi 11.2] is empty for a blank query', () => {
     expect(database.rows('written')).toEqual([]);
   });
 
-  it('[ABI 11.2] has the type that the view declares', () => {
+  it('[abi 11.2] has the type that the view declares', () => {
     expect(() => database.rows('misfit')).toThrow(
       'Error materializing view `misfit`: query returns `(id: U32, text: String)` ' +
         'but view expects ' +
@@ -86,7 +86,7 @@ describe('the result of a view', () => {
     );
   });
 
-  it('[ABI 11.2] rests on tables that keep their rows, not on views', () => {
+  it('[abi 11.2] rests on tables that keep their rows, not on views', () => {
     expect(() => database.rows('shouts')).toThrow('views cannot read the event table `shout`');
     database.run('set_control', 'any', 1);
     expect(() => database.rows('written')).toThrow(
@@ -94,7 +94,7 @@ describe('the result of a view', () => {
     );
   });
 
-  it('[ABI 11.2] has a key when it declares one', () => {
+  it('[abi 11.2] has a key when it declares one', () => {
     expect(database.table('totals').indexes.map(({ isUnique }) => isUnique)).toEqual([true]);
     expect(database.table('one_row_twice').indexes).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe('the result of a view', () => {
 });
 
 describe('a write', () => {
-  it('[ABI 11.3] to a key has only the views of that key evaluated again', () => {
+  it('[abi 11.3] to a key has only the views of that key evaluated again', () => {
     database.rows('my_heroes', 0xa1n);
     database.rows('my_heroes', 0xa2n);
     database.rows('hero_one');
@@ -120,7 +120,7 @@ describe('a write', () => {
     expect(database.rows('my_heroes', 0xa2n)).toEqual([]);
   });
 
-  it('[ABI 11.3] of a row with a key that was not found has the view evaluated again', () => {
+  it('[abi 11.3] of a row with a key that was not found has the view evaluated again', () => {
     database.run('remove', 1);
     expect(database.rows('hero_one')).toEqual([]);
     database.run('put', 1, 0xa1n, 1, 10);
@@ -128,7 +128,7 @@ describe('a write', () => {
     expect(database.rows('hero_one')).toEqual([first]);
   });
 
-  it('[ABI 11.3] moves a row from one key to the other: both views are evaluated', () => {
+  it('[abi 11.3] moves a row from one key to the other: both views are evaluated', () => {
     database.rows('my_heroes', 0xa1n);
     database.rows('my_heroes', 0xa2n);
     database.run('put', 1, 0xa2n, 1, 10);
@@ -137,7 +137,7 @@ describe('a write', () => {
     expect(database.rows('my_heroes', 0xa2n)).toEqual([[1, [0xa2n], 1, 10], second]);
   });
 
-  it('[ABI 11.3] to a table has the views evaluated that read it as a whole', () => {
+  it('[abi 11.3] to a table has the views evaluated that read it as a whole', () => {
     expect(database.rows('everyone')).toEqual([first, second]);
     expect(database.rows('totals')).toEqual([['all', 2n]]);
     expect(database.rows('strong')).toEqual([first]);
@@ -149,7 +149,7 @@ describe('a write', () => {
     expect(database.takeLines()).toEqual(['everyone runs', 'everyone runs']);
   });
 
-  it('[ABI 11.3] by SQL counts as well', () => {
+  it('[abi 11.3] by SQL counts as well', () => {
     database.rows('my_heroes', 0xa1n);
     database.rows('in_zone_two');
     expect(database.sql('DELETE FROM hero WHERE id = 1')).toMatchObject({ deleted: 1 });
@@ -158,7 +158,7 @@ describe('a write', () => {
     expect(database.rows('in_zone_two')).toEqual([[2, [0xa2n], 2, 6]]);
   });
 
-  it('[ABI 11.3] that is rolled back leaves the views as they were', () => {
+  it('[abi 11.3] that is rolled back leaves the views as they were', () => {
     database.rows('hero_one');
     const outcome = database.call('refuse', [1]);
     expect(outcome).toMatchObject({ error: { code: 'reducer.refused' } });
@@ -207,7 +207,7 @@ describe('a view that fails', () => {
     expect(database.rows('fragile')).toEqual([]);
   });
 
-  it('[ABI 10.3] fails the reducer that makes it fail, which is rolled back', () => {
+  it('[abi 10.3] fails the reducer that makes it fail, which is rolled back', () => {
     database.rows('fragile');
     database.rows('everyone');
     const outcome = database.call('set_control', ['fragile', 2]);

@@ -23,12 +23,12 @@ async function loadError(program: string): Promise<string> {
 }
 
 describe('loading a program', () => {
-  it('[ABI 3.1] describes it once', async () => {
+  it('[abi 3.1] describes it once', async () => {
     const { runner } = await loadProgram(rawProgram(''));
     expect([...runner.describe()]).toEqual([1, 2, 3]);
   });
 
-  it('[ABI 3.1] names what the default export lacks', async () => {
+  it('[abi 3.1] names what the default export lacks', async () => {
     expect(await loadError('export const x = 1;')).toContain(
       'must export schema as default export',
     );
@@ -42,7 +42,7 @@ describe('loading a program', () => {
     );
   });
 
-  it('[ABI 3.1] refuses imports by their kind', async () => {
+  it('[abi 3.1] refuses imports by their kind', async () => {
     const withImport = (name: string) => `import '${name}';\n${rawProgram('')}`;
     expect(await loadError(withImport('left-pad'))).toBe('Could not find module "left-pad"');
     expect(await loadError(withImport('spacetime:sys@x'))).toBe(
@@ -54,7 +54,7 @@ describe('loading a program', () => {
     );
   });
 
-  it('[ABI 3.1] refuses top-level await and import.meta', async () => {
+  it('[abi 3.1] refuses top-level await and import.meta', async () => {
     expect(await loadError('await 1; export default {};')).toBe(
       'module has top-level await and is pending',
     );
@@ -69,7 +69,7 @@ describe('loading a program', () => {
     expect(message).toContain('\n\tat start (module.js:5:');
   });
 
-  it('[ABI 4] answers data calls with a code while it loads', async () => {
+  it('[abi 4] answers data calls with a code while it loads', async () => {
     const program = rawProgram('').replace(
       'globalSys.sys = sys;',
       `console.log(sys.table_id('account'), sys.insert(1, 1), sys.scan(1), sys.seed());`,
@@ -78,7 +78,7 @@ describe('loading a program', () => {
     expect(logs[0]?.message).toBe('-1 -1 -1 -1');
   });
 
-  it('[ABI 3.2] hands over the namespace in order of its keys', async () => {
+  it('[abi 3.2] hands over the namespace in order of its keys', async () => {
     const program = `${rawProgram('').replace(
       'globalSys.sys = sys;',
       'console.log(Object.keys(namespace).join(), namespace[Symbol.toStringTag]);',
@@ -89,7 +89,7 @@ describe('loading a program', () => {
 });
 
 describe('a call', () => {
-  it('[ABI 3.3] gets its arguments as primitives and a view', async () => {
+  it('[abi 3.3] gets its arguments as primitives and a view', async () => {
     const { call, logs } = await loadProgram(
       rawProgram(`console.log([id, sender, connectionId, timestamp].map(String).join(),
         args.byteOffset, args.byteLength, args.byteLength > 0 ? args.getUint8(0) : '-');`),
@@ -102,7 +102,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('[ABI 3.3] reuses the buffer of its arguments', async () => {
+  it('[abi 3.3] reuses the buffer of its arguments', async () => {
     const { call, logs } = await loadProgram(
       rawProgram('seen.add(args.buffer); console.log(seen.size);', 'const seen = new Set();'),
     );
@@ -113,12 +113,12 @@ describe('a call', () => {
     expect(logs.map(({ message }) => message)).toEqual(['1', '1', '2', '2']);
   });
 
-  it('[ABI 3.5] that throws the SenderError class is refused in its words', async () => {
+  it('[abi 3.5] that throws the SenderError class is refused in its words', async () => {
     const { outcome } = await runRaw("throw new SenderError('not you');");
     expect(outcome).toEqual({ kind: 'refused', message: 'not you' });
   });
 
-  it('[ABI 3.5] that throws anything else has crashed, with a trace', async () => {
+  it('[abi 3.5] that throws anything else has crashed, with a trace', async () => {
     const { outcome } = await runRaw('fail();', "function fail() { throw new Error('boom'); }");
     expect(outcome).toMatchObject({ kind: 'crashed', message: 'Uncaught Error: boom' });
     expect(outcome).toHaveProperty('trace.0.functionName', 'fail');
@@ -170,7 +170,7 @@ describe('a call', () => {
     expect(largest.outcome).toMatchObject({ kind: 'returned' });
   });
 
-  it('[ABI 3.3] that returns a value has crashed', async () => {
+  it('[abi 3.3] that returns a value has crashed', async () => {
     const { outcome } = await runRaw('return 1;');
     expect(outcome).toMatchObject({
       kind: 'crashed',
@@ -188,7 +188,7 @@ describe('a call', () => {
     expect(outcome).toHaveProperty('trace.0.functionName', 'inner');
   });
 
-  it('[ABI 3.6] sees its own time and the generator of its seed', async () => {
+  it('[abi 3.6] sees its own time and the generator of its seed', async () => {
     const { call, logs } = await loadProgram(
       rawProgram(
         'console.log(Date.now(), new Date().getTime(), Math.random());',
@@ -205,7 +205,7 @@ describe('a call', () => {
     expect(third).not.toBe(first);
   });
 
-  it('[ABI 3.6] finds the globals of the language, and no others', async () => {
+  it('[abi 3.6] finds the globals of the language, and no others', async () => {
     const { messages } = await runRaw(
       `const absent = ['setTimeout', 'setInterval', 'setImmediate', 'queueMicrotask', 'fetch',
          'URL', 'Headers', 'Request', 'Response', 'crypto', 'performance', 'structuredClone',
@@ -230,7 +230,7 @@ describe('a call', () => {
     ]);
   });
 
-  it('[ABI 3.6] has text codecs as specified', async () => {
+  it('[abi 3.6] has text codecs as specified', async () => {
     const { messages } = await runRaw(
       `const attempt = (run) => {
          try { return run(); } catch (error) { return error.name + ': ' + error.message; } };
@@ -273,7 +273,7 @@ describe('a call', () => {
 });
 
 describe('data calls', () => {
-  it('[ABI 4] insert, find, update and delete rows', async () => {
+  it('[abi 4] insert, find, update and delete rows', async () => {
     const { outcome, messages, store } = await runRaw(
       `console.log(sys.table_id('account') === TABLE, sys.table_id('accountSource') === TABLE,
          sys.table_id('nope'), sys.table_id('st_client'), sys.index_id('account_id_idx') === BY_ID,
@@ -304,7 +304,7 @@ describe('data calls', () => {
     expect(store.table(accountTableId)?.rowCount).toBe(1);
   });
 
-  it('[ABI 8.2] scan a snapshot, in chunks of whole rows', async () => {
+  it('[abi 8.2] scan a snapshot, in chunks of whole rows', async () => {
     const { messages } = await runRaw(
       `for (let id = 1; id <= 6000; id += 1) put(id, BigInt(id));
        const all = sys.scan(TABLE);
@@ -319,7 +319,7 @@ describe('data calls', () => {
     expect(messages).toEqual(['6000', '2 72000 -6 -6 -6 -6', '1 0 -6']);
   });
 
-  it('[ABI 8.2] scan and delete points and ranges', async () => {
+  it('[abi 8.2] scan and delete points and ranges', async () => {
     const bound = (tag: number, at: string, value: string) =>
       `view().setUint8(${at}, ${tag}); view().setBigInt64(${at} + 1, ${value}, true);`;
     const { messages } = await runRaw(
@@ -390,7 +390,7 @@ describe('data calls', () => {
 });
 
 describe('the log of a call', () => {
-  it('[ABI 8.4] names function, file and line', async () => {
+  it('[abi 8.4] names function, file and line', async () => {
     const { logs } = await runRaw(
       "say('a'); console.error('b'); sys.log(4, 'c'); sys.log(77, 'd');",
       '\nfunction say(text) {\n  console.log(text);\n}',
@@ -422,7 +422,7 @@ describe('the log of a call', () => {
     expect(bytes).toBeLessThanOrEqual(limits.logLineBytesMax);
   });
 
-  it('[ABI 8.4] tells how long a timer ran', async () => {
+  it('[abi 8.4] tells how long a timer ran', async () => {
     const { messages } = await runRaw(
       "const t = sys.timer_start('load'); console.log(sys.timer_end(t), sys.timer_end(t));",
     );

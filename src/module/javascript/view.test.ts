@@ -60,7 +60,7 @@ async function messageOf(body: string): Promise<string> {
 const noReads = { tables: new Set(), keys: new Map() };
 
 describe('the view hooks', () => {
-  it('[ABI 3.2] get id, sender and arguments; an anonymous view has no sender', async () => {
+  it('[abi 3.2] get id, sender and arguments; an anonymous view has no sender', async () => {
     const body = `console.log(id, String(sender), args instanceof Uint8Array, args.length);
       return rows(0, 0, 0, 0, 0);`;
     const { outcome, messages } = await evaluate(body, 0xabcn);
@@ -69,17 +69,17 @@ describe('the view hooks', () => {
     expect((await evaluate(body)).messages).toEqual(['under_test: 4 nobody true 0']);
   });
 
-  it('[ABI 3.4] return rows behind a header', async () => {
+  it('[abi 3.4] return rows behind a header', async () => {
     const { outcome } = await evaluate('return rows(0, 2, 0, 0, 0, 7, 8);');
     expect(outcome).toMatchObject({ kind: 'rows', rows: new Uint8Array([7, 8]), count: 2 });
   });
 
-  it('[ABI 3.4] return an SQL text behind a header', async () => {
+  it('[abi 3.4] return an SQL text behind a header', async () => {
     const { outcome } = await evaluate('return rows(1, 2, 0, 0, 0, 104, 105);');
     expect(outcome).toMatchObject({ kind: 'sql', text: 'hi' });
   });
 
-  it('[ABI 3.4] return an object with data and nothing else', async () => {
+  it('[abi 3.4] return an object with data and nothing else', async () => {
     const text = 'must return an object whose data is a Uint8Array';
     for (const result of ['new Uint8Array(5)', 'undefined', '{ data: [0] }', '{}', '7', 'null']) {
       expect(await messageOf(`return ${result};`)).toContain(text);
@@ -87,7 +87,7 @@ describe('the view hooks', () => {
     expect(await messageOf('return { data: new DataView(new ArrayBuffer(5)) };')).toContain(text);
   });
 
-  it('[ABI 3.4] that return tricks are taken at the bytes that are there', async () => {
+  it('[abi 3.4] that return tricks are taken at the bytes that are there', async () => {
     const trap = 'Uncaught Error: do not look';
     expect(await messageOf("return { get data() { throw new Error('do not look'); } };")).toBe(
       trap,
@@ -108,7 +108,7 @@ describe('the view hooks', () => {
     );
   });
 
-  it('[ABI 3.4] that return half a header, or more than a text, fail', async () => {
+  it('[abi 3.4] that return half a header, or more than a text, fail', async () => {
     expect(await messageOf('return rows();')).toBe('the result of the view is cut short');
     expect(await messageOf('return rows(0, 1, 0);')).toBe('the result of the view is cut short');
     expect(await messageOf('return rows(1, 9, 0, 0, 0);')).toContain('cut short');
@@ -116,14 +116,14 @@ describe('the view hooks', () => {
     expect(await messageOf('return rows(1, 0, 0, 0, 0, 1);')).toContain('left over');
   });
 
-  it('[ABI 3.5] that throw are refused or crash', async () => {
+  it('[abi 3.5] that throw are refused or crash', async () => {
     const refused = await evaluate("throw new SenderError('not you');");
     expect(refused.outcome).toEqual({ kind: 'refused', message: 'not you' });
     const crashed = await evaluate("throw new RangeError('oh');");
     expect(crashed.outcome).toMatchObject({ kind: 'crashed', message: 'Uncaught RangeError: oh' });
   });
 
-  it('[ABI 3.1] are looked up when a view is evaluated: older programs have none', async () => {
+  it('[abi 3.1] are looked up when a view is evaluated: older programs have none', async () => {
     const { outcome } = await evaluate('', undefined, '');
     expect(outcome).toMatchObject({
       kind: 'crashed',
@@ -132,7 +132,7 @@ describe('the view hooks', () => {
     });
   });
 
-  it('[ABI 3.6] see no clock, and the same randomness every time', async () => {
+  it('[abi 3.6] see no clock, and the same randomness every time', async () => {
     const { runner, logs } = await loadProgram(
       viewProgram(`console.log(Date.now(), Math.random()); return rows(0, 0, 0, 0, 0);`),
     );
@@ -148,7 +148,7 @@ describe('the view hooks', () => {
 describe('what a view does to the database', () => {
   const none = 'return rows(0, 0, 0, 0, 0);';
 
-  it('[ABI 8.3] is refused with 19 when it writes', async () => {
+  it('[abi 8.3] is refused with 19 when it writes', async () => {
     const { messages, rowCount } = await evaluate(`
       const range = () => { scratchView().setUint8(0, 2); return 1; };
       console.log([put(9, 9n), change(1, 5n), sys.delete_equal(TABLE, 12), sys.clear(TABLE),
@@ -158,7 +158,7 @@ describe('what a view does to the database', () => {
     expect(rowCount).toBe(3);
   });
 
-  it('[ABI 11.3] is recorded: whole tables', async () => {
+  it('[abi 11.3] is recorded: whole tables', async () => {
     for (const read of [
       'sys.close(sys.scan(TABLE))',
       'sys.row_count(TABLE)',
@@ -170,7 +170,7 @@ describe('what a view does to the database', () => {
     }
   });
 
-  it('[ABI 11.3] is recorded: keys, found or not', async () => {
+  it('[abi 11.3] is recorded: keys, found or not', async () => {
     const { outcome, messages } = await evaluate(`
       console.log(String(find(2)), find(77));
       scratchView().setBigInt64(0, 30n, true);
@@ -190,13 +190,13 @@ describe('what a view does to the database', () => {
     ]);
   });
 
-  it('[ABI 11.3] counts as the whole table when it looks up very many keys', async () => {
+  it('[abi 11.3] counts as the whole table when it looks up very many keys', async () => {
     const { outcome } = await evaluate(`for (let id = 0; id < 1025; id += 1) find(id); ${none}`);
     const reads = { tables: new Set([accountTableId]), keys: new Map() };
     expect(outcome).toMatchObject({ reads });
   });
 
-  it('[ABI 11.3] is not recorded when refused: unknown ids, keys that are none', async () => {
+  it('[abi 11.3] is not recorded when refused: unknown ids, keys that are none', async () => {
     const { outcome, messages } = await evaluate(`
       console.log(sys.scan(1), sys.row_count(7), sys.find(BY_ID, 3), sys.scan_point(BY_ID, 5));
       ${none}`);
@@ -204,7 +204,7 @@ describe('what a view does to the database', () => {
     expect(outcome).toMatchObject({ reads: noReads });
   });
 
-  it('[ABI 11.3] is over when it returns: promise jobs reach no data', async () => {
+  it('[abi 11.3] is over when it returns: promise jobs reach no data', async () => {
     const { messages } = await evaluate(`
       Promise.resolve().then(() => console.log(sys.row_count(TABLE)));
       ${none}`);

@@ -102,7 +102,7 @@ describe('budgets', () => {
 });
 
 describe('null', () => {
-  it('[sql] NOT IN finds nothing once a null is among the values', () => {
+  it('[sql 3.1] NOT IN finds nothing once a null is among the values', () => {
     const lab = makeLab();
     const nulls = 'SELECT NULLIF(b.k, 3) FROM b';
     expect(lab.rows(`SELECT id FROM a WHERE k NOT IN (${nulls})`)).toEqual([]);
@@ -115,7 +115,7 @@ describe('null', () => {
     );
   });
 
-  it('[sql] a condition in ON keeps the outer row, one in WHERE drops it', () => {
+  it('[sql 3.1] a condition in ON keeps the outer row, one in WHERE drops it', () => {
     const lab = makeLab();
     const join = 'SELECT a.id FROM a LEFT JOIN b ON a.id = b.id';
     expect(lab.rows(`${join} AND b.k = 2`)).toHaveLength(40);
@@ -124,7 +124,7 @@ describe('null', () => {
     expect(lab.rows(`${join} AND a.id < 5 WHERE b.id IS NULL`)).toHaveLength(35);
   });
 
-  it('[sql] null comes last unless it is written otherwise', () => {
+  it('[sql 3.1] null comes last unless it is written otherwise', () => {
     const lab = makeLab();
     const sql = 'SELECT DISTINCT NULLIF(k, 0) AS x FROM a ORDER BY';
     const first = (order: string): unknown => lab.rows(`${sql} ${order} LIMIT 1`)[0];
