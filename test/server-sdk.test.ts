@@ -201,7 +201,7 @@ describe('a call', () => {
     expect(workshop.linesOf('fresh')).toEqual([`false ${calledMicros}n`]);
   });
 
-  it('[module-sdk 7.1, 15.4] draws what its seed says, and something else for another seed', () => {
+  it('[abi 10.5, module-sdk 7.1, 15.4] draws what its seed says, and something else for another seed', () => {
     const first = workshop.linesOf('randomness');
     expect(workshop.linesOf('randomness')).toEqual(first);
     expect(first[1]).toMatch(/^Uint8Array\(5\) \[ .* \] true$/);
@@ -234,7 +234,7 @@ describe('a call', () => {
     });
   });
 
-  it('[module-sdk 6] may end in an expression, but not in a promise', () => {
+  it('[module-sdk 6, 6.1] may end in an expression, but not in a promise', () => {
     expect(workshop.run('expression').changes?.tables[0]?.inserts.count).toBe(1);
     expect(workshop.run('promised').outcome).toMatchObject({
       kind: 'crashed',
@@ -244,7 +244,7 @@ describe('a call', () => {
     });
   });
 
-  it('[module-sdk 15.3] runs another reducer in its own transaction', () => {
+  it('[abi 10.6, module-sdk 15.3] runs another reducer in its own transaction', () => {
     const { changes } = workshop.run('nestedCall');
     expect(changes?.tables[0]?.inserts.count).toBe(1);
   });
@@ -274,7 +274,7 @@ describe('a call', () => {
 });
 
 describe('the complete example', () => {
-  it('[14] of the complete example has what its table says', async () => {
+  it('[module-sdk 14, 15.1] is described as its table says', async () => {
     const { program } = await buildModule(fileOf('tavern'));
     const { runner } = await loadProgram(program, emptyCatalog);
     const raw = decodeRawModule(runner.describe());

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { arrows } from './tidy/arrows.ts';
 import { circlesOf, recursions } from './tidy/circles.ts';
+import { foundPhrases } from './tidy/phrases.ts';
 import { unlistedFiles } from './tidy/reading-order.ts';
 import {
   checkArrows,
@@ -14,12 +15,18 @@ import {
   checkOrphans,
   checkPackages,
 } from './tidy/rules.ts';
-import { loadedWith, readDocuments, readSources, roomOf } from './tidy/source-file.ts';
+import { isTest, loadedWith, readDocuments, readSources, roomOf } from './tidy/source-file.ts';
+import { rulesOf, twiceDefined, unknownIds, untestedRules } from './tidy/spec-rules.ts';
+import { untested } from './tidy/untested-rules.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 describe('the source tree', () => {
   const files = readSources(root);
+  const tests = [...files.filter((file) => isTest(file.path)), ...readSources(root, 'test')];
+  const rules = readDocuments(root)
+    .filter((document) => /^docs\/spec\/(?!README)/.test(document.path))
+    .flatMap(rulesOf);
 
   it('keeps every rule that looks at one file', () => {
     expect(files.flatMap(checkFile)).toEqual([]);
@@ -71,6 +78,23 @@ describe('the source tree', () => {
         `| \`${room}\` | ${targets.length === 0 ? 'nothing' : targets.join(', ')} |`,
     );
     expect(rows.filter((row) => !text.includes(row))).toEqual([]);
+  });
+
+  it('has a rule for each id that a test names, and each rule once', () => {
+    expect(twiceDefined(rules)).toEqual([]);
+    expect(unknownIds(tests, rules)).toEqual([]);
+  });
+
+  it('has a test for each rule, or a reason why there is none', () => {
+    expect(untestedRules(tests, rules).sort()).toEqual(Object.keys(untested).sort());
+  });
+
+  it('has none of the listed phrases', () => {
+    const literal = ['CONTRIBUTING.md', 'docs/spec/'];
+    const read = readDocuments(root).filter(
+      (document) => !literal.some((start) => document.path.startsWith(start)),
+    );
+    expect(foundPhrases([...files.filter((file) => !isTest(file.path)), ...read])).toEqual([]);
   });
 
   it('has documents whose links lead somewhere', () => {
@@ -147,5 +171,28 @@ describe('the tidy rules', () => {
     const room = paths.map((name) => file(`src/store/${name}`, ''));
     const unlisted = ['src/store/check/names.ts', 'src/store/heap.ts'];
     expect(unlistedFiles(room, new Map([['store', readme]]))).toEqual(unlisted);
+  });
+
+  it('find ids without a rule, rules without a test, and rules that stand twice', () => {
+    const text =
+      '## 1. One\n### 1.2 Two\n| 3 | three |\n**P4** four\n- **P5** five\n404 is no id\n';
+    const known = rulesOf(file('docs/spec/sql.md', text));
+    expect(known.map(({ id }) => id)).toEqual(['1', '1.2', '3', 'P4', 'P5']);
+    const titled = (...titles: string[]) =>
+      file('test/a.test.ts', titles.map((title) => `it('[${title}] works', () => {});`).join('\n'));
+    const named = [titled('sql 1.2', 'sql P4-P5', 'sql 3, P9', 'adr 1')];
+    expect(unknownIds(named, known)).toEqual(['test/a.test.ts:3: no rule [sql P9] in docs/spec']);
+    expect(untestedRules(named, known)).toEqual([]);
+    expect(untestedRules([titled('sql 3')], known)).toEqual([
+      ...['sql 1', 'sql 1.2', 'sql P4', 'sql P5'],
+    ]);
+    expect(twiceDefined([...known, ...known.slice(0, 1)])).toEqual(['sql 1']);
+    expect(unknownIds([titled('sql words')], known)).toHaveLength(1);
+  });
+
+  it('find listed phrases', () => {
+    const bad = ['// made ', 'anew for who', 'ever asks\n'].join('');
+    expect(foundPhrases([file('src/a/b.ts', bad)])).toHaveLength(2);
+    expect(foundPhrases([file('src/a/b.ts', '// made again for the caller\n')])).toEqual([]);
   });
 });

@@ -6,18 +6,18 @@ describe('the address of a client', () => {
 
   it.each([
     ['198.51.100.4', undefined, '198.51.100.4'],
-    // Whoever is no proxy may write what it likes.
+    // A client that is not a proxy can write anything.
     ['198.51.100.4', '203.0.113.9', '198.51.100.4'],
     ['10.1.2.3', '203.0.113.9', '203.0.113.9'],
     ['10.1.2.3', '6.6.6.6, 203.0.113.9', '203.0.113.9'],
     ['10.1.2.3', '203.0.113.9, 192.0.2.7, 10.9.9.9', '203.0.113.9'],
     ['10.1.2.3', '10.4.4.4,10.5.5.5', '10.4.4.4'],
     ['10.1.2.3', undefined, '10.1.2.3'],
-    // What is no address is not counted by.
+    // Entries that are not addresses are ignored.
     ['10.1.2.3', '', '10.1.2.3'],
     ['10.1.2.3', 'unknown', '10.1.2.3'],
     ['10.1.2.3', '203.0.113.9, unknown, 10.4.4.4', '10.4.4.4'],
-    // Some proxies write ports.
+    // Some proxies append ports.
     ['10.1.2.3', '203.0.113.9:4711', '203.0.113.9'],
     ['10.1.2.3', '[2001:db8::5]:4711', '2001:db8::5'],
     ['::ffff:10.1.2.3', '203.0.113.9', '203.0.113.9'],

@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const now = () => Math.floor(Date.now() / 1000);
 
-/** A token signed with the host key, whatever it claims. */
+/** Signs any claims with the host key. */
 function signed(claims: object, header?: object): string {
   return signToken(keys.privateKey, claims, header);
 }

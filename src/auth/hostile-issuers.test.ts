@@ -40,14 +40,14 @@ const refusal = (address: string, rules = loopbackToo) =>
 
 describe('addresses that lead inside', () => {
   it.each([
-    '127.0.0.1.', // A dot at the end.
+    '127.0.0.1.', // Trailing dot.
     '127.1', // Fewer numbers.
     '2130706433', // One number,
     '0x7f000001', // also hexadecimal
     '017700000001', // and octal.
     '0177.0.0.0x1', // Mixed.
-    '①②⑦.⓪.⓪.①', // Digits of other kinds.
-    '0', // This machine, where the system takes it so.
+    '①②⑦.⓪.⓪.①', // Non-ASCII digits.
+    '0', // This machine, on some systems.
     '0.0.0.0',
     '[::]',
     '[::1]',
@@ -56,10 +56,10 @@ describe('addresses that lead inside', () => {
     '[::127.0.0.1]', // compatible,
     '[::ffff:0:7f00:1]', // translated,
     '[64:ff9b::7f00:1]', // by NAT64,
-    '[64:ff9b:1::7f00:1]', // by one of a site,
+    '[64:ff9b:1::7f00:1]', // by local NAT64,
     '[2002:7f00:1::]', // and by 6to4,
     '[2001:0:7f00:1::]', // and Teredo.
-    '169.254.169.254', // Where clouds keep secrets,
+    '169.254.169.254', // Cloud metadata services,
     '0xa9fea9fe',
     '[fd00:ec2::254]',
     '[::ffff:169.254.169.254]',
@@ -70,7 +70,7 @@ describe('addresses that lead inside', () => {
     '[100:0:0:1::1]',
     '[3fff::1]',
     '[5f00::1]',
-    '[4000::1]', // Handed out to nobody.
+    '[4000::1]', // Unallocated.
   ])('[auth 6] https://%s is not asked', async (host) => {
     expect(await refusal(`https://${host}:9/`, onlyPublic)).toMatch(/, which may not be asked$/);
   });
@@ -113,7 +113,7 @@ describe('names that change', () => {
     syncBuiltinESMExports();
   }
 
-  /** The nth look-up gives the nth list, all later ones the last. */
+  /** Returns the nth list for the nth lookup, and the last list for all later ones. */
   function answers(...lists: string[][]): () => number {
     let count = 0;
     use((_: string, __: LookupOptions, done: (error: null, all: LookupAddress[]) => void) => {

@@ -9,7 +9,7 @@ import { deriveIdentity } from './identity.ts';
 import { Issuers } from './issuers.ts';
 import type { HostKeys } from './keys.ts';
 
-/** Who sends these wants to be somebody else. */
+/** The sender of these tokens tries to impersonate others. */
 let issuer: LocalIssuer;
 let sign: IssuerSigner;
 let tokens: HostTokens;
@@ -49,7 +49,7 @@ describe('identities of others', () => {
       );
     }
     expect(issuer.asked).toEqual([]);
-    // A bar in the subject is an everyday thing, and tells nobody's identity twice.
+    // A bar in the subject is common and does not make identities collide.
     const subject = 'google-oauth2|1234';
     issuer.stated = issuer.url;
     expect(await outcome(await sign({ sub: subject }))).toBe(deriveIdentity(issuer.url, subject));

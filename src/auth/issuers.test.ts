@@ -67,7 +67,7 @@ describe('tokens of other issuers', () => {
     expect(await outcome(issuers, token)).toBe('accepted');
     issuer.keys = [];
     nowMillis += 300_000;
-    // The one who notices the age still gets the old keys.
+    // The request that notices the age still gets the old keys.
     expect(await outcome(issuers, token)).toBe('accepted');
     await expect.poll(() => outcome(issuers, token)).toBe('Specified key ID not found in JWKs');
   });

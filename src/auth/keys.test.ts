@@ -38,7 +38,7 @@ const write = async (file: string, text: string, mode: number) =>
 const load = () => loadKeys(files, write);
 const tokensNow = async () => new HostTokens(await load());
 
-/** Writes so many files, then the machine goes down. */
+/** Writes `count` files, then simulates a crash. */
 function writeThenStop(count: number): typeof write {
   let left = count;
   return async (...given) => {
@@ -147,7 +147,7 @@ describe('a rotation', () => {
       const isOld = after.publicKey.equals(before.publicKey);
       expect(isOld).toBe(count < 2);
       expect(fingerprintOf(after.publicKey) === fingerprintOf(before.publicKey)).toBe(isOld);
-      // What is there now is whole: it can be rotated once more.
+      // The files are consistent now, so the keys can be rotated again.
       const { oldKeys } = await rotateKeys(files, write);
       expect(oldKeys).toHaveLength(count < 2 ? 1 : 2);
       await expect((await tokensNow()).verify(token)).resolves.toBeDefined();

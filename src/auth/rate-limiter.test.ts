@@ -9,7 +9,7 @@ describe('an allowance', () => {
     expect([0, 0, 0, 0].map((now) => allowance.take(now))).toEqual([0, 0, 0, 0.5]);
     expect(allowance.take(250)).toBe(0.25);
     expect(allowance.take(500)).toBe(0);
-    // What is not used up gathers, but no more than may be used at once.
+    // Unused allowance accumulates, but only up to the burst size.
     expect([9_000, 9_000, 9_000].map((now) => allowance.take(now))).toEqual([0, 0, 0]);
     expect(allowance.take(9_000)).toBeGreaterThan(0);
   });

@@ -19,7 +19,7 @@ let keys: HostKeys;
 let issuer: LocalIssuer;
 let tokens: HostTokens;
 
-/** One that has verified nothing yet: what is cached must not be what refuses. */
+/** Creates `HostTokens` with an empty cache, so that cached results cannot cause a rejection. */
 const fresh = (more = {}) =>
   new HostTokens(keys, {
     issuers: new Issuers(loopback),
@@ -49,19 +49,19 @@ async function outcome(token: string, by: HostTokens = tokens): Promise<string> 
 const algorithms = ['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'];
 
 describe('tokens of the host', () => {
-  it('[auth] are signed low', async () => {
+  it('[auth 2.3] are signed low', async () => {
     for (let count = 0; count < 40; count += 1) {
       expect(isHighSigned((await tokens.issue()).token, 'ES256')).toBe(false);
     }
   });
 
-  it('[auth] are refused with the other signature', async () => {
+  it('[auth 2.3] are refused with the other signature', async () => {
     const { token } = await tokens.issue();
     expect(await outcome(token)).toBe('accepted');
     expect(await outcome(twinOf(token))).toBe('Invalid token: InvalidSignature');
   });
 
-  it('[auth] from before they were signed low count either way, as one', async () => {
+  it('[auth 2.3] from before they were signed low count either way, as one', async () => {
     const claims = { iss: 'localhost', sub: 'long ago', iat: nowSeconds() - 1_000 };
     const low = signToken(keys.privateKey, claims);
     const high = twinOf(low);
@@ -79,7 +79,7 @@ describe('tokens of the host', () => {
 });
 
 describe.each(algorithms)('a revoked token signed with %s', (alg) => {
-  it('[auth] stays revoked however its signature or its text is varied', async () => {
+  it('[auth 2.5] stays revoked however its signature or its text is varied', async () => {
     issuer.keys = [];
     const sign = await issuer.addKey(alg, 'one');
     const token = await sign({ sub: `bearer of ${alg}` });
@@ -96,7 +96,7 @@ describe.each(algorithms)('a revoked token signed with %s', (alg) => {
     }
   });
 
-  it('[auth] stays revoked when an earlier version revoked it, with its twin', async () => {
+  it('[auth 2.5] stays revoked when an earlier version revoked it, with its twin', async () => {
     issuer.keys = [];
     const sign = await issuer.addKey(alg, 'one');
     const token = await sign({ sub: `earlier bearer of ${alg}` });
@@ -110,7 +110,7 @@ describe.each(algorithms)('a revoked token signed with %s', (alg) => {
   });
 });
 
-it('[auth] another issuer may sign high', async () => {
+it('[auth 2.3] another issuer may sign high', async () => {
   for (const alg of ['ES256', 'ES384']) {
     issuer.keys = [];
     const token = await (await issuer.addKey(alg, 'one'))({ sub: alg });

@@ -16,7 +16,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Builds with and without doc comments; they are all that differs. Gives what they say. */
+/** Builds with and without doc comments, checks that nothing else differs, and returns them. */
 async function docsOf(location: string) {
   const [{ program }, without] = await Promise.all([
     buildModule(location),
@@ -55,7 +55,7 @@ describe('building with doc comments', () => {
     );
     const imports = files.map((file) => `export * from ${JSON.stringify(file)};`);
     const docs = await docsOfText(`${imports.join('\n')}\nexport default 1;`);
-    // Classes and functions are no declarations of a module; builders and tables of words are.
+    // Classes and functions are not declarations of a module; builders and tables of words are.
     expect(docs.functions.size).toBeGreaterThan(20);
     expect(docs.functions.get('strangerRights')?.text).toBe('Of everybody else.');
   });

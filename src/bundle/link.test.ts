@@ -14,7 +14,7 @@ async function linkError(text: string): Promise<string> {
   return (error as Error).message;
 }
 
-/** Runs a script without any sandbox; for texts of ours only. */
+/** Runs a script without a sandbox; only for our own scripts. */
 function run(script: string): Record<string, unknown> {
   const module: { exports: Record<string, unknown> } = { exports: {} };
   const refuse = () => {
@@ -153,7 +153,7 @@ describe('import() in a program', () => {
     const text = `export const names = ${JSON.stringify([...bases, ...names].join())};`;
     const started = performance.now();
     const { script } = await link(`${text} export const f = (y) => import(y);`);
-    // A look through the program for each name took more than a minute.
+    // A scan of the program for each name took more than a minute.
     expect(performance.now() - started).toBeLessThan(20_000);
     expect(script).not.toMatch(/\bimport\s*\(/);
     await linkError(`${text} export const f = (y) => import(y, y);`);

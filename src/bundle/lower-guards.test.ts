@@ -8,7 +8,7 @@ import { lowerGuards } from './lower-guards.ts';
 const lowered = async (script: string) =>
   (await lowerGuards({ script, sourceMap: '' })).script.replaceAll('reducerdb$', '$');
 
-/** Runs the body of a function with guards that count what they are given. */
+/** Runs the body of a function with guards that record their arguments. */
 async function run(body: string): Promise<{ value: unknown; guarded: unknown[] }> {
   const { script } = await lowerGuards({ script: `run = function () { ${body} }`, sourceMap: '' });
   const names = Object.values(guardNames);
@@ -110,7 +110,7 @@ describe('guards of syntax', () => {
       expect((await run(body)).value, body).toEqual({ n: 1 });
       expect(new Function(body)(), body).toEqual({ n: 1 });
     }
-    // A program with a parameter that cannot be moved has the other guards.
+    // A program with a parameter that cannot be moved still has the other guards.
     const { guarded } = await run(
       'const f = ({ a: { ...b } }, c = b) => c; for (const k in { n: 1 }) f({ a: 2 });',
     );

@@ -44,7 +44,7 @@ describe('pauses', () => {
   });
 
   it('cannot be put where they are jumped over', async () => {
-    // Each second operation is on a way that is not taken; the others alone are sixteen.
+    // Every second operation is on a branch not taken; the others alone are sixteen.
     expect(await pauses(times(16, 'c ? a + b : 0; d += e;', ' '))).toBeGreaterThanOrEqual(2);
     const taken = times(15, 'd += e;', ' ');
     expect(await pauses(`${taken} if (c) { d += e; } d += e;`)).toBe(2);

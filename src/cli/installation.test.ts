@@ -18,7 +18,7 @@ function writeSource(resolved: string): void {
   writeFileSync(path.join(folder, 'node_modules/.package-lock.json'), JSON.stringify(list));
 }
 
-it('[cli, ours] a package that was installed from a file is known by that file', () => {
+it('[cli 7.1] a package that was installed from a file is known by that file', () => {
   expect(packedFile(installed)).toBeUndefined();
   writeSource('https://registry.npmjs.org/reducerdb/-/reducerdb-0.1.0.tgz');
   expect(packedFile(installed)).toBeUndefined();

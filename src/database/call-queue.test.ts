@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { CallQueue, type ItemSource } from './call-queue.ts';
 
-/** Numbers from `first` on; counts how many were made. */
+/** Numbers from `first` up; counts how many were created. */
 class Numbers implements ItemSource<number> {
   remaining: number;
   made = 0;

@@ -10,6 +10,7 @@ import {
 import { AssertionError } from '../assert.ts';
 import { limits } from '../limits.ts';
 import { MemoryDisk } from '../node/memory-disk.ts';
+import { Random } from '../testing/random.ts';
 import { SimulatedDisk } from '../testing/simulated-disk.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { Refusal } from './outcome.ts';
@@ -22,14 +23,14 @@ async function tinyOn(disk: SimulatedDisk, reports: string[] = []) {
   return database;
 }
 
-/** A disk on which what is written are turns alone, without the mark that follows each second. */
+/** A disk that gets the writes of turns only, without the mark that follows each second. */
 function diskOfTurns(): SimulatedDisk {
   const disk = new SimulatedDisk();
   disk.isLasting = false;
   return disk;
 }
 
-/** Holds the syncs of a disk back until `release`. */
+/** Blocks the syncs of a disk until `release` is called. */
 function holdSyncs(disk: SimulatedDisk): { release: () => void } {
   let release = (): void => undefined;
   const gate = new Promise<void>((resolve) => {
@@ -50,7 +51,7 @@ describe('a turn', () => {
     await database.close();
   });
 
-  it('[durability 2.2] is taken while a sync is in flight; the next sync covers all', async () => {
+  it('[durability 2.2, P5] is taken while a sync is in flight; the next covers all', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
     const { release } = holdSyncs(disk);
@@ -79,7 +80,7 @@ describe('a turn', () => {
   it('[durability 2.2] with one waiting caller is synced at once by a quick disk', async () => {
     const disk = new SimulatedDisk();
     const database = await tinyOn(disk);
-    // A sync on the side would never end.
+    // A background sync would never end.
     const { release } = holdSyncs(disk);
     disk.isQuick = true;
     await putName(database, 'waits', true);
@@ -141,7 +142,7 @@ describe('a turn', () => {
     await expect(namesIn(database)).rejects.toMatchObject({ body: { code: 'database.stopped' } });
   });
 
-  it('refuses at once when the queue is full, and goes on', async () => {
+  it('[durability D8] refuses at once when the queue is full, and goes on', async () => {
     const database = tinyDatabase(new MemoryDisk(), createTiny);
     await database.started();
     const calls = Array.from({ length: limits.callQueueMax + 10 }, (_, at) =>
@@ -154,6 +155,16 @@ describe('a turn', () => {
     expect(await putName(database, 'after')).toMatchObject({ kind: 'committed' });
     await database.close();
   });
+});
+
+it('[durability P6, W4] a database that was just made is there after a power cut', async () => {
+  for (let seed = 0; seed < 20; seed++) {
+    const disk = new SimulatedDisk();
+    await tinyOn(disk);
+    const again = tinyDatabase(disk.crash(new Random(seed)), openTiny);
+    expect(await namesIn(again)).toEqual([]);
+    await again.close();
+  }
 });
 
 describe('a database that stops by itself', () => {

@@ -11,7 +11,7 @@ import { StatementMemory } from './statement-memory.ts';
 const rowCount = 40_000;
 const mebibyte = 1024 * 1024;
 
-/** A millisecond goes by whenever somebody looks, so slices are the same on every machine. */
+/** Each reading advances the clock by a millisecond, so slices are the same on every machine. */
 function tickingClock(): Clock {
   let millis = 0;
   return { nowMicros: () => 1_000n, monotonicMillis: () => ++millis };
@@ -33,7 +33,7 @@ function expectNothingHeld(items: ItemDatabase): void {
   expect(items.clientCount).toBe(0);
 }
 
-/** What was done to the items, and by which commit. */
+/** A change made to the items, and its commit. */
 interface Done {
   readonly offset: number;
   readonly apply: (texts: Map<number, string>) => void;
@@ -46,7 +46,7 @@ function offsetOf(outcome: CallOutcome | SqlOutcome): number {
   return outcome.offset;
 }
 
-/** Calls, one after another, until the write is over; at least some of them come in between. */
+/** Runs calls one after another until the write is over; at least some of them run in between. */
 async function callsBeside(
   items: ItemDatabase,
   write: { readonly sql: string; readonly apply: Done['apply'] },
@@ -72,7 +72,7 @@ async function callsBeside(
   return { outcome, done };
 }
 
-/** The items, had one commit come after another. */
+/** The items as if the commits had run one after another. */
 function inOrderOfCommits(done: readonly Done[]): string[] {
   const texts = new Map(Array.from({ length: rowCount }, (_, id) => [id, `text ${id}`]));
   for (const { apply } of done.toSorted((a, b) => a.offset - b.offset)) apply(texts);
@@ -84,7 +84,7 @@ const rewrite = (texts: Map<number, string>): void => {
   for (const id of texts.keys()) if (id < below) texts.set(id, 'written');
 };
 const plain = `UPDATE item SET text = 'written' WHERE id < ${below}`;
-/** No row of it decides by itself. */
+/** None of its rows can be decided on its own. */
 const nested = `UPDATE item SET text = 'written' WHERE id IN
   (SELECT o.id FROM item AS o WHERE o.id < ${below})`;
 

@@ -14,13 +14,13 @@ import type { Clock } from './clock.ts';
 import type { Caller, SqlOutcome } from './outcome.ts';
 import type { StartRead } from './read-execution.ts';
 
-/** A millisecond goes by whenever somebody looks, so slices are the same on every machine. */
+/** Each reading advances the clock by a millisecond, so slices are the same on every machine. */
 function tickingClock(): Clock {
   let millis = 0;
   return { nowMicros: () => 1_000n, monotonicMillis: () => ++millis };
 }
 
-/** A database whose reads pause; `slices` has the number of each read, slice by slice. */
+/** A database whose reads pause; `slices` lists the number of each read, slice by slice. */
 async function openPausing(rowCount: number, options: ItemOptions = {}) {
   const slices: number[] = [];
   let reads = 0;
@@ -67,7 +67,7 @@ describe('a long read', () => {
     }
     const outcome = await reading;
     expect(itemsIn(outcome)).toEqual(before);
-    // The connection of the read itself came before it.
+    // The connection of the read itself was committed first.
     expect(outcome).toMatchObject({ kind: 'result', offset: offset + 1 });
     expect(slices.length).toBeGreaterThan(20);
     expect(waits.length).toBeGreaterThan(15);
@@ -94,7 +94,7 @@ describe('a long read', () => {
     const { length } = items.turns;
     const outcome = await reading;
     expect(items.clientCount).toBe(0);
-    // Its slices hand nothing over; the turn in which it ends takes an offset for its leaving.
+    // Its slices hand nothing over; in the turn in which it ends, disconnecting takes an offset.
     expect(items.turns.length).toBe(length + 1);
     expect(items.turns.at(-1)).toBe(Number(outcome.kind === 'result' && outcome.offset) + 1);
     await items.database.close();

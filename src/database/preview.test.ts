@@ -111,7 +111,7 @@ function run({ core, clock }: CoreUnderTest, work: PreviewedWork, apply?: Previe
   return runPreview({ core, hash: programHash, request, acceptedMicros: clock.nowMicros() });
 }
 
-/** What the log gets from here on. */
+/** Records what the log receives from now on. */
 function tapLog({ core }: CoreUnderTest): { changes: ChangeSet; inputs: CommitInputs }[] {
   const seen: { changes: ChangeSet; inputs: CommitInputs }[] = [];
   const append = core.log.appendCommit.bind(core.log);
@@ -122,7 +122,7 @@ function tapLog({ core }: CoreUnderTest): { changes: ChangeSet; inputs: CommitIn
   return seen;
 }
 
-/** What changed, by table, as texts in no order. */
+/** The changes, by table, as texts in no order. */
 function changesIn(
   { core }: CoreUnderTest,
   changes: readonly {
@@ -266,7 +266,7 @@ describe('a preview', () => {
       rowsIn(present(program.systemTables.table(id, store.offset, ownerRights), 'it'));
     const look = sqlOf('DELETE FROM note WHERE id IN (SELECT allocated FROM st_sequence)');
     const marks = store.sequenceMarks();
-    // With nobody having looked before, and with somebody.
+    // First before anyone has read the table, then after.
     for (let at = 0; at < 2; at += 1) {
       expect(previewIn(run(database, look)).result).toMatchObject({ kind: 'wrote', deleted: 1 });
       expect(store.sequenceMarks()).toEqual(marks);
@@ -334,7 +334,7 @@ describe('applying a preview', () => {
     const outcome = run(database, work, key);
     expect(outcome.kind).toBe('differs');
     const told = changesIn(database, previewIn(outcome).changes);
-    // Each statement and each call came by a connection of its own, which counted one more.
+    // Each statement and each call came on its own connection, which counted one more.
     expect(told).toEqual([
       { table: 'member', inserts: [`${ownerIdentity},61`], deletes: [`${ownerIdentity},51`] },
     ]);

@@ -24,7 +24,7 @@ describe('memory of statements', () => {
     first.release();
     first.release();
     expect(memory.bytes).toBe(9 * mebibyte);
-    // What was let go of may still be used by others; it is not counted again.
+    // Memory that was released can still be used by others; it is not counted again.
     first.take(100 * mebibyte);
     expect(memory.bytes).toBe(9 * mebibyte);
   });

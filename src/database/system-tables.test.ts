@@ -16,7 +16,7 @@ import { SystemTables } from './system-tables.ts';
 const some = (value: Value) => ({ tag: 0, value });
 const none = { tag: 1, value: [] };
 
-/** Tables, and what is in them, as the module below gets them. */
+/** Ids that the tables of the module below get. */
 const ids = { event: 4096, hero: 4097, jobs: 4098, mine: 4099, top: 4100 };
 
 const raw: RawModule = moduleOf(
@@ -62,7 +62,7 @@ const raw: RawModule = moduleOf(
   },
 );
 
-/** By the columns from the first on, as far as they are numbers and texts. */
+/** Orders rows by their columns, as far as these are numbers and texts. */
 function compareRows(a: Value, b: Value): number {
   const right = b as Value[];
   for (const [at, left] of (a as Value[]).entries()) {
@@ -72,7 +72,7 @@ function compareRows(a: Value, b: Value): number {
   return 0;
 }
 
-/** What the tables of one version tell, by name of the table. */
+/** The contents of the system tables of one version, by name. */
 function systemOf(
   module: RawModule,
   marks: () => SequenceMark[] = () => [],
@@ -237,7 +237,7 @@ describe('[sql 11] computed system tables', () => {
       2n ** 32n - 1n,
       BigInt(catalog.nextId - 1),
     ]);
-    // A statement that still reads the earlier one is not disturbed.
+    // A statement that still reads the earlier table is not disturbed.
     expect(before?.rowCount).toBe(2);
     expect(system.table(3, 2, ownerRights)).not.toBe(before);
     expect(system.table(1, 2, ownerRights)).toBe(system.table(1, 1, ownerRights));

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { limits } from '../limits.ts';
 import { SyncedLines } from '../node/synced-lines.ts';
 import { TestClock } from '../testing/test-clock.ts';
 import { AuditLog } from './audit-log.ts';
@@ -22,6 +23,19 @@ async function opened() {
   audit.check();
   return { audit, told };
 }
+
+it('[rulings 2.6] a minute has 600 refusals in the audit log, and all that is done', async () => {
+  const { audit } = await opened();
+  const action = 'lock database';
+  const most = limits.auditRefusalsPerMinuteMax;
+  expect(most).toBe(600);
+  const notes = Array.from({ length: most + 5 }, () => audit.note({ action, outcome: 'refused' }));
+  await Promise.all(notes);
+  await audit.note({ action, outcome: 'done' });
+  const outcomes = audit.tail(most + 6).map((line) => JSON.parse(line).outcome);
+  expect(outcomes).toEqual([...Array(most).fill('refused'), 'done']);
+  await audit.close();
+});
 
 describe('an audit log, when a service starts', () => {
   it('that is whole, or empty, is not talked about', async () => {

@@ -65,7 +65,7 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
     expect((await shop.texts()).slice(1)).toEqual(Array.from({ length: 60 }, (_, at) => `${at}`));
   });
 
-  // Buffers change hands with a thread alone; what is run again is decided beside both.
+  // Only threads transfer buffers; which requests are retried is decided the same way for both.
   it.runIf(kind === 'thread')('applies an update that waits behind a runaway', async () => {
     shop = await shopOpener(kind, { callMillisMax: 1_000 })(shopModule());
     const { bytes: before } = await shop.handle.program();
@@ -83,7 +83,7 @@ describe.each(['thread', 'process'] as const)('a worker over its budget (%s)', (
       const budget = {
         workerHeapMebibytesMax: 64,
         callBufferBytesMax: 256 * mebibyte,
-        // On a machine that is busy it must not be the time that ends the call.
+        // On a busy machine the time limit must not be what ends the call.
         callMillisMax: 80_000,
       };
       shop = await shopOpener(kind, budget)(shopModule({ more: heapBombs }));

@@ -19,7 +19,7 @@ describe('items by their tickets', () => {
         items.add(item);
         model.set(last, item);
       } else {
-        // Mostly one that has waited for long, sometimes one that is not there.
+        // Usually one that has waited for a long time, sometimes one that does not exist.
         const [first = 0] = model.keys();
         const ticket = random.chance(0.7) ? first : random.between(0, last);
         expect(items.get(ticket), `seed ${seed}`).toBe(model.get(ticket));

@@ -7,7 +7,7 @@ import type { Child, ChildStarter } from './child-starter.ts';
 import { DirectStarter } from './direct-starter.ts';
 import { type SpawnerOptions, SpawnerStarter } from './spawner-starter.ts';
 
-/** Answers each text that it is sent with a longer one; two words end it. */
+/** Answers each string it receives with a longer one; two words end it. */
 const echo = `
   const channel = new (require('node:net').Socket)({ fd: 3 });
   channel.on('data', (data) => {
@@ -34,7 +34,7 @@ function startCommand([command = '', ...words]: readonly string[]): Promise<Chil
   return starter.start({ command, words, directory: '/' }, mirror.descriptor);
 }
 
-/** Sends a text, and shows what has come back. */
+/** Sends a string, and returns a function that shows what has come back. */
 function ask({ channel }: Child, text: string): () => string {
   let heard = '';
   channel?.on('data', (chunk: Buffer) => {
@@ -50,7 +50,7 @@ function spawner(): number {
   return pid;
 }
 
-/** Where the descriptors of a process lead. */
+/** Targets of a process's descriptors. */
 function linksOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).map((number) => readlinkSync(`${folder}/${number}`));
@@ -125,7 +125,7 @@ describe.runIf(hasProc)('the spawner', () => {
   it('[living 6.2] is the parent of what it starts, and passes on two descriptors', async () => {
     spawning();
     const children = await Promise.all([start(), start(), start()]);
-    // What it has handed over, it has no more: one socket is its own.
+    // It no longer has what it handed over: one socket is its own.
     const kept = linksOf(spawner());
     expect(kept.filter((link) => link.startsWith('socket:'))).toHaveLength(1);
     expect(kept.filter((link) => link.includes('reducerdb-board-'))).toEqual([]);
@@ -151,7 +151,7 @@ describe.runIf(hasProc)('the spawner', () => {
   it('[living 6.3] takes its processes with it; what is under way is started again', async () => {
     const replaced = vi.fn();
     spawning({ replaced });
-    // The second is not ended by the system.
+    // The system does not end the second one.
     const unbound = startCommand([process.execPath, '-e', `${echo} for (;;) {}`]);
     const [one, other] = await Promise.all([start(), unbound]);
     for (const child of [one, other]) ask(child, 'hello');

@@ -16,7 +16,7 @@ import { TestClock } from '../testing/test-clock.ts';
 import type { SupervisedDatabase } from './supervised-database.ts';
 
 const roomText = 'the disk of /data/log-1 is full (12 KiB free)';
-/** Callers may be strangers: neither a path nor how much room there is. */
+/** Callers can be strangers, so the text has neither a path nor the free space. */
 const callersText = /^The database (is read-only|was not created): the disk of the service is full/;
 const full = { body: { code: 'database.full', message: expect.stringMatching(callersText) } };
 

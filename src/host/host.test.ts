@@ -29,7 +29,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
   let host: Host;
   let reports: ReportLine[];
 
-  /** Linked programs are kept where programs are linked aside. */
+  /** Linked programs are kept only where a separate process links them. */
   const programs = placement === 'worker' ? ['programs'] : [];
   const options = (more: Partial<HostOptions> = {}): HostOptions => ({
     directory,
@@ -385,7 +385,7 @@ describe.each(['local', 'worker'] as const)('a host (%s)', (placement) => {
     host = await Host.open(options());
   });
 
-  it('[durability P7] shuts down under load without losing what it accepted', async () => {
+  it('[durability P7, D9] shuts down under load without losing what it accepted', async () => {
     await publish();
     await host.database('shop').handle.describe();
     const calls = Array.from({ length: 200 }, (_, at) => add(`${at}`));

@@ -20,7 +20,7 @@ class Lab {
   );
   #lastId = 0n;
 
-  /** A connection that was let in, and what it was told since. */
+  /** Opens a connection that was admitted, and collects what it receives from then on. */
   open(confirmed = false) {
     const told: LiveEvent[] = [];
     const ends: LiveEnd[] = [];
@@ -38,7 +38,7 @@ class Lab {
     return { feed, told, ends };
   }
 
-  /** What the feed has for the database. */
+  /** Takes the feed's requests for the database. */
   requests(feed: LiveFeed): FeedRequest[] {
     const taken: FeedRequest[] = [];
     this.feeds.submitAll(
@@ -186,7 +186,7 @@ describe('feeds', () => {
       return { lab, feed, told, ends, answer };
     }
 
-    it('[subscriptions 6] hear of what was committed meanwhile after the rows', () => {
+    it('[subscriptions 6, 17] hear of what was committed meanwhile after the rows', () => {
       const { lab, feed, told, answer } = reading();
       lab.feeds.commit(commit([update(1), update(9)]), undefined);
       lab.feeds.commit(commit([update(9)]), undefined);
@@ -279,7 +279,7 @@ describe('feeds', () => {
   describe('take turns: one that sends much does not keep the others waiting', () => {
     const request = { kind: 'oneOff', requestId: 0, sql: '' } as const;
 
-    /** Fills so much room, and says who had a turn. */
+    /** Fills the given room, and returns the feeds that had a turn. */
     function fill(lab: Lab, roomAtFirst: number): LiveFeed[] {
       const order: LiveFeed[] = [];
       let room = roomAtFirst;
@@ -302,7 +302,7 @@ describe('feeds', () => {
       expect([one.feed.unanswered, two.feed.unanswered]).toEqual([1_000, 1]);
     });
 
-    it('and has its share of the queue at most', () => {
+    it('[durability D8] and has its share of the queue at most', () => {
       const lab = new Lab();
       const one = lab.open();
       const requests = Array.from({ length: limits.feedShareMax + 2 }, () => ({ ...request }));

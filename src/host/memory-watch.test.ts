@@ -11,7 +11,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** What a test says of an actor. */
+/** An actor with the figures that a test gives it. */
 interface Actor extends Watched {
   held: number;
   answers: boolean;

@@ -160,7 +160,7 @@ describe('a module that logs too much', () => {
     const log = new FollowedLog(options);
     log.append(Array.from({ length: limits.moduleLogBurstSeconds + 3 }, () => at(5, 'flood')));
     expect((await messages(log)).at(-1)).toContain('3 lines were dropped here');
-    // And once only.
+    // The notice appears only once.
     expect((await messages(log)).filter((text) => text.includes('dropped'))).toHaveLength(1);
     log.close();
   });

@@ -48,7 +48,7 @@ class Slow {
     );
   }
 
-  /** Asks for something; the code and the rest of the refusal, or what it gave. */
+  /** Sends a request; returns the code and the rest of the refusal, or the result. */
   async ask() {
     try {
       return await this.database.program();
@@ -117,7 +117,7 @@ describe('a database that opens', () => {
     expect(slow.database.vitals().refusals.get('database.opening')).toBe(1);
   });
 
-  it('refuses at once what waits beyond its bound', async () => {
+  it('[durability D8] refuses at once what waits beyond its bound', async () => {
     const slow = new Slow('closed');
     for (let count = 0; count < limits.openingRequestsMax; count += 1) void slow.ask();
     expect(await slow.ask()).toMatchObject({ code: 'database.opening', retryAfterSeconds: 1 });
@@ -228,7 +228,7 @@ describe('a database that has space again', () => {
     slow.seats[0]?.opened(opening);
     slow.seats[0]?.ended({ ...end, reached: () => false });
     slow.seats[1]?.opened(opening);
-    // The actor that reads is busy for longer than the close may take.
+    // The actor that reads is busy for longer than the close is allowed to take.
     slow.closesWhenKilled = true;
     await vi.advanceTimersByTimeAsync(limits.spaceLookMillis);
     expect(slow.database.statistics().state).toBe('opening');

@@ -78,7 +78,7 @@ describe('frames between gateway and process', () => {
     };
     const gateway = new MessageReader(limits.workerStructuredBytesMax);
     const push = (chunk: Buffer) => gateway.push(chunk, () => undefined);
-    // Were they read, they would be rejected with other words: they hold nothing but zeros.
+    // If they were read, the error would differ: they hold nothing but zeros.
     const many = new Uint8Array(limits.workerStructuredBytesMax + 1);
     expect(() => push(frame(0, many))).toThrow('a structured value of');
     const emptyTurn = new Uint8Array(8);

@@ -149,7 +149,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     expect(await fail('four')).toBe(full);
     expect(await refusalOf(host.addName(ada, 'one', 'four'))).toBe(full);
     expect(await refusalOf(host.replaceNames(ada, 'one', ['four', 'five', 'four']))).toBe(full);
-    // A name that is there may be used, and an operator may have more.
+    // An existing name can be used, and an operator can have more.
     await publish('two');
     await host.addName(root, 'one', 'four');
     const used = () => host.quotas.ofIdentity(ada.identity).find(({ name }) => /^names/.test(name));
@@ -157,7 +157,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
 
     const here = (identity: bigint) => person(identity, '192.0.2.7');
     for (const at of [1n, 2n, 3n]) expect(await fail(`n${at}`, here(at))).not.toContain('Quota');
-    // Without a name nothing is left to be counted.
+    // Without a name there is nothing to count.
     for (const at of [1n, 2n]) expect(await fail(undefined, here(at))).not.toContain('Quota');
     expect(await fail('n4', here(4n))).not.toContain('Quota');
     expect(await fail('n5', here(5n))).toContain('your address has 4 names');
@@ -174,7 +174,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     expect(await refusalOf(publish('three'))).toBe(refusal);
     expect(await refusalOf(publish(undefined))).toBe(refusal);
     expect(await refusalOf(publish('ab'.repeat(32)))).toBe(refusal);
-    // Nothing was done: the name is free, and what is there can be updated and taken by others.
+    // Nothing was done: the name is free, and existing ones can be updated, or taken by others.
     expect((await publish('three', bob)).kind).toBe('created');
     expect((await publish('one')).kind).toBe('updated');
     for (const name of ['a', 'b', 'c']) await publish(name, root);
@@ -297,7 +297,7 @@ describe.each(['local', 'worker'] as const)('a host with quotas (%s)', (placemen
     expect(noted.some(({ action }) => action === 'set quota')).toBe(true);
     await host.quotas.set(root, { subject, owner }, new Map([['row-bytes', undefined]]));
     expect(await add('no more')).toMatchObject({ code: 'quota.exceeded' });
-    // With its database goes what was set for it.
+    // Quotas that were set for a database are removed with it.
     await host.quotas.set(root, { subject, owner }, new Map([['row-bytes', 7]]));
     await host.remove(ada, 'shop');
     expect(host.quotas.limitOf('row-bytes', subject)).toBe(1_024);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ProcessorUse } from './standing.ts';
 
-/** Looks each half second, after having run and waited for that share of it. */
+/** Measures each half second, after having run and waited for that share of it. */
 function shares(...given: readonly (readonly [run: number, wait: number])[]): boolean[] {
   const use = new ProcessorUse();
   const time = { runMillis: 0, waitMillis: 0 };

@@ -11,7 +11,7 @@ describe.each(['thread', 'process'] as const)('statements that hold much (%s)', 
     await fillShop(shop, 150_000);
     const outcomes = await readHeavily(shop);
     expect(outcomes.some((outcome) => outcome.kind === 'result')).toBe(true);
-    // Nothing of what they held is still counted.
+    // Memory that they held is no longer counted.
     const [sorted] = await Promise.all([
       shop.query('SELECT * FROM point ORDER BY place, text'),
       shop.call('add', ['beside']),

@@ -34,7 +34,7 @@ describe('requests that wait', () => {
     seen.turned({ write: 0 });
     clock.advance(40);
     expect(waited(acceptedAt)).toBe(40);
-    // A turn in which a long read goes on and nothing is handed over.
+    // A turn in which a long read continues and nothing is handed over.
     seen.measured({ ...noTimes, turn: noTimes.turn.map((_, at) => (at === 0 ? 7 : 0)) });
     expect(waited(acceptedAt)).toBe(0);
     clock.advance(50);

@@ -12,7 +12,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop();
 });
 
-/** A worker that is busy until it is ended; resolves with why. */
+/** A worker that is busy until it is ended; resolves with the reason. */
 function watch(board: Board): Promise<Kill> {
   const watchdog = new Watchdog(completeBudget({ callMillisMax }));
   let isBusy = true;

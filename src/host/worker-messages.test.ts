@@ -26,7 +26,7 @@ function requestsIn(batch: Batch): TicketedRequest[] {
 
 describe('a batch of requests', () => {
   it('takes nothing away from them: they may be sent again', () => {
-    // As bodies of HTTP requests come: the `slice` of such a buffer is no copy.
+    // As HTTP request bodies arrive: the `slice` of such a buffer is not a copy.
     const bytes = Buffer.from(Uint8Array.of(7, 8, 9).buffer);
     const update = { kind: 'update', program: { kind: 'js', bytes }, permission } as const;
     const fresh: DatabaseRequest[] = [

@@ -12,7 +12,7 @@ import type { WorkerEvents } from './worker.ts';
 import type { FromWorker } from './worker-messages.ts';
 import { WorkerSeat } from './worker-seat.ts';
 
-/** How a seat ends whose worker sends these messages and nothing else. */
+/** The end of a seat whose worker sends these messages and nothing else. */
 async function endAfter(messages: readonly FromWorker[]) {
   const budget = completeBudget({});
   const watchdog = new Watchdog(budget);

@@ -9,7 +9,7 @@ const bounds = {
   bodyIdleMillisMax: 1_000,
 };
 
-/** The status with which bytes are refused. */
+/** Returns the status with which bytes are rejected. */
 function status(take: () => void): number {
   try {
     take();

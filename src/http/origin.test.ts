@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { PageRules } from '../auth/page-rules.ts';
 import { checkOrigin } from './origin.ts';
 
-/** `refused`, or the origin that may read the answer; `program` for one that is no page. */
+/** Returns `refused`, or the origin that can read the response; `program` if no page asks. */
 function verdict(
   localAddress: string,
   headers: Readonly<Record<string, string>>,

@@ -32,11 +32,11 @@ const filters = {
 const names = ['', 'x', 'a longer name', 'ü'];
 const identities = [1n, 2n, 3n];
 
-/** A query to watch; a window says what it is a cut of, and how it is ordered. */
+/** A query to watch; `window` holds the query that it cuts, and how that is ordered. */
 interface Query {
   readonly sql: string;
   readonly window?: {
-    /** Without LIMIT and OFFSET, what it is ordered by behind the columns that are shown. */
+    /** The query without LIMIT and OFFSET, with the order keys after the shown columns. */
     readonly whole: string;
     readonly shownCount: number;
     readonly isDescending: boolean;
@@ -215,7 +215,7 @@ class Run {
     else this.#change(transaction, name);
   }
 
-  /** Deletes some row, and may write another in its place. */
+  /** Deletes a row, and may write another in its place. */
   #change(transaction: Transaction, name: string): void {
     const lab = this.#lab;
     const table = lab.table(name);
@@ -253,13 +253,13 @@ class Run {
     const kept = this.#lab.kept(query);
     if (kept !== undefined) expect(sorted(bag), query.sql).toEqual(sorted(kept));
     const { window } = asked;
-    // What is asked again is cut by the plan: of rows that are equal it takes any.
+    // The plan cuts a query that is run again: of equal rows it takes any.
     if (window === undefined || query.operator.sources.length > 0) {
       expect(sorted(bag), query.sql).toEqual(sorted(this.#lab.fresh(query, asker)));
     } else this.#requireWindow(bag, window, asker);
   }
 
-  /** The slow way: all rows in order, those with equal keys by their bytes, and a piece of them. */
+  /** The slow way: all rows in order, equal keys ordered by their bytes, and a slice of them. */
   #requireWindow(bag: Bag, window: NonNullable<Query['window']>, asker: Asker): void {
     const { whole, shownCount, isDescending, limit, offset } = window;
     const sign = isDescending ? -1 : 1;
@@ -286,7 +286,7 @@ function compareKeys(a: unknown, b: unknown): number {
   return left < right ? -1 : left > right ? 1 : 0;
 }
 
-/** What an Option carries. */
+/** The value inside an Option. */
 function unwrapped(value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'tag' in value
     ? (value as unknown as { readonly value: unknown }).value

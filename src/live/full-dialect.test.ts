@@ -39,7 +39,7 @@ function rowsOf({ bag }: Watched): string[] {
   return [...bag.keys()].sort();
 }
 
-/** Ids, each with as many points. */
+/** Scores of ids, each with as many points. */
 function scores(from: number, to: number): (readonly [number, number, number])[] {
   return Array.from({ length: to - from }, (_, at) => [from + at, 1, from + at]);
 }
@@ -142,7 +142,7 @@ describe('[subscriptions 13] a change of the schema', () => {
 describe('[sql 10.3] rows that a filter hides', () => {
   const sql = 'SELECT team, count(*) AS n FROM score WHERE points > 1 GROUP BY team';
 
-  /** What a stranger, who sees ids below 4, is told under a row limit of 5. */
+  /** The refusal for a stranger, who sees ids below 4, under a row limit of 5. */
   function refusalWith(rowCount: number): string {
     const live = new LiveLab([score], { score: ['SELECT * FROM score WHERE id < 4'] });
     put(live, ...scores(0, rowCount));
@@ -223,7 +223,7 @@ describe('[limits] what live queries may cost', () => {
     const slow = 'SELECT count(*) AS n FROM (SELECT DISTINCT team FROM score) AS t';
     const { query } = live.watch(slow, stranger, 'full');
     const other = live.watch(slow, owner, 'full');
-    // Each look at the clock takes as long as a slow query would.
+    // Each reading of the clock takes as long as a slow query would.
     live.millisPerLook = limits.liveRereadMillisMax / 8;
     let failed: readonly number[] = [];
     for (let id = 100; id < 140 && failed.length === 0; id++) {

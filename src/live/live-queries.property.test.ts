@@ -115,7 +115,7 @@ class Run {
     else lab.remove(transaction, name, ...row);
   }
 
-  /** Deletes some row and writes it again, changed or not. */
+  /** Deletes a row and writes it again, changed or not. */
   #rewrite(transaction: Transaction, name: string): void {
     const lab = this.#lab;
     const table = lab.table(name);
@@ -154,7 +154,7 @@ class Run {
   }
 }
 
-describe('[subscriptions 4] what a client has counted together', () => {
+describe('[subscriptions 4, 17] what a client has counted together', () => {
   const seeds = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
   for (const seed of seeds) {
     it(`is the query asked afresh, after any commits (seed ${seed})`, () => {

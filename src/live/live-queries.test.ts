@@ -23,7 +23,7 @@ function lab(filters?: ConstructorParameters<typeof LiveLab>[1]): LiveLab {
   return new LiveLab(tables, filters);
 }
 
-/** What a transaction brought to each query, by the order in which they were watched. */
+/** The changes that a transaction brought to each query, in the order they were watched. */
 function told(lab: LiveLab, run: Parameters<LiveLab['transact']>[0]): [number, string[]][] {
   return lab.transact(run).map((update) => [update.query, lab.textOf(update)]);
 }

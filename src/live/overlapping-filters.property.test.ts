@@ -6,7 +6,7 @@ import { strangerRights } from '../sql/rights.ts';
 import { Random } from '../testing/random.ts';
 import { identityType } from '../values/special-types.ts';
 
-/** Row filters of one table are OR: a row that several let through is there once, everywhere. */
+/** Row filters of one table are OR: a row that several let through appears once, everywhere. */
 
 const u32 = { kind: 'u32' } as const;
 const tables: readonly SampleTable[] = [
@@ -138,7 +138,7 @@ class Run {
     expect(sorted(this.#lab.fresh(query, asker)), query.sql).toEqual(expected);
   }
 
-  /** Counts, groups, limits and joins of one who is filtered. */
+  /** Counts, groups, limits and joins of a filtered caller. */
   #requireAnswers(identity: bigint): void {
     const asker = { identity, rights: strangerRights };
     const visible = this.#visible(asker);

@@ -5,7 +5,7 @@ import type { Value } from '../values/value.ts';
 
 const kinds = ['u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'u64', 'i64', 'u128'] as const;
 
-/** Numbers where the ends of a kind are, and where a double stops being exact. */
+/** Numbers around the ends of the types, and where a double stops being exact. */
 function numbersOf(kind: (typeof kinds)[number]): bigint[] {
   const bits = BigInt(kind.slice(1));
   const isSigned = kind.startsWith('i');
@@ -40,7 +40,7 @@ class Run {
     const random = this.#random;
     for (let left = count; left > 0; left--) {
       this.#lab.transact((transaction) => {
-        // Few changed rows and many are found in different ways.
+        // Few and many changed rows are found in different ways.
         for (let rows = random.chance(0.3) ? 40 : 3; rows > 0; rows--) {
           const row = kinds.map((kind): Value => {
             const number = random.pick(numbersOf(kind));

@@ -25,7 +25,7 @@ describe('the hash of a record', () => {
       fc.property(record, fc.integer(), (bytes, salt) => {
         const plain = bytes.slice();
         plain.fill(0, 4, 8);
-        // CRC-32C is the same for every way of cutting: continue it from the salt by hand.
+        // CRC-32C does not depend on how the input is split: continue it from the salt by hand.
         expect(hashOf(bytes, salt).crc >>> 0).toBe(slowCrc(plain, salt));
       }),
     );
@@ -38,7 +38,7 @@ describe('the hash of a record', () => {
     expect(hashOf(bytes, 3)).toEqual(hashOf(other, 3));
   });
 
-  it('has the values of docs/format/log.md', () => {
+  it('[durability 4] has the values of docs/format/log.md', () => {
     const bytes = Uint8Array.from({ length: 40 }, (_, index) => index);
     const { crc, chainLow, chainHigh } = hashOf(bytes, 0x12345678);
     expect(

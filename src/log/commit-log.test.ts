@@ -155,7 +155,7 @@ describe('a sync', () => {
     expect(log.durableOffset).toBe(3);
   });
 
-  it('[durability W7] covers the segments that were left, and the directory', async () => {
+  it('[durability W7, D6] covers the segments that were left, and the directory', async () => {
     const disk = new SimulatedDisk();
     const { log } = await openLog(disk, { segmentBytes: 700 });
     const appended = appendRandom(log, 3, 4);
@@ -241,7 +241,7 @@ describe('a log that finds no space', () => {
         expect(await log.takeBack()).toBe(true);
         for (const seed of [1, 2, 3, 4]) {
           const { found } = await openLog(disk.afterKill().crash(new Random(seed)));
-          // What had been written and not synced may be lost with the power, from the end.
+          // Data written but not synced can be lost with the power, from the end.
           expect(found).toEqual(written.slice(0, found.length));
         }
         const { found, warnings, log: again } = await openLog(disk.afterKill());
@@ -270,7 +270,7 @@ describe('a log that finds no space', () => {
     await read.log.close();
     expect(files()).toEqual(before);
     expect(left.counts.get('write') ?? 0).toBe(0);
-    // All that was handed over is durable.
+    // Everything that was handed over is durable.
     const again = await openLog(left.crash(new Random(1)), { create: false });
     expect(again.found).toEqual(read.found);
   });
@@ -355,7 +355,7 @@ async function expectBroken(log: Awaited<ReturnType<typeof openLog>>['log']): Pr
   await log.close();
 }
 
-/** Holds back all syncs of the disk until the function returned is called. */
+/** Blocks all syncs of the disk until the returned function is called. */
 function hold(disk: SimulatedDisk): () => void {
   let open: () => void = () => undefined;
   const gate = new Promise<void>((resolve) => {

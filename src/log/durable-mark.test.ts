@@ -35,14 +35,14 @@ function without(files: Files, ...names: readonly string[]): SimulatedDisk {
   return new SimulatedDisk([...files].filter(([name]) => !names.includes(name)));
 }
 
-/** With the file cut to a part of what it holds, without the zeros at its end. */
+/** The files, with one cut to a part of its content, not counting the zeros at its end. */
 function cut(files: Files, name: string, part: number): SimulatedDisk {
   const bytes = files.get(name) ?? new Uint8Array(0);
   const length = bytes.findLastIndex((byte) => byte !== 0) + 1;
   return new SimulatedDisk([...files, [name, bytes.slice(0, Math.floor(length * part))]]);
 }
 
-/** What a log is refused with; it was not touched. */
+/** The error of a refused log, which was not touched. */
 async function damageOf(disk: SimulatedDisk): Promise<string> {
   const refusal = await openLog(disk, { create: false }).then(
     () => new Error('it was opened'),
@@ -82,7 +82,7 @@ describe('a log that lacks its end', () => {
     }
   });
 
-  it('[durability P10] is refused when only the record of the clean stop is gone', async () => {
+  it('[durability P10, D9] is refused when only the record of the clean stop is gone', async () => {
     const { files, segments } = await story('stopped');
     const message = await damageOf(cut(files, segments.at(-1) ?? '', 0.999));
     expect(message).toContain('with no commit missing, but records that were durable are');
@@ -125,7 +125,7 @@ describe('the mark itself', () => {
       appendRandom(log, turn, 2);
       await log.sync();
     }
-    // One write and one sync for each turn: the mark has added none.
+    // One write and one sync per turn: the mark has added none.
     expect({ writes: writes(), syncs: syncs() }).toEqual({
       writes: before.writes + 20,
       syncs: before.syncs + 20,

@@ -9,7 +9,7 @@ import { type LogRecord, recordHeaderBytes, recordKinds } from './record.ts';
 import { RecordBuffer } from './record-buffer.ts';
 
 describe('a record', () => {
-  it('[durability P3] reads back as it was written, several after another', () => {
+  it('[durability 3, P3, abi 10.5] reads back as it was written, several after another', () => {
     fc.assert(
       fc.property(fc.nat(), fc.integer({ min: 1, max: 5 }), (seed, count) => {
         const random = new Random(seed);
@@ -92,7 +92,7 @@ function end(buffer: RecordBuffer, kind: number, offset: number): void {
   buffer.end({ kind, offset, durablePosition: 2 ** 40 + 1, salt: 77 });
 }
 
-/** Takes records apart by the table in `record.ts`, without the reader of segments. */
+/** Parses records by the table in `record.ts`, without the reader of segments. */
 function decodeAll(bytes: Uint8Array): LogRecord[] {
   const copy = bytes.slice();
   const view = new DataView(copy.buffer);

@@ -10,7 +10,7 @@ import { type LogReport, verifyLog } from './verify.ts';
 
 const first = 'commit-00000001-0000000000000001.log';
 
-/** The files of a log, as they are at the end of a kind of run, and what they hold. */
+/** The files of a log at the end of one kind of run, and the records they hold. */
 interface Story {
   readonly files: ReadonlyMap<string, Uint8Array>;
   readonly appended: readonly string[];
@@ -20,7 +20,7 @@ interface Story {
 
 /**
  * Turns of three records each, synced; a segment holds a few turns. `stopped`: a clean stop.
- * Without a mark the log alone bears witness of what was durable, as in earlier versions.
+ * Without a mark only the log itself proves what was durable, as in earlier versions.
  */
 async function story(
   turns: number,
@@ -56,7 +56,7 @@ function segmentsOf(disk: SimulatedDisk): string[] {
   return disk.list().filter((name) => name !== durableMarkName);
 }
 
-/** Opens a changed log; `damage` if it was refused, and then nothing was touched. */
+/** Opens a changed log; returns `damage` if it was refused, in which case nothing was touched. */
 async function reopen(disk: SimulatedDisk) {
   const operations = disk.operationCount;
   try {
@@ -89,7 +89,7 @@ function positionsOf(bytes: Uint8Array): number[] {
 }
 
 describe('a flipped bit', () => {
-  it('[durability P10] anywhere in a stopped log is damage, or nothing is lost', async () => {
+  it('[durability P10, D4] anywhere in a stopped log is damage, or nothing is lost', async () => {
     const { files, appended } = await story(4, 'stopped', 900);
     let refused = 0;
     for (const [name, bytes] of files) {
@@ -158,7 +158,7 @@ describe('the tail of the last segment', () => {
     }
   });
 
-  it('[durability 5.1] torn is saved, cut and told; the log goes on there', async () => {
+  it('[durability 5.1, D4] torn is saved, cut and told; the log goes on there', async () => {
     const { files, appended } = await story(2, 'killed', 1 << 20);
     const bytes = present(files.get(first)).slice();
     const positions = positionsOf(bytes);
@@ -241,7 +241,7 @@ describe('the tail of the last segment', () => {
     expect(found.warnings.join()).toContain('6 whole records behind position');
   });
 
-  it('[durability 5.2] broken, with a record behind it made after a sync, is damage', async () => {
+  it('[durability 5.2, W2] broken, before a record made after a sync, is damage', async () => {
     const { files } = await story(3, 'killed', 1 << 20);
     const positions = positionsOf(present(files.get(first)));
     for (const index of [0, 3, 5]) {

@@ -17,7 +17,7 @@ import { verifyLog } from './verify.ts';
 const identity = 77n;
 const smallBytes = 2048;
 
-/** A commit with a name of its own and so many bytes; nobody looks at the changes here. */
+/** A commit with a unique name and a given size; these tests ignore the changes. */
 function append(log: CommitLog, name: string, bytes = 0): void {
   const offset = commitOffset(log.offset + 1);
   const inserts = { count: 2, bytes: new Uint8Array(8) };
@@ -56,7 +56,7 @@ async function namesIn(disk: SimulatedDisk): Promise<string[]> {
   return names;
 }
 
-/** `toEqual` looks at each byte by itself. */
+/** Compares buffers at once, because `toEqual` looks at each byte. */
 function expectSame(one: Uint8Array, other: Uint8Array): void {
   expect(Buffer.compare(one, other)).toBe(0);
 }
@@ -78,7 +78,7 @@ async function twoWriters(segmentBytes = smallBytes) {
   return { disk, first, second };
 }
 
-/** The second one has no room left in the segment and begins another; the first one still has. */
+/** The second one has no room left in the segment and starts another; the first one still has. */
 async function forkedAtSegment() {
   const { disk, first, second } = await twoWriters();
   await write(second, 'b', 4, 1300);
@@ -88,7 +88,7 @@ async function forkedAtSegment() {
   return disk;
 }
 
-/** Each writes where the other has written. */
+/** Each overwrites what the other has written. */
 async function forkedInSegment() {
   const { disk, first, second } = await twoWriters(1 << 16);
   await write(second, 'b', 6, 120);
@@ -108,7 +108,7 @@ async function keep(disk: SimulatedDisk, number: number | 'common', aside = new 
   return aside;
 }
 
-/** What a tail is, in short. */
+/** A short summary of the tails. */
 function shape({ tails }: LogSurvey) {
   return tails.map(({ number, isWhole, figures }) => {
     return [number, isWhole, figures.firstOffset, figures.lastOffset, figures.commits];
@@ -165,14 +165,14 @@ describe('a log that two services wrote to', () => {
     expect(verifyLog(disk, identity)).toMatchObject({ kind: 'intact' });
     expect(await namesIn(copyOf(disk))).toEqual(expected);
     expect(readDurableMark(disk)).toMatchObject({ end: { offset: expected.length } });
-    // Whatever is not as it was is there, as it was.
+    // Every file that has changed is in the folder, as it was before.
     for (const [name, bytes] of before) {
       const now = disk.list().includes(name) ? disk.contentOf(name) : new Uint8Array(0);
       const end = bytes.findLastIndex((byte) => byte !== 0) + 1;
       if (now.length < end || name === durableMarkName) expectSame(aside.contentOf(name), bytes);
     }
     expect(aside.list()).toContain(asideReportName);
-    // It goes on, and opens once more.
+    // The log continues, and opens once more.
     const { log } = await openLog(disk, { create: false, segmentBytes: smallBytes });
     await write(log, 'c', 3, 700);
     await log.close();
@@ -230,7 +230,7 @@ describe('a log that two services wrote to', () => {
     second.abandon();
     await expectForked(disk, 'a record follows another one');
     const survey = surveyLog(disk, identity);
-    // The record before `a2` was another one, so the histories parted before `b1`.
+    // The record before `a2` was another one, so the histories diverged before `b1`.
     expect(survey.common.figures.lastOffset).toBe(3);
     expect(shape(survey)).toEqual([
       [1, true, 4, 4, 1],
@@ -253,7 +253,7 @@ describe('a repair that is interrupted', () => {
         ...Array.from({ length: asideOperations }, (_, index) => [0, index + 1] as const),
       ];
       for (const [cut, asideCut] of cuts) {
-        // In the end, entries that go must not outlive the plan, which is one outcome of many.
+        // Towards the end, removed entries must not outlive the plan, which is one outcome of many.
         const outcomes = cut > whole.operationCount - 2 ? 40 : 2;
         for (let seed = 1; seed <= outcomes; seed++) {
           const disk = copyOf(forked);

@@ -18,7 +18,7 @@ class SharedDisk extends SimulatedDisk {
     if (this.#isTaken) throw new WriterError('another service has it');
   }
 
-  /** Everything that is on it. */
+  /** All of its files. */
   files(): Map<string, Uint8Array> {
     return new Map(this.list().map((name) => [name, this.contentOf(name)]));
   }

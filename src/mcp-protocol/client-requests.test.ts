@@ -12,7 +12,7 @@ import { JsonObject } from '../values/json.ts';
 import type { InputRequest } from './input-required.ts';
 import { type Tool, text } from './tool.ts';
 
-/** Legacy clients that are asked for something in the middle of a call. */
+/** Tests legacy clients that are asked for input during a call. */
 
 const question: InputRequest = { method: 'elicitation/create', params: { message: 'Sure?' } };
 const roots: InputRequest = { method: 'roots/list', params: {} };
@@ -66,7 +66,7 @@ class Client {
     return headers['mcp-session-id'];
   }
 
-  /** Calls a tool as a client that can be asked, and gives what comes. */
+  /** Calls a tool as a client that can be asked, and returns its stream. */
   call(name: string, headers: Record<string, string> = session) {
     return streamOf(
       this.send({ body: { id: 7, method: 'tools/call', params: { name } }, headers }),
@@ -131,7 +131,7 @@ describe('[mcp B6] a legacy client is asked in the middle of a call', () => {
     const other = await messages.next();
     expect(await client.answer(id, answer)).toBe('accepted');
     expect((await messages.next()).error).toEqual({ code: -32600, message: words });
-    // Nobody waits for the other answer any more.
+    // The other answer is no longer awaited.
     expect(await client.answer(other.id, accept)).toMatch(/^400 /);
     expect(client.errors).toEqual([]);
   });

@@ -71,7 +71,7 @@ const headers = fc.record({
   'mcp-session-id': maybe(fc.constantFrom('elicitation.x', 'x')),
 });
 
-/** JSON texts of all that the client gets. */
+/** Returns the JSON texts that the client receives. */
 async function answersTo(given: string, sent: object): Promise<string[]> {
   const known = Object.entries(sent).filter(([, value]) => value !== undefined);
   const reply = await engine.send(given, { headers: Object.fromEntries(known) });

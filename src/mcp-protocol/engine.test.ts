@@ -15,7 +15,7 @@ import { type ToolResult, text } from './tool.ts';
 
 const done: ToolResult = { content: [text('done')], isError: false };
 
-/** Offers one tool `work`; what it does is handed in. */
+/** Defines a server with one tool `work`, which runs the given function. */
 const working = (work: (context: RequestContext<string>) => Promise<void> | void) =>
   new EngineUnderTest({
     ...offerTools(
@@ -27,7 +27,7 @@ const working = (work: (context: RequestContext<string>) => Promise<void> | void
     logs: true,
   });
 
-/** A tool that goes on until it is told to end, and the signal that it was given. */
+/** A tool that runs until the test ends it, and the signal that it received. */
 class Held {
   readonly started: Promise<AbortSignal>;
   readonly engine: EngineUnderTest;

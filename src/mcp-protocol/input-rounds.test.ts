@@ -11,7 +11,7 @@ import { text } from './tool.ts';
 const who: InputRequest = { method: 'elicitation/create', params: { message: 'Who?' } };
 const ask: InputRequired = { kind: 'inputRequired', requests: { who }, state: 'round 1' };
 
-/** Asks until it has the answer `who`, and then says what came. */
+/** Asks until it has the answer `who`, and then returns what it got. */
 const asking = (question = ask) =>
   new EngineUnderTest({
     ...offerTools(

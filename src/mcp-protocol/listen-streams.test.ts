@@ -11,7 +11,7 @@ import type { WatchRequest } from './resource.ts';
 
 const subscriptionKey = 'io.modelcontextprotocol/subscriptionId';
 
-/** Offers resources that can be watched, all but those that are called secret. */
+/** Offers watchable resources, except those that are called secret. */
 class Watched {
   request: WatchRequest | undefined;
   toolsChanged: (() => void) | undefined;

@@ -6,7 +6,7 @@ import { emptyTypespace } from '../values/type.ts';
 import { fitting } from './caps.ts';
 import { Cursors } from './cursors.ts';
 
-/** Rows of one byte, which is their number. */
+/** Rows of one byte each, which is their number. */
 const result: SqlResult = {
   columns: [{ name: 'n', type: { kind: 'u8' } }],
   types: emptyTypespace,
@@ -17,7 +17,7 @@ const result: SqlResult = {
 const ada = { caller: 'ada', statement: 'SELECT' };
 const at = (row: number): RowPlace => ({ row, byte: row });
 
-/** Rows behind a cursor, two at a time, and where the next ones are. */
+/** Takes two rows from a cursor, and returns them with the next cursor. */
 function two(cursors: Cursors<SqlResult>, cursor: string | undefined) {
   const left = cursors.find(ada, cursor ?? '');
   if (left === undefined) return undefined;

@@ -8,7 +8,7 @@ const shape = new RegExp(
   's',
 );
 
-/** What stands between the marks, and the tag in them. */
+/** Returns the text between the marks, and their tag. */
 function unfenced(text: string) {
   const [whole, tag, data] = shape.exec(text) ?? [];
   return whole === text ? { tag, data } : undefined;

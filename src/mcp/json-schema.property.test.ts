@@ -23,7 +23,7 @@ const types: SchemaTypes = {
   ],
 };
 
-/** What a schema says of JSON, by the validator of the official clients. */
+/** Validates JSON against a schema with the validator of the official clients. */
 function validatorOf(schema: JsonSchema): (json: unknown) => boolean {
   const validate = new AjvJsonSchemaValidator().getValidator(JSON.parse(JSON.stringify(schema)));
   return (json) => validate(json).valid;
@@ -33,7 +33,7 @@ function schemaFor(type: AlgebraicType): JsonSchema {
   return argumentsSchema(oneOf(type), types, new Map());
 }
 
-/** The schema of a type that was too large to be written out: it takes anything. */
+/** Returns the schema of a type that was too large to write out: it accepts anything. */
 function shortSchemaFor(type: AlgebraicType): JsonSchema {
   return {
     type: 'object',
@@ -58,7 +58,7 @@ const oneOf = (type: AlgebraicType): ProductType => ({
   elements: [{ name: 'it', type }],
 });
 
-/** A type with JSON of one of its values, in either shape; wide integers are quoted. */
+/** A type with the JSON of one of its values, in either shape; wide integers are quoted. */
 const typedJson = anyType.chain((type) =>
   fc.record({
     type: fc.constant(type),
@@ -77,7 +77,7 @@ function isFiniteThroughout(value: Value): boolean {
   return 'tag' in value ? isFiniteThroughout(value.value) : value.every(isFiniteThroughout);
 }
 
-/** What may stand in the wrong place. In quotes, numbers are no tags and no wider than 64 bits. */
+/** Values to put in the wrong place. Quoted numbers are neither tags nor wider than 64 bits. */
 const junk = fc.constantFrom<unknown>(
   null,
   true,
@@ -107,7 +107,7 @@ const junk = fc.constantFrom<unknown>(
   [[], []],
 );
 
-/** `json` with one part of it replaced. */
+/** Replaces one part of `json`. */
 function withJunk(json: unknown, steps: readonly number[], other: unknown): unknown {
   const [step, ...rest] = steps;
   if (step === undefined || typeof json !== 'object' || json === null) return other;

@@ -9,7 +9,7 @@ const bounds = {
   millisMax: 1_000,
 };
 
-/** Keeps a thing that must fit; gives its id. */
+/** Keeps a thing that must fit; returns its id. */
 function put(kept: Kept<string>, caller: string, thing: string, bytes = 1): string {
   const id = kept.put(caller, thing, bytes);
   if (id === undefined) throw new Error(`${thing} does not fit`);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { quoteWideIntegers, structuredJson } from './structured.ts';
 
-/** Texts, with digits in them that are none of a number. */
+/** Texts with digits that are not part of a number. */
 const text = fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom('"', '\\', '1', '-', ',') }));
 const texts = fc.dictionary(text, fc.array(text));
 

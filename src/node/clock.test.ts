@@ -3,7 +3,7 @@ import { MachineClock } from './clock.ts';
 import { MachineEntropy } from './entropy.ts';
 
 describe('the machine clock', () => {
-  it('tells the time in microseconds, and does not go back', () => {
+  it('[abi 10.2] tells the time in microseconds, and does not go back', () => {
     const clock = new MachineClock();
     let last = clock.nowMicros();
     expect(Math.abs(Number(last / 1000n) - Date.now())).toBeLessThan(1000);

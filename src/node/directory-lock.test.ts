@@ -157,7 +157,7 @@ describe('the lock of a directory', () => {
     }
   });
 
-  /** What a lock of this process says. */
+  /** The content of a lock of this process. */
   function ownLine(): { space: string; boot: string } {
     const lock = lockDirectory(directory);
     const line = JSON.parse(fs.readFileSync(file, 'utf8'));

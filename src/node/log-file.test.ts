@@ -126,7 +126,7 @@ describe('a module log in files', () => {
     expect(log.append('full', noon, 'notice')).toBe(true);
     expect(log.tail(9)).toBe('12345678\nthe last\nfull\n');
     log.close();
-    // What is there already counts.
+    // Existing content counts.
     const again = new LogFile(directory, { ...bounds, fileBytesMax: 10 });
     expect(again.append('y', noon)).toBe(false);
     expect(again.append('z', noon + day)).toBe(true);

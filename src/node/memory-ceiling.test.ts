@@ -24,7 +24,7 @@ afterEach(() => {
   folder = undefined;
 });
 
-/** Files where the system has its control groups; a new group gets the files that it must have. */
+/** Files where the system keeps control groups; a new group gets the files that it must have. */
 function groupsOf(own: string) {
   folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-groups-'));
   const parent = path.join(folder, 'service');
@@ -51,11 +51,11 @@ describe.skipIf(systemCommand('prlimit') === undefined)('the memory ceiling', ()
     await expect.poll(limitOf).toEqual({ data: first, core: '0' });
     ceiling.watch(child.pid ?? 0);
     ceiling.hold(100 * mebibyte);
-    // Many at once: the highest is what stays.
+    // Many at once: the highest remains.
     for (const held of [1_100, 2_200, 3_300]) ceiling.hold(held * mebibyte);
     const raised = 3_600 * mebibyte + limits.ceilingStepBytes;
     await expect.poll(limitOf).toEqual({ data: raised, core: '0' });
-    // It may say anything.
+    // The process can report anything.
     for (const far of [2 ** 50, 2 ** 52, 2 ** 53]) ceiling.hold(far);
     const highest = 300 * mebibyte + totalmem() + limits.ceilingStepBytes;
     await expect.poll(limitOf).toEqual({ data: highest, core: '0' });
@@ -80,7 +80,7 @@ describe('a control group', () => {
     ceiling.end();
     expect(readdirSync(parent)).toEqual(['gateway']);
     writeFileSync(path.join(parent, 'cgroup.subtree_control'), '');
-    // Without the files of the memory controller, the new folder is no group and goes again.
+    // Without the files of the memory controller, the new folder is not a group and is removed.
     ceiling.watch(1_234);
     expect(readFileSync(path.join(parent, 'cgroup.subtree_control'), 'latin1')).toBe('+memory');
     expect(existsSync(path.join(parent, 'reducerdb-1234'))).toBe(false);

@@ -64,7 +64,7 @@ describe.runIf(isPosix)('a symbolic link', () => {
     fs.symlinkSync(path.join(root, 'elsewhere'), path.join(root, place));
   };
 
-  it('is refused as the folder of a log, of its database, and as a segment', () => {
+  it('[rulings 3.5] is refused as the folder of a log, of its database, as a segment', () => {
     linked('db/log-1');
     expect(() => new MachineDisk(path.join(root, 'db/log-1')).list()).toThrow('symbolic link');
     linked('linked-db');

@@ -9,7 +9,7 @@ afterEach(async () => {
   for (const thread of threads.splice(0)) await thread.terminate();
 });
 
-/** What `answerInspector` does in an actor's thread, which cannot load TypeScript here. */
+/** Does what `answerInspector` does in an actor's thread, which cannot load TypeScript here. */
 const answers = `
 const v8 = require('node:v8');
 const { parentPort } = require('node:worker_threads');

@@ -9,7 +9,7 @@ import { type DirectoryLock, DirectoryLockedError } from './directory-lock.ts';
 import { claimWriter, WriterCheck } from './writer-mark.ts';
 
 const root = fs.mkdtempSync(path.join(os.tmpdir(), 'reducerdb-writer-'));
-/** Longer than any test: what is not to wait would not end. */
+/** Longer than any test: a wait that should not happen would not end. */
 const longMillis = 3_600_000;
 let directory = '';
 let file = '';

@@ -17,7 +17,7 @@ import {
   type ServerMessage,
 } from './v2/server-message.ts';
 
-// docs/format/websocket.md shows bytes: they must be what the code writes and reads.
+// The byte examples in docs/format/websocket.md must match what the code writes and reads.
 
 const path = fileURLToPath(new URL('../../docs/format/websocket.md', import.meta.url));
 const lines = readFileSync(path, 'utf8').split('\n');
@@ -96,7 +96,7 @@ describe('[websocket 5, 6] the examples of docs/format/websocket.md', () => {
   });
 });
 
-/** The bytes in the last cell of the line of a table that begins with `title`. */
+/** Returns the bytes in the last cell of the table line that begins with `title`. */
 function exampleBytes(title: string): Uint8Array {
   const line = lines.find((candidate) => candidate.startsWith(`| ${title}`));
   const [, hex] = /`([0-9a-f ]+)` \|$/.exec(present(line, `a line for ${title}`)) ?? [];

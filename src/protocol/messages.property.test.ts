@@ -19,7 +19,7 @@ import * as v2Client from './v2/client-message.ts';
 import * as v2Server from './v2/server-message.ts';
 import { clientMessagesIn, packClientMessages } from './v3.ts';
 
-/** One sum of messages. `isExact`: no two encodings of one message are accepted. */
+/** One sum of messages. `isExact`: each message has only one accepted encoding. */
 interface Codec<Message> {
   readonly name: string;
   readonly messages: fc.Arbitrary<Message>;
@@ -54,7 +54,7 @@ describeCodec({
   messages: v1ServerMessages,
   encode: v1Server.encodeServerMessage,
   decode: v1Server.decodeServerMessage,
-  // An answer names its table twice.
+  // The response names its table twice.
   isExact: false,
 });
 
@@ -109,7 +109,7 @@ function describeCodec<Message>(codec: Codec<Message>): void {
   });
 }
 
-/** What is decoded from `bytes`, if anything, encodes to no more than `bytes`. */
+/** Checks that a message decoded from `bytes`, if any, encodes to no more than `bytes`. */
 function expectBounded<Message>({ encode, decode, isExact }: Codec<Message>, bytes: Uint8Array) {
   let message: Message;
   try {

@@ -25,7 +25,7 @@ const failure = (requestId: number, length = 2): ServerMessage => ({
   error: 'x'.repeat(length),
 });
 
-/** A message without its many bytes, which are slow to compare. */
+/** Replaces the bulk bytes of a message, which are slow to compare. */
 function sketch(message: ClientMessage) {
   if (message.kind !== 'callReducer') return message;
   return { ...message, args: [message.args.length, message.args.at(0), message.args.at(-1)] };

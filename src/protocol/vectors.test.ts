@@ -21,7 +21,7 @@ import {
   serverMessagesIn,
 } from './v3.ts';
 
-// The recordings were made with a client library; what is decoded is compared field by field.
+// The recordings were made with a client library; decoded messages are compared field by field.
 
 describe('[websocket 6] recorded messages of v2', () => {
   const { messages, compressed_frames, count } = recorded<RecordedMessages>('messages-v2.json');
@@ -110,7 +110,7 @@ describe('[websocket 8] recorded messages of v1', () => {
   }
 });
 
-/** What a frame of a server holds behind its tag. */
+/** Returns the decompressed messages of a server frame, without its tag. */
 function decompressed(frame: Uint8Array): Uint8Array {
   const body = frame.subarray(1);
   switch (compressionOf(frame[0] ?? 255)) {

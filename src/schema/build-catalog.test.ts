@@ -72,7 +72,7 @@ describe('ids', () => {
     expect(built.nextId).toBe(4101);
   });
 
-  it('stay with names over a change of the definition', () => {
+  it('[abi 8.1] stay with names over a change of the definition', () => {
     const before = catalog(moduleOf(two));
     expect(catalog(moduleOf(two), before)).toEqual(before);
     const after = catalog(
@@ -112,7 +112,7 @@ describe('ids', () => {
     expect(idsAfter(moved)).toEqual([4096, 4097, 4099]);
   });
 
-  it('are full names in submodules', () => {
+  it('[module-def 9] are full names in submodules', () => {
     const raw = moduleOf(two, {
       submodules: [
         {

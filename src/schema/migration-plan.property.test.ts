@@ -63,7 +63,7 @@ const viewSketch = fc
     return { key, view: { ...parts, index: 0, params: product(), returnType } };
   });
 
-/** Up to three tables and two views; without draws that are no valid modules (an index twice). */
+/** Up to three tables and two views; without draws that are not valid modules (an index twice). */
 const module = fc
   .tuple(
     fc

@@ -286,7 +286,7 @@ describe('columns', () => {
     ['renamed', sum(['A', u32], ['C', unitType]), '(a: U32 | c: ())'],
     ['reordered', sum(['B', unitType], ['A', u32]), '(b: () | a: U32)'],
     ['inserted', sum(['A', u32], ['X', u8], ['B', unitType]), '(a: U32 | x: U8 | b: ())'],
-  ])('[T6] have no variants %s', (_, type, shown) => {
+  ])('[migrations T6] have no variants %s', (_, type, shown) => {
     expect(reasons(typed(two), typed(type))).toEqual([
       `Changing the type of column a in table t from (a: U32 | b: ()) to ${shown}, ` +
         'with a renamed variant, requires a manual migration',

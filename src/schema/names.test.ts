@@ -9,7 +9,7 @@ import {
 } from './names.ts';
 import { quotedName } from './quoted-name.ts';
 
-describe('word splitting', () => {
+describe('[module-def 7.1] word splitting', () => {
   it.each([
     ['myTable', 'my_table', 'myTable', 'MyTable'],
     ['HTTPServer', 'http_server', 'httpServer', 'HttpServer'],
@@ -49,7 +49,7 @@ describe('word splitting', () => {
   });
 });
 
-describe('identifiers', () => {
+describe('[module-def 6.1] identifiers', () => {
   it.each(['a', '_', '_9', 'größe', '名前', 'x1', 'type', 'select'])('accepts %s', (name) => {
     expect(identifierProblem(name)).toBeUndefined();
   });

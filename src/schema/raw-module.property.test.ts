@@ -224,7 +224,7 @@ function decodeOrRefuse(bytes: Uint8Array): RawModule | undefined {
   }
 }
 
-/** Does with a module all that a publish does. */
+/** Runs every step of a publish on a module. */
 function useOrRefuse(raw: RawModule): void {
   try {
     const definition = validateModule(raw);

@@ -10,7 +10,7 @@ import { encodeRawModuleV10 } from './encode-raw-module.ts';
 import { emptyRawModule } from './raw-module.ts';
 import { validateModule } from './validate.ts';
 
-/** What the official TypeScript library describes for a table `person` and a reducer `add`. */
+/** The description by the official TypeScript library of a table `person` and a reducer `add`. */
 const exampleHex = `
 02 0f000000
 00 02000000 02 02000000 00 02000000 6964 0b  00 04000000 6e616d65 04
@@ -46,7 +46,7 @@ function hexOf(bytes: Uint8Array): string {
 }
 
 describe('version 10', () => {
-  it('reads the worked example of 285 bytes', () => {
+  it('[module-def 3, 11] reads the worked example of 285 bytes', () => {
     expect(example.length).toBe(285);
     const withAdd = moduleOf([], {
       ...personModule,
@@ -59,20 +59,20 @@ describe('version 10', () => {
     expect(decodeRawModule(example)).toEqual(withAdd);
   });
 
-  it('writes the worked example byte for byte', () => {
+  it('[module-def 11] writes the worked example byte for byte', () => {
     expect(hexOf(encodeRawModuleV10(decodeRawModule(example)))).toBe(exampleHex);
   });
 
-  it('tolerates bytes after the description', () => {
+  it('[module-def 2] tolerates bytes after the description', () => {
     const longer = bytesOf(`${exampleHex}ffff`);
     expect(decodeRawModule(longer)).toEqual(decodeRawModule(example));
   });
 
-  it('takes a missing section as empty, and a missing policy as snake case', () => {
+  it('[module-def 3] takes a missing section as empty, and a missing policy as snake case', () => {
     expect(decodeRawModule(bytesOf('0200000000'))).toEqual(emptyRawModule);
   });
 
-  it('lets the first of two sections of one kind win', () => {
+  it('[module-def 3] lets the first of two sections of one kind win', () => {
     const twice = bytesOf('02 02000000 09 00 09 01'.replaceAll(' ', ''));
     expect(decodeRawModule(twice).caseConversion).toBe('none');
     const lists = bytesOf('02 02000000 08 00000000 08 01000000 01000000 61'.replaceAll(' ', ''));
@@ -91,7 +91,7 @@ describe('version 10', () => {
     expect(decode).toThrow(message);
   });
 
-  it('refuses submodules nested without end', () => {
+  it('[module-def 9] refuses submodules nested without end', () => {
     const level = '01000000 0e 01000000 01000000 61'.replaceAll(' ', '');
     const bytes = bytesOf(`02${level.repeat(5000)}00000000`);
     expect(() => decodeRawModule(bytes)).toThrow('submodules nested deeper than');
@@ -99,7 +99,7 @@ describe('version 10', () => {
 });
 
 describe('version 8', () => {
-  it('is refused with a way out', () => {
+  it('[module-def 2, 5] is refused with a way out', () => {
     const decode = () => decodeRawModule(bytesOf('00'));
     expect(decode).toThrow(DecodeError);
     expect(decode).toThrow(/version 8, which is not supported; rebuild/);
@@ -109,7 +109,7 @@ describe('version 8', () => {
 describe('version 9', () => {
   const row = product(['scheduledId', u64], ['note', text]);
 
-  it('moves schedules, lifecycle events and defaults to where version 10 has them', () => {
+  it('[module-def 4] moves schedules, lifecycle, defaults to where version 10 has them', () => {
     const raw = decodeRawModule(versionNine({ defaults: [['jobs', 1, '0100000078']] }));
     expect(raw.version).toBe(9);
     expect(raw.caseConversion).toBe('none');
@@ -140,7 +140,7 @@ describe('version 9', () => {
     expect(() => validateModule(raw)).toThrow('Table nowhere not found');
   });
 
-  /** A description of version 9 with one of everything. */
+  /** A description of version 9 with one of each part. */
   function versionNine({ defaults }: { defaults: [string, number, string][] }): Uint8Array {
     const w = new BinaryWriter();
     w.u8(1);

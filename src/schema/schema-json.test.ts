@@ -71,11 +71,11 @@ function compact(json: string): string {
 describe('the worked example', () => {
   const definition = validateModule(personModule);
 
-  it('reads as given in version 9, key order included', () => {
+  it('[module-def 10.1, 11] reads as given in version 9, key order included', () => {
     expect(schemaJson(definition, 9)).toBe(compact(personNine));
   });
 
-  it('reads as given in version 10, key order included', () => {
+  it('[module-def 10.2, 11] reads as given in version 10, key order included', () => {
     expect(schemaJson(definition, 10)).toBe(compact(personTen));
   });
 });

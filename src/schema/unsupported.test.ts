@@ -29,7 +29,7 @@ const procedure = {
 
 const schedule = { sourceName: undefined, tableName: 'jobs', atColumn: 1, functionName: 'run' };
 
-describe('a module that declares', () => {
+describe('[abi 9, 12, 13, module-def 9, module-sdk 6.4] a module that declares', () => {
   it.each([
     [
       'views with parameters',

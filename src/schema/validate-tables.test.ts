@@ -19,7 +19,7 @@ import { validateModule } from './validate.ts';
 
 const plain: TableSketch = { name: 't', columns: { a: u32, b: text } };
 
-/** A module with the table `plain`, parts of which are replaced. */
+/** A module with the table `plain`, some parts of which are replaced. */
 function withTable(parts: Partial<RawTable>, sketch = plain): RawModule {
   const raw = moduleOf([sketch]);
   return { ...raw, tables: raw.tables.map((table) => ({ ...table, ...parts })) };
@@ -145,7 +145,7 @@ describe('indexes, constraints and sequences', () => {
     expect(table?.sequences.map(({ name }) => name)).toEqual(['my_table_the_key_seq']);
   });
 
-  it('keep given names: all of version 9, sequences and explicit indexes of version 10', () => {
+  it('[module-def 4] keep given names: all of version 9, some of version 10', () => {
     const raw = withTable(
       {
         constraints: [{ sourceName: 'my_constraint', columns: [0] }],
@@ -309,7 +309,7 @@ describe('default values', () => {
     expect(problemsOf(long)[0]).toContain('1 bytes left over');
   });
 
-  it('override each other in version 10 and exclude each other in version 9', () => {
+  it('[module-def 3, 4] override each other in version 10, exclude each other in version 9', () => {
     const defaultValues = [
       { column: 0, value: value(1, 0, 0, 0) },
       { column: 0, value: value(2, 0, 0, 0) },

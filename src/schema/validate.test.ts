@@ -37,7 +37,7 @@ describe('reports', () => {
   });
 });
 
-describe('identifiers', () => {
+describe('[module-def 6.1] identifiers', () => {
   it.each([
     ['table', moduleOf([{ name: 'a-b', columns: { a: u32 } }], {}, () => 'A')],
     ['column', moduleOf([{ name: 'a', columns: { 'a-b': u32 } }])],
@@ -75,7 +75,7 @@ describe('identifiers', () => {
   });
 });
 
-describe('names', () => {
+describe('[module-def 6.3] names', () => {
   it.each([
     [
       'two tables',
@@ -182,7 +182,7 @@ describe('types', () => {
     expect(problemsOf(moduleOf([], { ...sorted, types: [named('T', 0, false)] }))).toEqual([]);
   });
 
-  it('need a name to be used when they are products or sums of the module', () => {
+  it('[module-def 6.4] need a name to be used when they are products or sums of the module', () => {
     const raw = moduleOf([], { reducers: [reducer('r', { a: payload })] });
     expect(problemsOf(raw)).toEqual([
       'error at reducer `r` argument 0 (`a`): internal codegen error: ' +
@@ -209,7 +209,7 @@ describe('types', () => {
     ]);
   });
 
-  it('name their fields and parameters', () => {
+  it('[module-def 6.4] name their fields and parameters', () => {
     const codegen = 'internal codegen error:';
     const nameless: AlgebraicType = { kind: 'product', elements: [{ name: undefined, type: u8 }] };
     const raw = moduleOf([], {
@@ -223,7 +223,7 @@ describe('types', () => {
     ]);
   });
 
-  it('recur through a registered type only', () => {
+  it('[module-def 6.4] recur through a registered type only', () => {
     const tree = product(['children', arrayOf(ref(0))]);
     const typespace = { types: [tree] };
     expect(problemsOf(moduleOf([], { typespace, types: [named('Tree', 0)] }))).toEqual([]);
@@ -234,7 +234,7 @@ describe('types', () => {
     expect(problemsOf(loop).join()).toContain('type reference &0 is recursive and has no name');
   });
 
-  it('do not contain themselves without a sum or array between', () => {
+  it('[module-def 6.4] do not contain themselves without a sum or array between', () => {
     const types = [product(['next', ref(1)]), product(['next', ref(0)])];
     const raw = moduleOf([], { typespace: { types }, types: [named('A', 0), named('B', 1)] });
     const text = 'internal codegen error: a product contains itself without a sum or array between';
@@ -244,12 +244,12 @@ describe('types', () => {
     ]);
   });
 
-  it('exist where a ref says so', () => {
+  it('[module-def 6.4] exist where a ref says so', () => {
     const raw = moduleOf([{ name: 't', columns: { a: ref(9) } }]);
     expect(problemsOf(raw).join()).toContain('type reference &9 is out of range');
   });
 
-  it('are bounded in size and depth with their refs written out', () => {
+  it('[module-def 6.4] are bounded in size and depth with their refs written out', () => {
     const doubling = Array.from({ length: 40 }, (_, index) => {
       return product(['a', arrayOf(ref(index + 1))], ['b', arrayOf(ref(index + 1))]);
     });
@@ -281,7 +281,7 @@ describe('types', () => {
 });
 
 describe('row-level security', () => {
-  it('has a bound', () => {
+  it('[module-sdk 6.6] has a bound', () => {
     const rules = (count: number) => Array.from({ length: count }, (_, at) => `SELECT ${at}`);
     const max = limits.rowFilterCountMax;
     const raw = { ...personModule, rowLevelSecurity: rules(max) };
@@ -461,7 +461,7 @@ describe('submodules', () => {
     ]);
   });
 
-  it('are checked each on its own, with names of its own', () => {
+  it('[module-def 9] are checked each on its own, with names of its own', () => {
     const broken = moduleOf([{ name: 'st_x', columns: { a: u32 } }]);
     const raw = { ...personModule, submodules: [{ namespace: 'n', module: personModule }] };
     expect(problemsOf(raw)).toEqual([]);

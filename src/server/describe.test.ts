@@ -76,7 +76,7 @@ describe('the description of a module', () => {
     expect(raw.types.map(({ sourceName }) => sourceName)).toContain('Failure');
   });
 
-  it('[client-sdk 14] refuses to say what every reducer does anyway', () => {
+  it('[client-sdk 14, module-sdk 6.1] refuses to say what every reducer does anyway', () => {
     const db = schema({});
     const unit = db.reducer({ returns: t.unit() }, {}, () => ({}));
     expect(() => rawOf({ default: db, unit })).toThrow("reducer 'unit' returns t.unit(): leave");

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { hostError } from './errors.ts';
 import * as server from './index.ts';
 import { Helpers } from './iterator-helpers.ts';
 import { iterateRows } from './row-iterator.ts';
@@ -44,6 +45,30 @@ describe('the entry', () => {
       }
     }
     expect([new Own().name, new Own().message]).toEqual(['Own', 'own']);
+  });
+
+  it('[abi 7] has a name and a text for each code', () => {
+    const codes: [number, string, string][] = [
+      [1, 'HostCallFailure', 'cannot call this function during module initialization'],
+      [2, 'NotInTransaction', 'ABI call can only be made while in a transaction'],
+      [3, 'BsatnDecodeError', "Couldn't decode the BSATN to the expected type"],
+      [4, 'NoSuchTable', 'No such table'],
+      [5, 'NoSuchIndex', 'No such index'],
+      [6, 'NoSuchIter', 'The provided row iterator is not valid'],
+      [7, 'NoSuchConsoleTimer', 'The provided console timer does not exist'],
+      [9, 'NoSpace', 'The provided sink has no more space left'],
+      [10, 'SpacetimeHostError', 'The Index does not support range scans'],
+      [12, 'UniqueAlreadyExists', 'Value with given unique identifier already exists'],
+      [14, 'IndexNotUnique', 'The index was not unique'],
+      [15, 'NoSuchRow', 'The row was not found, e.g., in an update call'],
+      [16, 'AutoIncOverflow', 'The auto-increment sequence overflowed'],
+      [19, 'TransactionIsReadOnly', 'ABI call can only be made while within a mutable transaction'],
+    ];
+    for (const [code, name, text] of codes) {
+      const error = hostError(-code, () => '{}');
+      expect([error.name, error.message]).toEqual([name, text]);
+    }
+    expect(new errors.HostCallFailure().message).toBe('ABI called by host returned an error');
   });
 
   it('[module-sdk 1] tells builders apart by class', () => {

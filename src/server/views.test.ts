@@ -42,7 +42,7 @@ describe('views of a module', () => {
     expect(module.view('secrets').rows).toEqual([[3, 'hush']]);
   });
 
-  it('[module-sdk 6.3] have sender, db and from; handles only read, and not event tables', () => {
+  it('[module-sdk 6.3, abi 11.1] have sender, db, from; handles read, and no event tables', () => {
     expect(module.view('meddling').rows.map((row) => (row as string[])[0])).toEqual([
       'byZoneLevel,count,id,iter,owner,zone',
       'filter',

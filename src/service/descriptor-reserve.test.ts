@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../limits.ts';
 import { DescriptorReserve } from './descriptor-reserve.ts';
 
-/** A machine whose time passes when a test says so. */
+/** A machine whose clock the test controls. */
 function machine(max: number | undefined, open: number | undefined) {
   const state = { open, now: 0, counts: 0 };
   const source = {

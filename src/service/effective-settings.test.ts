@@ -40,7 +40,7 @@ const fault = (given: Given): string => {
 const originOf = (given: Given, key: string) =>
   effective(given).settings.find(({ setting }) => setting.key === key)?.origin;
 
-/** An example as a flag or a variable has it. */
+/** Writes an example as a flag or a variable would. */
 const written = ({ example }: Setting) =>
   Array.isArray(example) ? example.join(',') : String(example);
 
@@ -63,7 +63,7 @@ describe('the settings of a service', () => {
     expect(level({ file })).toEqual(['error', 'config.toml']);
     expect(level({ file, environment })).toEqual(['warn', 'REDUCERDB_LOG_LEVEL']);
     expect(level({ file, environment, flags })).toEqual(['trace', '--log-level']);
-    // A variable that is set to nothing was left out.
+    // An empty variable counts as omitted.
     expect(level({ file, environment: { REDUCERDB_LOG_LEVEL: '' } })[0]).toBe('error');
   });
 
@@ -73,7 +73,7 @@ describe('the settings of a service', () => {
       const { table, name } = keyParts(setting);
       const values = { [name]: setting.example };
       const file = formatToml(table === '' ? values : { [table]: values });
-      // What a path is relative to differs.
+      // Relative paths have different bases.
       const isPath = setting.kind === 'path';
       const example = isPath ? path.resolve('/x', written(setting)) : setting.example;
       const text = isPath ? String(example) : written(setting);
@@ -85,6 +85,16 @@ describe('the settings of a service', () => {
       expect(effective({ file: inFile }).configuration).toEqual(ofFlag);
     },
   );
+
+  it('[rulings 6.4] are kebab-case; a variable is the flag in capitals', () => {
+    const kebab = '[a-z]+(-[a-z]+)*';
+    for (const setting of settings) {
+      expect(setting.key).toMatch(new RegExp(`^(${kebab}\\.)?${kebab}$`));
+      expect(setting.flag).toMatch(new RegExp(`^${kebab}$`));
+      const words = setting.flag.toUpperCase().split('-');
+      expect(variableOf(setting)).toBe(['REDUCERDB', ...words].join('_'));
+    }
+  });
 
   it('have different keys, flags and variables', () => {
     for (const of of [(one: Setting) => one.key, (one: Setting) => one.flag, variableOf]) {

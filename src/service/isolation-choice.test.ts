@@ -20,11 +20,14 @@ describe('isolation', () => {
     ['behind a proxy', { trustedProxies: ['127.0.0.1'] }, 'process'],
     ['with a public address', { publicUrl: 'https://db.example.com' }, 'process'],
     ['with an address of this machine', { publicUrl: 'http://[::1]:3000' }, 'thread'],
-  ])('[living 6.5] is by default what suits those who may publish: %s', (_, given, kind) => {
-    expect(choose(given).rules.everywhere).toBe(kind);
-  });
+  ])(
+    '[living 6.5, rulings 3.6] is by default what suits those who may publish: %s',
+    (_, given, kind) => {
+      expect(choose(given).rules.everywhere).toBe(kind);
+    },
+  );
 
-  it('[living 6.1] is what the operator says, for all and for single databases', () => {
+  it('[living 6.1, rulings 3.6] is what the operator says, for all and for single ones', () => {
     const exceptions = parseIsolationExceptions(['shop=process', `${'c2'.repeat(32)}=thread`]);
     const { rules, reason } = choose({ isolation: { everywhere: 'thread', exceptions } });
     expect(rules).toEqual({ everywhere: 'thread', exceptions });

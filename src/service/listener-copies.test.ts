@@ -53,7 +53,7 @@ function keepBusy(millis: number): void {
 
 const nextRound = () => new Promise((resolve) => setImmediate(resolve));
 
-/** The most connections that were taken in one round, of many that waited at once. */
+/** Returns the most connections accepted in one round while many were waiting. */
 async function mostInOneRound(server: Server): Promise<number> {
   const waiting = 40;
   let taken = 0;
@@ -64,7 +64,7 @@ async function mostInOneRound(server: Server): Promise<number> {
   const clients = Array.from({ length: waiting }, () => connected(server));
   while (taken < waiting) {
     const before = taken;
-    // What connects meanwhile is taken in the next round.
+    // Connections that arrive meanwhile are accepted in the next round.
     keepBusy(5);
     await nextRound();
     most = Math.max(most, taken - before);

@@ -12,13 +12,13 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const now = () => Math.floor(Date.now() / 1000);
 
-it('[auth] a new key pair has signed low from the beginning', async () => {
+it('[auth 2.3] a new key pair has signed low from the beginning', async () => {
   expect(await lowSignedSince(folder, true)).toBe(0);
-  // The second start finds the pair there.
+  // The second start finds the existing pair.
   expect(await lowSignedSince(folder, false)).toBe(0);
 });
 
-it('[auth] an older pair signs low from the first start on, for good', async () => {
+it('[auth 2.3] an older pair signs low from the first start on, for good', async () => {
   const before = now();
   const since = await lowSignedSince(folder, false);
   expect(since).toBeGreaterThanOrEqual(before);
@@ -26,7 +26,7 @@ it('[auth] an older pair signs low from the first start on, for good', async () 
   expect(await lowSignedSince(folder, false)).toBe(since - 100);
 });
 
-it('[auth] without a data folder nothing is written', async () => {
+it('[auth 2.3] without a data folder nothing is written', async () => {
   expect(await lowSignedSince(undefined, true)).toBe(0);
   expect(await lowSignedSince(undefined, false)).toBeGreaterThan(0);
   expect(readdirSync(folder)).toEqual([]);

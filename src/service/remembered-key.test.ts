@@ -12,7 +12,7 @@ let data: string;
 beforeEach(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'reducerdb-remembered-key-'));
   data = path.join(folder, 'data');
-  // What a service keeps its databases in.
+  // The folder in which a service keeps its databases.
   mkdirSync(path.join(data, 'registry'), { recursive: true });
 });
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -20,13 +20,13 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const keysIn = (name: string) => keyFilesIn(path.join(folder, name));
 const remembered = () => readFileSync(path.join(data, 'signing-key'), 'utf8').trim();
 
-it('[auth] data remembers the key of its service', async () => {
+it('[auth 3.1] data remembers the key of its service', async () => {
   const { publicKey } = await loadKeysOf(data, keysIn('keys'));
   expect(remembered()).toBe(fingerprintOf(publicKey));
   expect(await loadKeysOf(data, keysIn('keys'))).toMatchObject({ oldKeys: [] });
 });
 
-it('[auth] without the keys of its data a service does not make new ones', async () => {
+it('[auth 3.1] without the keys of its data a service does not make new ones', async () => {
   await loadKeysOf(data, keysIn('keys'));
   const before = remembered();
   rmSync(path.join(folder, 'keys'), { recursive: true });
@@ -38,18 +38,18 @@ it('[auth] without the keys of its data a service does not make new ones', async
   expect(remembered()).toBe(before);
 });
 
-it('[auth] other keys than those of its data are refused', async () => {
+it('[auth 3.1] other keys than those of its data are refused', async () => {
   await loadKeysOf(data, keysIn('keys'));
   const other = await loadKeysOf(undefined, keysIn('other'));
   const found = `the key there is ${fingerprintOf(other.publicKey)}`;
   await expect(loadKeysOf(data, keysIn('other'))).rejects.toThrow(found);
-  // What the message says ends it.
+  // The remedy named by the message.
   unlinkSync(path.join(data, 'signing-key'));
   await loadKeysOf(data, keysIn('other'));
   expect(remembered()).toBe(fingerprintOf(other.publicKey));
 });
 
-it('[auth] a rotation changes what is remembered at the next start', async () => {
+it('[auth 3.1] a rotation changes what is remembered at the next start', async () => {
   const first = await loadKeysOf(data, keysIn('keys'));
   await rotateKeysIn(keysIn('keys'));
   const second = await loadKeysOf(data, keysIn('keys'));
@@ -57,13 +57,13 @@ it('[auth] a rotation changes what is remembered at the next start', async () =>
   expect(remembered()).toBe(fingerprintOf(second.publicKey));
   await rotateKeysIn(keysIn('keys'));
   await retireKeys(keysIn('keys'), () => true);
-  // The one that is remembered was retired on purpose.
+  // The remembered key was deliberately retired.
   const third = await loadKeysOf(data, keysIn('keys'));
   expect(third.oldKeys).toEqual([]);
   expect(remembered()).toBe(fingerprintOf(third.publicKey));
 });
 
-it('[auth] where there are no databases any keys will do', async () => {
+it('[auth 3.1] where there are no databases any keys will do', async () => {
   await loadKeysOf(data, keysIn('keys'));
   rmSync(path.join(data, 'registry'), { recursive: true });
   const { publicKey } = await loadKeysOf(data, keysIn('other'));

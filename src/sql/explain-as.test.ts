@@ -48,7 +48,7 @@ it.each([ownerRights, developer])('[ease 3.9] the filters are in the plan for $k
   expect(plan).toContain(`doc.owner <> 0x${ada}`);
   expect(plan).toMatch(/union all/);
   expect(plan).not.toContain(':sender');
-  // A number of the whole table is in no plan of somebody who sees a part of it.
+  // A number for the whole table is not in the plan of a caller who sees a part of it.
   expect(explained(`explain as '0x${ada.toUpperCase()}' ${question}`, rights)).toBe(plan);
 });
 

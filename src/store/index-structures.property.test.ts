@@ -12,7 +12,7 @@ import { RowShape } from './row-shape.ts';
 import { Tree } from './tree.ts';
 
 describe('tree', () => {
-  /** Rows are made up: the key of ref r is `keys[r]`. */
+  /** Rows are simulated: the key of ref r is `keys[r]`. */
   class FakeKey implements TreeKey {
     prefix = 0;
     isExact = false;

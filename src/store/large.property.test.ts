@@ -20,8 +20,8 @@ import type { Table } from './table.ts';
 import type { Transaction } from './transaction.ts';
 
 /**
- * Tables of thousands of rows, so that pages, segments and nodes split, merge and are given back.
- * The model is a map from id to row; transactions do many things at once and half of them are
+ * Tables of thousands of rows, so that pages, segments and nodes split, merge and are released. The
+ * model is a map from id to row; transactions make many changes at once, and half of them are
  * rolled back.
  */
 type Row = [id: number, name: string, amount: bigint, group: number, label: string];
@@ -56,11 +56,11 @@ class Run {
             { columns: ['group', 'name'] },
             { columns: ['name'], algorithm: 'hash' },
             { columns: ['amount'], algorithm: seed % 2 === 0 ? 'hash' : 'btree', unique: true },
-            // Updates keep this key, and only the rows tell its keys apart.
+            // Updates keep this key, and only the rows distinguish its keys.
             { columns: ['label'], unique: true },
           ],
         },
-        // The same rows where only the rows themselves tell them apart.
+        // The same rows in a table where only the rows themselves are distinct.
         plain: { columns },
       });
     this.#store = open();
@@ -119,7 +119,7 @@ class Run {
   #updateMany(transaction: Transaction): void {
     const plain = tableOf(this.#store, 'plain');
     for (const [id, old] of this.#some(0.5)) {
-      // Back to the first version now and then: the row that was deleted must come back.
+      // Sometimes restores the first version: the deleted row must come back.
       const row = this.#rowOf(id, this.#random.below(3));
       must(update(transaction, indexOf(this.#table, 0), ...row) === 0);
       must(deleteRow(transaction, plain, ...old));
@@ -196,7 +196,7 @@ class Run {
   }
 }
 
-/** `expect` costs too much for what is done a million times. */
+/** `expect` is too slow for checks that run a million times. */
 function must(holds: boolean): void {
   if (!holds) throw new Error('the store disagrees with the model');
 }

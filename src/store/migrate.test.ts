@@ -91,7 +91,7 @@ describe('tables', () => {
 });
 
 describe('columns', () => {
-  it('adds columns at the end with their defaults and rebuilds the indexes', () => {
+  it('[tables 7] adds columns at the end with their defaults and rebuilds the indexes', () => {
     const rows = Array.from({ length: 5000 }, (_, id) => [id, `n${id % 100}`] as const);
     const store = openWith({ columns, indexes: [byId, { columns: ['name'] }] }, rows);
     const wider = { ...columns, age: u8, note: string };

@@ -215,12 +215,12 @@ describe('what is held', () => {
       if (pins.length <= 3) continue;
       if (pins[0]?.isValid === false) revoked++;
       pins.shift()?.release();
-      // Twice the rows, what may be held, and a page.
+      // Twice the rows, the limit of held bytes, and a page.
       expect(table.heap.allocatedBytes).toBeLessThan(2 * 480_000 + 1_000_000 + limits.pageBytes);
     }
     expect(revoked).toBeGreaterThan(0);
     for (const pin of pins) pin.release();
-    // Without pins what was lost comes back by itself, and pins are welcome again.
+    // Without pins the lost space is recovered on its own, and pins are accepted again.
     let isWelcome = false;
     for (let step = 0; step < 10_000 && !isWelcome; step++) {
       churn(step);
@@ -301,7 +301,7 @@ describe('a heap that was pinned', () => {
       const { heap } = subject.table;
       expect(readRows(subject.table).sort()).toEqual(readRows(twin.table).sort());
       expect(heap.usedBytes).toBe(twin.table.heap.usedBytes);
-      // Rows have one of two sizes of slot, and of each a page may be under way.
+      // Rows have one of two slot sizes, and each can have one page in use.
       const { allocatedBytes: usual } = twin.table.heap;
       expect(heap.allocatedBytes).toBeLessThan(usual + 2 * limits.pageBytes);
       const { pageEnd, allocatedBytes } = heap;
@@ -329,7 +329,7 @@ function change({ store, table }: Filled, random: Random): void {
   else transaction.commit();
 }
 
-/** Reads a pinned table a part at a time, and compares with what was there when it began. */
+/** Reads a pinned table a part at a time, and compares it with the rows at the start. */
 class Reader {
   readonly #pin: TablePin;
   readonly #expected: string[];

@@ -17,7 +17,7 @@ import type { RowRef } from './row-ref.ts';
 import type { Store } from './store.ts';
 import type { Transaction } from './transaction.ts';
 
-/** Most of a large table is deleted, jointly in one store, and row by row in another. */
+/** Most of a large table is deleted, in bulk in one store, and row by row in another. */
 
 const rowCount = 13_000;
 const columns = { id: u32, group: u32, text: string };
@@ -49,7 +49,7 @@ function rowOf(id: number): [number, number, string] {
 
 type Delete = (transaction: Transaction, name: string, refs: readonly RowRef[]) => number;
 
-/** Deletes, brings some back, changes others, and ends; what it came to. */
+/** Deletes, restores some, changes others, and ends; returns the outcome. */
 function run(store: Store, seed: number, remove: Delete): (ChangeSet | undefined | number)[] {
   const random = new Random(seed);
   const keptShare = random.pick([0, 0.01, 0.2]);

@@ -48,14 +48,14 @@ describe('replay', () => {
     expect(store.offset).toBe(2);
   });
 
-  it('[tables 9] passes over the rows of event tables', () => {
+  it('[tables 9, durability 3] passes over the rows of event tables', () => {
     const store = storeOf(sketches);
     store.replay(change(1, 300, { inserts: rows(store, 'ping', [1]) }));
     expect(tableOf(store, 'ping').rowCount).toBe(0);
     expect(store.offset).toBe(1);
   });
 
-  it('shares the offset of a schema change when told so', () => {
+  it('[migrations 1.3, 1.4] shares the offset of a schema change when told so', () => {
     const store = storeOf(sketches);
     const offset = store.prepareMigration(store.catalog, new Map()).apply();
     expect(offset).toBe(1);

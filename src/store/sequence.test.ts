@@ -57,7 +57,7 @@ describe('auto-increment', () => {
     expect(ids(store)).toEqual([2n]);
   });
 
-  it('[tables 14.5] 1, 2, 3; explicit 10; then 4 to 9, a violation at 10 once, then 11', () => {
+  it('[tables 5.2, 14.5] 1, 2, 3; explicit 10; then 4 to 9, one violation at 10, then 11', () => {
     const { store, table } = open();
     const transaction = store.begin();
     for (const id of [0n, 0n, 0n, 10n]) insert(transaction, table, id, 'a');
@@ -85,7 +85,7 @@ describe('auto-increment', () => {
     expect(store.takeSequenceMarks()).toEqual([]);
   });
 
-  it('[tables 14.6] a store rebuilt from the records hands out greater values only', () => {
+  it('[tables 5.1, 14.6] a store rebuilt from records hands out greater values only', () => {
     const { store, table } = open();
     const transaction = store.begin();
     insert(transaction, table, 0n, 'a');
@@ -113,7 +113,7 @@ describe('auto-increment', () => {
     expect(store.sequenceMarks()).toEqual([{ id: 180, value: 255n }]);
   });
 
-  it('[§8.3 of the ABI] returns only the columns that held zero, in column order', () => {
+  it('[abi 8.3] returns only the columns that held zero, in column order', () => {
     const store = storeOf({
       t: { columns: { name: string, a: u8, b: u32, c: u8 }, autoInc: ['c', 'a', 'b'] },
     });

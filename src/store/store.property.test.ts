@@ -45,7 +45,7 @@ interface Subject {
   copy: Table;
   model: ModelTable;
   random: RandomTable;
-  /** Scans opened in this transaction: refs and what they must read as until its end. */
+  /** Scans opened in this transaction: refs, and the rows they must yield until its end. */
   readonly scans: { readonly refs: Int32Array; readonly rows: readonly string[] }[];
 }
 
@@ -156,7 +156,7 @@ class Run {
 
   #deleteSome({ table, model }: Subject): void {
     const refs = table.scan().filter(() => this.#random.chance(0.2));
-    // Rows deleted before are passed over.
+    // Rows deleted before are skipped.
     const twice = Int32Array.from([...refs, ...refs]);
     const hexes = new Set([...refs].map((ref) => hexOf(rowBytes(table, ref))));
     expect(this.#transaction.deleteMany(table, twice)).toBe(refs.length);
@@ -344,7 +344,7 @@ function boundOf(tag: number, value: Uint8Array): Uint8Array {
   return tag === 2 ? Uint8Array.of(2) : Uint8Array.from([tag, ...value]);
 }
 
-/** `order`: how far inside of the bound, by sign. */
+/** `order`: how far inside the bound, by sign. */
 function isInside(tag: number, order: number): boolean {
   return tag === 2 || (tag === 0 ? order >= 0 : order > 0);
 }
@@ -384,7 +384,7 @@ function listOf(table: Table, { bytes, count }: RowList): string[] {
   return rows.sort();
 }
 
-/** The row with the room that generated values may need. */
+/** The row, with room for generated values. */
 function withSpace(bytes: Uint8Array): Uint8Array {
   const buffer = new Uint8Array(bytes.length + 32);
   buffer.set(bytes);

@@ -18,7 +18,7 @@ import {
 } from '../../test/support/store/tables.ts';
 import { optionType } from '../values/special-types.ts';
 import { commitOffset } from './commit-offset.ts';
-import { noSuchRow, notUnique, undecodable, uniqueViolation } from './transaction.ts';
+import { hostFailure, noSuchRow, notUnique, undecodable, uniqueViolation } from './transaction.ts';
 
 function people() {
   const store = storeOf({
@@ -60,6 +60,18 @@ describe('rows as a set', () => {
       insert(transaction, note, 'b');
     });
     expect(readRows(note)).toEqual([['a'], ['b']]);
+  });
+
+  it('[tables 12] a row has at most 32 MiB', () => {
+    const store = storeOf({ note: { columns: { text: string } } });
+    const note = tableOf(store, 'note');
+    const transaction = store.begin();
+    // Four bytes say how long the text is.
+    const text = 'x'.repeat(32 * 1024 * 1024 - 4);
+    expect(insert(transaction, note, text)).toBe(0);
+    expect(insert(transaction, note, `${text}x`)).toBe(hostFailure);
+    expect(note.rowCount).toBe(1);
+    transaction.rollback();
   });
 
   it('[tables R3] deleting and inserting an equal row again changes nothing', () => {

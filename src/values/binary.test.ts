@@ -24,7 +24,7 @@ function bytes(hex: string): Uint8Array {
   return parsed;
 }
 
-/** The text with which every reader of `type` refuses `hex`. */
+/** The error with which every reader of `type` rejects `hex`. */
 function refusal(type: AlgebraicType, hex: string, typespace?: Typespace): string {
   const readers = [
     () => decodeValue(type, bytes(hex), typespace),
@@ -113,7 +113,7 @@ describe('[values 2] bytes that are refused', () => {
     it(`are a string of ${hex}`, () => {
       const count = toHex(Uint8Array.of(hex.length / 2));
       expect(refusal({ kind: 'string' }, `${count}000000${hex}`)).toBe('invalid utf8');
-      // Long texts take another way.
+      // Long texts take a different code path.
       const long = `${'61'.repeat(200)}${hex}`;
       const longCount = toHex(Uint8Array.of(200 + hex.length / 2));
       expect(refusal({ kind: 'string' }, `${longCount}000000${long}`)).toBe('invalid utf8');

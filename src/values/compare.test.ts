@@ -15,7 +15,7 @@ import {
 import type { AlgebraicType } from './type.ts';
 import type { Value } from './value.ts';
 
-/** Checks that `values` ascend strictly, decoded and encoded, wherever the encodings stand. */
+/** Checks that `values` ascend strictly, decoded and encoded, at any offset. */
 function expectAscending(type: AlgebraicType, values: readonly Value[]): void {
   for (const [i, a] of values.entries()) {
     for (const [j, b] of values.entries()) {

@@ -8,7 +8,7 @@ import { Interval, Time } from './schedule-at.ts';
 
 const folder = fileURLToPath(new URL('.', import.meta.url));
 
-/** Names that an example may use. */
+/** Names that an example can use. */
 const scope: Readonly<Record<string, unknown>> = { ...values, Interval, Time };
 
 describe('the published entry', () => {
@@ -29,7 +29,7 @@ describe('the published entry', () => {
 });
 
 interface Example {
-  /** The export whose comment holds it. */
+  /** The export whose comment contains it. */
   readonly name: string;
   readonly code: string;
 }

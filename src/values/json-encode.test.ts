@@ -7,7 +7,7 @@ import { parseJson } from './json-text.ts';
 import { optionType, product, sum, unitType } from './special-types.ts';
 import type { AlgebraicType, ProductType } from './type.ts';
 
-/** Steps and the direct way must agree on every text, and no step may take long. */
+/** Encoding in steps and at once must agree on every text, and no step may be slow. */
 
 const noTypes = { types: [] };
 const u32: AlgebraicType = { kind: 'u32' };

@@ -26,7 +26,7 @@ function read(type: AlgebraicType | ScalarKind, text: string): Value {
   return valueFromJson(typeof type === 'string' ? { kind: type } : type, parseJson(text));
 }
 
-/** The message with which `text` is refused. */
+/** The error with which `text` is rejected. */
 function refusal(type: AlgebraicType | ScalarKind, text: string): string {
   try {
     read(type, text);

@@ -12,7 +12,7 @@ function inSteps(text: string) {
   }
 }
 
-/** Long enough that a string of them is read in several steps. */
+/** Long enough that a string of this length is read in several steps. */
 const long = 40_000;
 const ends = ['"]', '"', '', '\\', '\\u12', '\\u12"]', '\\x"]', '\u0001"]', '\n"]', '\\ud800"]'];
 const insides = ['x', '\\n', '\\"', '\\u0041', '\\ud83d\\ude00', '\\\\', 'é', 'x\\/', '\\udead'];
@@ -59,6 +59,6 @@ it('[values 4] what a long text repeats is kept once', () => {
   const list = inSteps('[123456,"text",[],{},123456,"text",[],{},-1.5e3,-1.5e3,[1]]') as object[];
   for (const at of [0, 1, 2, 3]) expect(list[at]).toBe(list[at + 4]);
   expect(list[8]).toBe(list[9]);
-  // Its place in the text is known by the root itself, so that no two texts have the same.
+  // The root object identifies its source text, so two texts never share one.
   for (const root of ['[]', '{}', '123456']) expect(inSteps(root)).not.toBe(inSteps(root));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { JsonError, JsonNumber, JsonObject, type JsonValue, parseJson } from './json.ts';
 
-/** What `JSON.parse` would have made of it. */
+/** The value that `JSON.parse` would have returned. */
 function plain(json: JsonValue): unknown {
   if (json instanceof JsonNumber) return Number(json.text);
   if (Array.isArray(json)) return json.map(plain);

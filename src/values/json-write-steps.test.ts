@@ -6,7 +6,7 @@ import { optionType, product, unitType } from './special-types.ts';
 import type { AlgebraicType } from './type.ts';
 import type { Value } from './value.ts';
 
-/** Large values, which must come in many steps; see `values.property.test.ts` for all types. */
+/** Large values, which must take many steps; see `values.property.test.ts` for all types. */
 
 const list = (element: AlgebraicType): AlgebraicType => ({ kind: 'array', element });
 const u32: AlgebraicType = { kind: 'u32' };

@@ -141,7 +141,7 @@ describe('[values 7] texts of types', () => {
   });
 });
 
-describe('[values 3] special types', () => {
+describe('[values 3, module-def 1] special types', () => {
   it('are recognised by exact structure', () => {
     expect(specialKindOf(identityType)).toBe('identity');
     expect(specialKindOf(scheduleAtType)).toBe('scheduleAt');

@@ -119,7 +119,7 @@ function isNestedOption(type: AlgebraicType): boolean {
   return type.variants.some((variant) => specialKindOf(variant.type) === 'option');
 }
 
-/** The value that the readable form of the vectors stands for. */
+/** The value that the readable form of the vectors represents. */
 function readableValue(type: AlgebraicType, json: JsonValue): Value {
   switch (type.kind) {
     case 'ref':
@@ -183,7 +183,7 @@ function bytesIn(object: JsonObject, key: string): Uint8Array {
   return present(fromHex(textIn(object, key)), 'hexadecimal bytes');
 }
 
-/** The JSON text of what was parsed, without blanks. */
+/** The JSON text of a parsed value, without blanks. */
 function plainText(json: JsonValue): string {
   if (json instanceof JsonNumber) return json.text;
   if (Array.isArray(json)) return `[${json.map(plainText).join(',')}]`;

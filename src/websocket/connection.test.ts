@@ -8,7 +8,7 @@ import type { SendQueue } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 import { completeSocketLimits } from './socket-limits.ts';
 
-/** A connection whose database has answered a call that is not durable yet. */
+/** Creates a connection whose database has answered a call that is not durable yet. */
 function held() {
   const log: string[] = [];
   const live = { unanswered: 0, heldCount: 1, close: () => log.push('left') };

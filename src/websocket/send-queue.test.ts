@@ -5,7 +5,7 @@ import { Outgoing } from './outgoing.ts';
 import { SendQueue, type SendQueueOptions } from './send-queue.ts';
 import type { Socket } from './socket.ts';
 
-/** A socket whose other end takes what it is given when the test says so. */
+/** A socket whose peer reads only when the test says so. */
 class RecordedSocket implements Socket {
   readonly bytesRead = 0;
   readonly writes: Buffer[] = [];
@@ -20,12 +20,12 @@ class RecordedSocket implements Socket {
     this.#written.shift()?.();
   }
 
-  /** The other end takes all. */
+  /** Lets the peer read everything. */
   take(): void {
     for (const written of this.#written.splice(0)) written();
   }
 
-  /** Payloads of the frames written, without their tags, decompressed. */
+  /** Returns the payloads of the written frames, decompressed and without their tags. */
   bodies(): string[] {
     const bodies: string[] = [];
     for (let bytes = Buffer.concat(this.writes); bytes.length > 0; ) {

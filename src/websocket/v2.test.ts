@@ -35,7 +35,7 @@ function called(requestId: number, outcome: CallOutcome): CalledEvent {
 }
 
 function read(message: Outgoing): ServerMessage[] {
-  // A frame: its head of 2 or 4 bytes, the tag of the compression, the messages.
+  // A frame: its header of 2 or 4 bytes, the compression tag, the messages.
   const [frame = new Uint8Array(0)] = message.frame('binary');
   return [...serverMessagesIn(frame.subarray((frame[1] ?? 0) < 126 ? 3 : 5))];
 }

@@ -97,6 +97,28 @@ describe('the cache', () => {
     expect(seen).toEqual([1n]);
   });
 
+  it('[client-sdk 6.5] tells table by table, and of each table deletes last', async () => {
+    const { client, socket } = await liveRig();
+    const lines = log(client);
+    client.db.shout.onInsert((_ctx, { text }) => lines.push(`shout ${text}`));
+    client.subscribe([all, 'SELECT * FROM shout']);
+    await settled();
+    await socket.apply(0, tableRows('hero', hero(1)));
+    lines.length = 0;
+    await socket.send(
+      update(
+        { querySetId: 0, table: 'shout', inserts: [shout('yard', 2), shout('hall', 1)] },
+        { querySetId: 0, table: 'hero', inserts: [hero(2)], deletes: [hero(1)] },
+      ),
+    );
+    expect(lines).toEqual([
+      'shout yard 2',
+      'shout hall 1',
+      'Transaction + 2 hero 2',
+      'Transaction - 1 hero 1',
+    ]);
+  });
+
   it('[client-sdk 6.6] reports a callback that throws and goes on with the others', async () => {
     const { client, socket, platform } = await liveRig();
     client.db.hero.onInsert(() => {
@@ -173,7 +195,7 @@ describe('the cache', () => {
     expect(lines.slice(1)).toEqual(['index gone', 'UnsubscribeApplied - 1 hero 1']);
   });
 
-  it('[client-sdk 7] settles a call after its changes were told, as an event of the call', async () => {
+  it('[client-sdk 6.4, 7] settles a call after its changes were told, as an event of the call', async () => {
     const { client, socket } = await liveRig();
     const lines = log(client);
     client.subscribe(all);

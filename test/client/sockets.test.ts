@@ -131,7 +131,7 @@ describe('real sockets', () => {
     },
   );
 
-  it('[websocket 4] applies frames in the order in which they came, compressed or not', async () => {
+  it('[websocket 4, client-sdk 6.1] applies frames in the order in which they came, compressed or not', async () => {
     const { client } = await open('v3.bsatn.spacetimedb', (server) => {
       server.answer = (message) => {
         const many = Array.from({ length: 2_000 }, (_, id) => hero(id));

@@ -299,7 +299,7 @@ export type { DbView, Tables };
 `;
 
 describe('programs that use bindings', () => {
-  it('[client-sdk 8] are told by the compiler what does not fit', async () => {
+  it('[client-sdk 8, 11.3] are told by the compiler what does not fit', async () => {
     const lines = use.split('\n').map((line) => {
       return line.endsWith('// not ok') ? `  // @ts-expect-error\n${line}` : line;
     });

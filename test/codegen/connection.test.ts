@@ -143,7 +143,7 @@ describe('a connection with generated bindings', () => {
     expect(call.args).toEqual(writer.finish());
   });
 
-  it('[client-sdk 2] queries by the names that statements know', () => {
+  it('[client-sdk 8] queries by the names that statements know', () => {
     const { ghost } = bindings.tables;
     const query = ghost.where((row: { player2Score: { gt(score: number): unknown } }) => {
       return row.player2Score.gt(1.5);

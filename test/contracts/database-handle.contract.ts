@@ -30,7 +30,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       ]);
     });
 
-    it('[abi 10.3] commits, refuses and crashes calls; only the first leaves rows', async () => {
+    it('[abi 10.2, 10.3] commits, refuses and crashes calls; only the first leaves rows', async () => {
       const { call, texts } = await withShop();
       expect(await call('add', ['a'])).toMatchObject({ kind: 'committed' });
       expect(await call('refuse', ['b'])).toMatchObject({
@@ -77,7 +77,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       expect(outcome).toMatchObject({ error: { code: 'schema.changed' } });
     });
 
-    it('[http 9.1] runs the lifecycle reducers around each request', async () => {
+    it('[http 9.1, abi 10.2] runs the lifecycle reducers around each request', async () => {
       const { call, rows, query } = await withShop(shopModule({ more: lifecycleReducers }));
       await call('add', ['a'], { subject: 'ada' });
       expect(await shop.visits()).toEqual([
@@ -269,7 +269,7 @@ export function databaseHandleContract(name: string, open: ShopOpener): void {
       expect(await call('add', ['made by init'])).toMatchObject({ kind: 'committed' });
     });
 
-    it('refuses programs that do not load, describe themselves, or are not supported', async () => {
+    it('[abi 6] refuses programs that do not load, describe themselves, or are not supported', async () => {
       const { handle } = await withShop();
       const plan = (text: string) =>
         handle.plan({ kind: 'js', bytes: new TextEncoder().encode(text) });

@@ -20,7 +20,7 @@ interface Told {
 }
 
 /** All bombs go off in one process; the neighbour is a database that must not notice. */
-describe('a bomb', () => {
+describe('[abi 15] a bomb', () => {
   let folder: string;
   let child: ChildProcess;
   let url: string;

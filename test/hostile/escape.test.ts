@@ -107,7 +107,7 @@ describe('the attempts', () => {
   });
 });
 
-describe('a module cannot reach the host', () => {
+describe('[abi 15] a module cannot reach the host', () => {
   it('through constructors', () =>
     expectNoEscape(`{
       object: () => ({}).constructor.constructor('return process')(),

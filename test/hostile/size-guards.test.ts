@@ -211,7 +211,7 @@ describe('guarded built-ins', () => {
     expect(inNewRealm(`${realmPreludeSource}${text}`)).toEqual(inNewRealm(`${removed}${text}`));
   });
 
-  it('hold for a program, which finds no way to those of the engine', async () => {
+  it('[abi 15] hold for a program, which finds no way to those of the engine', async () => {
     const { call, logs } = await loadProgram(
       rawProgram(`
         const attempt = (run) => { try { run(); console.log('made'); } catch (error) {

@@ -83,7 +83,7 @@ describe('a token that is accepted', () => {
     expect(answer.headers.get('spacetime-identity-token')).toBe(token);
   });
 
-  it('[auth 12] names another issuer, when this host signed it', async () => {
+  it('[auth 12, interface 2, 5.1] names another issuer, when this host signed it', async () => {
     const answer = await present(signed({ iss: 'https://other' }));
     expect(callerOf(answer)).toBe(hex('https://other', 'me'));
   });
@@ -159,7 +159,7 @@ describe('a token that is refused', () => {
     expect((await present(`${tokenPart({ alg: 'none' })}.${claims}.`)).status).toBe(401);
   });
 
-  it('[auth 2.1] comes from another host, though its identity would be the same', async () => {
+  it('[auth 2.1, interface 5.3] comes from another host, though its identity would be the same', async () => {
     const other = await Running.start();
     const guest = await other.person();
     await other.stop();
@@ -194,7 +194,7 @@ describe('the header', () => {
     expect(await askRaw([['Authorization', value]])).toEqual({ status, text, caller: undefined });
   });
 
-  it('[auth 12] may have more blanks; the first of several counts', async () => {
+  it('[auth 12, interface 5.2] may have more blanks; the first of several counts', async () => {
     const { caller } = await askRaw([['Authorization', `Bearer   ${owner.token}`]]);
     expect(caller).toBe(owner.identity);
     const first = await askRaw([
@@ -221,7 +221,7 @@ describe('the header', () => {
 });
 
 describe('a caller without a token', () => {
-  it('[auth 7] is somebody new each time, and the same when the token is kept', async () => {
+  it('[auth 7, interface 5.5] is somebody new each time, and the same when the token is kept', async () => {
     const one = await running.ask('GET', '/v1/database/inn');
     const two = await running.ask('GET', '/v1/database/inn');
     expect(callerOf(one)).not.toBe(callerOf(two));
@@ -275,7 +275,7 @@ describe.each(['anonymous', 'stranger'])('%s', (who) => {
     ['GET', '/schema?version=10'],
     ['POST', '/call/add_person', '["Joe"]'],
     ['POST', '/sql', 'SELECT * FROM person'],
-  ])('[auth 7] may %s %s', async (method, path, body) => {
+  ])('[auth 7, interface 5.6] may %s %s', async (method, path, body) => {
     expect((await ask(method, path, body)).status).toBe(200);
   });
 
@@ -290,14 +290,14 @@ describe.each(['anonymous', 'stranger'])('%s', (who) => {
     ['GET', '/logs', undefined, 'view module logs'],
     ['GET', '/logs?follow=true', undefined, 'view module logs'],
     ['POST', '/names', 'other', 'rename database'],
-  ])('[auth 7] may not %s %s', async (method, path, body, action) => {
+  ])('[auth 7, interface 5.6] may not %s %s', async (method, path, body, action) => {
     const answer = await ask(method, path, body);
     const words = `is not authorized to perform action on database ${database}: ${action}`;
     expect(answer).toMatchObject({ status: 403, text: `${callerOf(answer)} ${words}` });
     if (person !== undefined) expect(callerOf(answer)).toBe(person.identity);
   });
 
-  it('[auth 7] may not replace names, nor write by SQL, nor see private tables', async () => {
+  it('[auth 7, interface 5.6] may not replace names, nor write by SQL, nor see private tables', async () => {
     expect(await ask('PUT', '/names', '["x"]')).toMatchObject({
       status: 401,
       text: `{"NotYourDatabase":{"database":"${database}"}}`,

@@ -78,7 +78,7 @@ describe('rates of requests', () => {
     expect(await statuses(10, ask)).toEqual({ 200: 4, 429: 6 });
   });
 
-  it('[auth] of tokens that one address gives up: those of others can still be', async () => {
+  it('[auth 2.5] of tokens that one address gives up: those of others can still be', async () => {
     await start({ rates: { addressRequestsPerSecond: 500 }, trustedProxies: ['127.0.0.1'] });
     const giveUp = async (address: string) => {
       const as = await running.person();

@@ -89,7 +89,7 @@ describe('what reducers return', () => {
     expect(await client.reducers.fill({ ownerName: 'eve', gold: 1 })).toBeUndefined();
   });
 
-  it('[client-sdk 14] rolls everything back and rejects with the typed value', async () => {
+  it('[client-sdk 14, module-sdk 6.1] rolls everything back and rejects with the typed value', async () => {
     const database = await freshMarket();
     const client = open(database);
     const error = await client.reducers.trade(tooDear).catch((thrown: unknown) => thrown);
@@ -119,7 +119,7 @@ describe('what reducers return', () => {
     expect(await purses(database)).toEqual(untouched);
   });
 
-  it('[client-sdk 14] words where a value is declared, and a value where none is', async () => {
+  it('[client-sdk 14, module-sdk 6.1] words where a value is declared, and a value where none is', async () => {
     const client = open(await freshMarket());
     const words = await client.reducers.askGuard.result();
     expect(words).toMatchObject({ ok: false, error: { message: 'the guard says no' } });

@@ -104,7 +104,7 @@ describe('generate', () => {
     expect(filesBelow(path.join(one, 'third'))).toEqual(usual);
   });
 
-  it('[cli 5.2] covers private tables when asked to', async () => {
+  it('[cli 5.2, tables 10] covers private tables when asked to', async () => {
     const cwd = client();
     const { stderr } = await sandbox.run(['generate', '-j', bundle, '--include-private'], { cwd });
     expect(stderr).toBe('');

@@ -44,7 +44,7 @@ async function keys(...words: readonly string[]): Promise<string[]> {
   });
 }
 
-it('[auth 3] rotates with an overlap: old keys verify until they are retired', async () => {
+it('[auth 3, cli 7.6] rotates with an overlap: old keys verify until they are retired', async () => {
   expect(await sandbox.run(['keys', 'list'])).toMatchObject({
     code: 1,
     stderr: expect.stringContaining('the first start of a service makes them'),
@@ -75,7 +75,7 @@ it('[auth 3] rotates with an overlap: old keys verify until they are retired', a
   ]);
 });
 
-it('[auth 3] is taken up by a running service on SIGHUP', async () => {
+it('[auth 3, cli 7.6] is taken up by a running service on SIGHUP', async () => {
   const url = await start();
   const pem = await publicKey(url);
   const token = await newToken(url);
@@ -123,7 +123,7 @@ it('[auth 2.1] issues tokens that expire where the operator says so', async () =
 it.each([
   [['keys', 'retire', '1'], 1, 'There is no old key 1'],
   [['keys', 'retire', 'x'], 2, '<number>: that of an old key'],
-])('[cli] %j is refused', async (words, code, text) => {
+])('[cli 7.6] %j is refused', async (words, code, text) => {
   await start();
   const refused = await sandbox.run(words);
   expect(refused.code).toBe(code);

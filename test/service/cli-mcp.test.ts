@@ -44,7 +44,7 @@ const textOf = (answer: { result: { content: { text: string }[] } }) =>
   answer.result.content[0]?.text;
 
 describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () => {
-  it('[interface 4.5] bridges an MCP client, over standard input/output, to a host', async () => {
+  it('[interface 4.5, cli 3.4] bridges an MCP client, over standard input/output, to a host', async () => {
     const hello = { protocolVersion: '2025-11-25', capabilities: {} };
     const { code, stderr, byId } = await bridge(
       ['inn', '--server', sandbox.url, '--no-config', '--anonymous'],
@@ -81,7 +81,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     }
   });
 
-  it('[interface 4.5] Environment variable SERVICE_DB_NAME may supply the database argument', async () => {
+  it('[interface 4.5, cli 3.4, 4.3] Environment variable SERVICE_DB_NAME may supply the database argument', async () => {
     const env = { SERVICE_DB_NAME: 'inn' };
     const { stderr } = await bridge([], [], { env });
     expect(stderr).toBe(bridging(`/v1/database/${innIdentity}/mcp`));
@@ -124,7 +124,7 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
     }
   });
 
-  it('[interface 4.5] The config never supplies a database: without one it is host-wide', async () => {
+  it('[interface 4.5, cli 3.4] The config never supplies a database: without one it is host-wide', async () => {
     const config = { server: sandbox.url, database: 'inn' };
     const { stderr, answer } = await runIn('never', config, []);
     expect(stderr).toBe(bridging('/v1/mcp'));
@@ -136,14 +136,14 @@ describe('mcp [<database>] [--server <server>] [--no-config] [--anonymous]', () 
 
   const readSecret = toolCall(1, 'sql', { sql: 'SELECT words FROM secret' });
 
-  it('[interface 4.5] Default identity: the saved identity of the user', async () => {
+  it('[interface 4.5, 5.7] Default identity: the saved identity of the user', async () => {
     const mine = await bridge(['inn'], [readSecret]);
     expect(textOf(mine.byId.get(1))).toContain('swordfish');
     const owned = await bridge([], [toolCall(1, 'list_databases')]);
     expect(textOf(owned.byId.get(1))).toContain(innIdentity);
   });
 
-  it('[interface 4.5] --anonymous: an anonymous identity instead of the saved one', async () => {
+  it('[interface 4.5, 5.7] --anonymous: an anonymous identity instead of the saved one', async () => {
     const nobody = await bridge(['inn', '--anonymous'], [readSecret]);
     expect(nobody.byId.get(1).result).toMatchObject({
       content: [{ type: 'text', text: 'no such table: secret' }],

@@ -29,7 +29,7 @@ const recover = (...words: readonly string[]) =>
 
 const statusOf = async (answer: Promise<Answer>) => (await answer).status;
 
-it('[auth 8] refuses while a service runs, and what is not there', async () => {
+it('[auth 8, cli 7.9] refuses while a service runs, and what is not there', async () => {
   const whileRunning = await recover('inn', '--identity', heir.identity);
   expect(whileRunning.code).toBe(1);
   expect(whileRunning.stderr).toContain('Stop the service first.');
@@ -47,7 +47,7 @@ it('[auth 8] refuses while a service runs, and what is not there', async () => {
   expect((await sandbox.run(words)).stderr).toContain('There is no data in ');
 });
 
-it('[auth 8] gives a database with its names to another identity, for good', async () => {
+it('[auth 8, cli 7.9] gives a database with its names to another identity, for good', async () => {
   const done = await recover('inn', '--identity', heir.identity);
   expect(done).toMatchObject({ code: 0, stderr: '' });
   expect(done.stdout).toContain(`${heir.identity} now; before, it belonged to\n${lost.identity}`);

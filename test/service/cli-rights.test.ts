@@ -43,7 +43,7 @@ const fromFolder = () => ['--module-path', path.join(sandbox.folder, 'notes'), '
 const moment = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/;
 
 describe('grant, revoke and grants', () => {
-  it('give, show and take roles', async () => {
+  it('[cli 2.9] give, show and take roles', async () => {
     expect(await sandbox.ok(['grants', 'notes'])).toBe(
       'Nobody but the owner has a role in notes.\n',
     );
@@ -79,7 +79,7 @@ describe('grant, revoke and grants', () => {
 });
 
 describe('token', () => {
-  it('create prints the token alone, which may what the flags say', async () => {
+  it('[cli 2.9] create prints the token alone, which may what the flags say', async () => {
     const flags = ['--reducers', 'addNote', '--tables', 'secret, note', '--expires', '1h'];
     const { code, stdout, stderr } = await sandbox.run([
       ...['token', 'create', '--database', 'notes', '--max-rows', '1'],
@@ -88,7 +88,7 @@ describe('token', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
     expect(stderr).toMatch(
-      /^Token [0-9a-f-]{36} for notes; it expires [^\n]* UTC\.\nWhoever has it acts as c200/,
+      /^Token [0-9a-f-]{36} for notes; it expires [^\n]* UTC\.\nAnyone who has it acts as c200/,
     );
     const as = { authorization: `Bearer ${stdout.trim()}` };
     const ask = async (body: string) => {
@@ -101,7 +101,7 @@ describe('token', () => {
     expect((await ask('DELETE FROM note'))[1]).toContain('is not authorized to run SQL DML');
   });
 
-  it('list shows what they may, and revoke ends them', async () => {
+  it('[cli 2.9] list shows what they may, and revoke ends them', async () => {
     const id = (text: string) => text.match(/^Token (\S+)/)?.[1] ?? '';
     const made = await sandbox.run(['token', 'create', 'notes', '--read-only']);
     const writer = await sandbox.run([
@@ -157,7 +157,7 @@ describe('token', () => {
     expect(refused).toMatchObject({ code, stdout: '', stderr: expect.stringContaining(text) });
   });
 
-  it('give-up ends the saved token after a question, or another one', async () => {
+  it('[cli 2.9] give-up ends the saved token after a question, or another one', async () => {
     const leaver = ['--config-path', path.join(sandbox.folder, 'leaver.toml')];
     await sandbox.ok([...leaver, 'login', '--server', sandbox.url]);
     const args = [...leaver, 'token', 'give-up', '--server', sandbox.url];
@@ -174,7 +174,7 @@ describe('token', () => {
 });
 
 describe('audit', () => {
-  it('shows operators who did what, as a table or as it is kept', async () => {
+  it('[cli 7.10] shows operators who did what, as a table or as it is kept', async () => {
     const [header, , ...rows] = (await sandbox.ok(['audit', '-n', '1000'])).trimEnd().split('\n');
     expect(header).toMatch(/^ TIME +\| BY +\| FROM +\| DID +\| DATABASE +\| +$/);
     const [published] = rows;
@@ -214,7 +214,7 @@ describe('audit', () => {
     expect(refused.stderr).toContain(`${friend} is not an operator of this host`);
   });
 
-  it('reads a data folder while a service uses it, with a line that was cut', async () => {
+  it('[cli 7.10] reads a data folder while a service uses it, with a line that was cut', async () => {
     const data = path.join(sandbox.folder, 'root/data');
     const online = await sandbox.ok(['audit', '-n', '1000']);
     expect(await sandbox.ok(['audit', '-n', '1000', '--data-dir', data])).toBe(online);

@@ -16,7 +16,7 @@ afterEach(() => sandbox.remove());
 const check = (...flags: string[]) => ['config', 'check', '--data-dir', data, ...flags];
 
 describe('config check', () => {
-  it('shows every setting by its table, what was set, and what follows', async () => {
+  it('[cli 7.5] shows every setting by its table, what was set, and what follows', async () => {
     const port = await freePort();
     writeFiles(data, {
       'config.toml': `listen-addr = "127.0.0.1:${port}"\n[logs]\nlevel = "warn"\n`,
@@ -37,7 +37,7 @@ describe('config check', () => {
     for (const line of lines) expect(line.length).toBeLessThan(100);
   });
 
-  it('gives JSON to programs, warnings beside it', async () => {
+  it('[cli 7.5] gives JSON to programs, warnings beside it', async () => {
     writeFiles(data, { 'config.toml': '[commitlog]\nwrite-buffer-size = 1\n' });
     const { code, stdout, stderr } = await sandbox.run(check('--json', '--heap-limit', '64'));
     expect(code).toBe(0);
@@ -58,7 +58,7 @@ describe('config check', () => {
     expect(stderr).toBe(`WARNING: ${warning}\n`);
   });
 
-  it('refuses what a start would refuse, in the same words', async () => {
+  it('[cli 7.5] refuses what a start would refuse, in the same words', async () => {
     writeFiles(data, { 'config.toml': '[websockets]\nping-interval = 5\n' });
     for (const command of [['start', '--data-dir', data], check()]) {
       const { code, stderr } = await sandbox.run(command);
@@ -85,7 +85,7 @@ describe('config check', () => {
 });
 
 describe('config init', () => {
-  it('writes a file that explains every setting, once, for its owner alone', async () => {
+  it('[cli 7.5] writes a file that explains every setting, once, for its owner alone', async () => {
     const file = path.join(data, 'config.toml');
     const init = ['config', 'init', '--data-dir', data];
     expect(await sandbox.ok(init)).toBe(`Wrote ${file}\n`);

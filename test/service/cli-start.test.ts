@@ -75,7 +75,7 @@ describe('start', () => {
     expect(await (await start()).stop()).toBe(0);
   });
 
-  it('[auth] fails, and makes no keys, when those of its data are gone', async () => {
+  it('[auth 3.1] fails, and makes no keys, when those of its data are gone', async () => {
     const flags = ['--data-dir', 'my-data'];
     expect(await (await start(flags)).stop()).toBe(0);
     const keys = path.join(sandbox.folder, 'my-data/keys');
@@ -180,7 +180,7 @@ describe('start', () => {
 });
 
 describe('verify', () => {
-  it('reads the logs of a stopped service, and tells a damaged one', async () => {
+  it('[rulings 6.2] reads the logs of a stopped service, and tells a damaged one', async () => {
     const service = await start();
     await sandbox.ok(['publish', 'ledger', '-p', fixture('ledger')]);
     await sandbox.ok(['call', 'ledger', 'append', '1', '1']);

@@ -72,7 +72,7 @@ describe('login', () => {
     expect(stderr).toContain(`${damaged} cannot be read as configuration`);
   });
 
-  it('[cli 4.1] keeps its files where XDG says', async () => {
+  it('[cli 4.1, 4.3] keeps its files where XDG says', async () => {
     const config = path.join(sandbox.folder, 'xdg');
     const env = { XDG_CONFIG_HOME: config, HOME: sandbox.folder };
     await sandbox.ok(['login', '--server', sandbox.url], { env, isPlain: true });
@@ -184,7 +184,7 @@ describe('server', () => {
     expect(readFileSync(file, 'utf8')).toBe(saved);
   });
 
-  it('[cli 7.3] clears the data of a stopped service, and nothing else', async () => {
+  it('[cli 4.3, 7.3] clears the data of a stopped service, and nothing else', async () => {
     const data = path.join(sandbox.folder, 'to-clear');
     const none = 'Local database not found. Nothing has been deleted.\n';
     expect(await sandbox.ok(['server', 'clear', '--data-dir', data, '-y'])).toBe(none);
@@ -256,7 +256,7 @@ describe('init', () => {
     expect(unknown.stderr).toContain('No such template: nonsense. Available: basic');
   });
 
-  it('[cli 7.1] asks before it writes into a folder with files, and keeps them', async () => {
+  it('[cli 1.2, 7.1] asks before it writes into a folder with files, and keeps them', async () => {
     const folder = path.join(sandbox.folder, 'taken');
     mkdirSync(folder);
     writeFileSync(path.join(folder, '.gitignore'), 'mine\n');

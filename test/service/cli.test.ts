@@ -280,7 +280,7 @@ describe('describe', () => {
 });
 
 describe('databases', () => {
-  it('[cli 2.3] are locked against deletion, and unlocked', async () => {
+  it('[cli 1.2, 2.2, 2.3] are locked against deletion, and unlocked', async () => {
     await sandbox.ok(['publish', 'precious', '-p', fixture('ledger')]);
     const identity = await identityOf('precious');
     expect(await sandbox.ok(['lock', 'precious'])).toBe(

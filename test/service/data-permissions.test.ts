@@ -44,7 +44,7 @@ function loose(below: string): string[] {
 }
 
 describe.runIf(process.platform !== 'win32')('the data folder', () => {
-  it('is for the user of the service alone, also one that an earlier version made', async () => {
+  it('[rulings 3.5] is for the user of the service alone, also one that an earlier version made', async () => {
     const before = process.umask(0o022);
     try {
       const first = await start();
@@ -76,7 +76,7 @@ describe.runIf(process.platform !== 'win32')('the data folder', () => {
     await again.stop();
   });
 
-  it('with a link in the place of a database has that database broken, and no other', async () => {
+  it('[rulings 3.5] with a link in the place of a database has that database broken, and no other', async () => {
     const first = await start();
     await publish(first.url, 'linked');
     await publish(first.url, 'sound');
@@ -125,7 +125,7 @@ describe.runIf(process.platform !== 'win32')('the data folder', () => {
     expect(fs.readdirSync(real)).toContain('databases');
   });
 
-  it('with a link in the place of a part is not opened', async () => {
+  it('[rulings 3.5] with a link in the place of a part is not opened', async () => {
     fs.mkdirSync(path.join(folder, 'elsewhere'));
     fs.symlinkSync(path.join(folder, 'elsewhere'), path.join(folder, 'databases'));
     await expect(start()).rejects.toThrow(ConfigurationError);

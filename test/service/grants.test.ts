@@ -164,7 +164,7 @@ describe('limited tokens', () => {
     expect((await running.sql('notes', 'DELETE FROM note', reader)).status).toBe(400);
   });
 
-  it('write by SQL only when they say so, and get no more rows than they say', async () => {
+  it('[interface 5.8] write by SQL only when they say so, and get no more rows than they say', async () => {
     const writer = await limited({ tables: ['secret'], sql_writes: true, max_rows: 2 });
     const write = "INSERT INTO secret (id, text) VALUES (7, 'seven')";
     expect((await running.sql('notes', write, writer)).status).toBe(200);
@@ -327,7 +327,7 @@ describe('the audit log', () => {
     expect((await running.ask('GET', '/v1/audit')).status).toBe(401);
   });
 
-  it('tells who did what, from where, and what was refused, after a restart too', async () => {
+  it('[rulings 2.6] tells who did what, from where, and what was refused, after a restart too', async () => {
     await running.pause();
     const operator = BigInt(`0x${stranger.identity}`);
     running = await Running.start({ dataDirectory: running.folder, operators: [operator] });

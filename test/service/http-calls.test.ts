@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openInn } from './inn.ts';
 import { type Person, Running } from './running.ts';
 import { written } from './written-module.ts';
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 
 describe('calling a reducer', () => {
-  it('[http 9.2] that commits is an empty 200 with its duration', async () => {
+  it('[http 9.2, 2.2] that commits is an empty 200 with its duration', async () => {
     const { status, text, headers } = await running.call('inn', 'add_person', ['Ann'], stranger);
     expect({ status, text }).toEqual({ status: 200, text: '' });
     expect(headers.get('spacetime-execution-duration-micros')).toMatch(/^\d+$/);
@@ -225,7 +225,27 @@ describe('calling a reducer', () => {
     await expect.poll(ids, { timeout: 10_000 }).toEqual([[1]]);
   });
 
-  it('[http 15] that was answered with 200 is seen by the next one, whoever asks', async () => {
+  it('[durability 2.1, W3, D3] waits for the disk when asked to, SQL unless told not to', async () => {
+    const { handle } = running.service.host.database('inn');
+    const [calls, queries] = [vi.spyOn(handle, 'call'), vi.spyOn(handle, 'query')];
+    for (const query of ['', '?confirmed=true', '?confirmed=false']) {
+      await running.call('inn', `count_visit${query}`, []);
+      await running.ask('POST', `/v1/database/inn/sql${query}`, { body: 'SELECT id FROM visit' });
+    }
+    await running.tool('inn', 'call', { reducer: 'count_visit' });
+    await running.tool('inn', 'sql', { sql: 'SELECT id FROM visit' });
+    const confirmed = {
+      calls: calls.mock.calls.map(([call]) => call.confirmed),
+      queries: queries.mock.calls.map(([query]) => query.confirmed),
+    };
+    for (const spy of [calls, queries]) spy.mockRestore();
+    expect(confirmed).toEqual({
+      calls: [false, true, false, false],
+      queries: [true, true, false, true],
+    });
+  });
+
+  it('[http 15, durability W3] that was answered with 200 is seen by the next one, whoever asks', async () => {
     for (let at = 0; at < 20; at += 1) {
       await running.call('inn', 'add_person', [`Next${at}`], owner);
       const seen = await running.rows('inn', `SELECT name FROM person WHERE name = 'Next${at}'`);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => running.stop());
 
 describe('the service', () => {
-  it('[http 7] answers a ping with nothing', async () => {
+  it('[http 7, interface 4.1] answers a ping with nothing', async () => {
     const { status, text } = await running.ask('GET', '/v1/ping', { as: owner });
     expect({ status, text }).toEqual({ status: 200, text: '' });
   });
@@ -110,7 +110,7 @@ describe('the service', () => {
 });
 
 describe('identities', () => {
-  it('[http 5] are made on request, without identity headers', async () => {
+  it('[http 5, interface 4.1, 5.3] are made on request, without identity headers', async () => {
     const body = '{"ignored":true}';
     const { status, text, headers } = await running.ask('POST', '/v1/identity', { body });
     expect(status).toBe(200);

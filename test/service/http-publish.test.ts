@@ -186,7 +186,7 @@ describe('publishing', () => {
     expect(bad.text).toMatch(/^Failed to deserialize query string: /);
   });
 
-  it('[http 6.1, 15] is told when it is done but not yet known to be durable', async () => {
+  it('[http 6.1, 15, durability P6] is told when it is done but not yet known to be durable', async () => {
     await running.upload('hasty', await written({ tables: {} }), owner);
     const answers: unknown[] = [];
     // The disk is as a rule slower than no time at all.

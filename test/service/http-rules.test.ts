@@ -177,7 +177,7 @@ describe('an answer', () => {
     ['POST', '/v1/database/inn/lock', 403],
     ['GET', '/v1/database/inn/unstable/timestamp', 200],
     ['POST', '/v1/database?clear=true', 400],
-  ])('[http 2.2] to %s %s (%i) names the caller and the token', async (method, target, status) => {
+  ])('[http 2.2, interface 5.5] to %s %s (%i) names the caller', async (method, target, status) => {
     const known = await raw({ method, target, headers: [bearer(stranger)] });
     expect(known.status).toBe(status);
     expect(known.headers).toMatchObject({

@@ -20,7 +20,7 @@ describe('the schema', () => {
     );
   });
 
-  it('[http 8] shows private tables to everybody', async () => {
+  it('[http 8, interface 2, tables 10] shows private tables to everybody', async () => {
     const nine = JSON.parse((await running.ask('GET', '/v1/database/inn/schema?version=9')).text);
     expect(nine.tables.map(({ name }: { name: string }) => name)).toEqual([
       'banned',

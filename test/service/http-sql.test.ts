@@ -52,7 +52,7 @@ describe('SQL', () => {
     },
   );
 
-  it('[http 10] hides private tables from all but the owner, as if they were not there', async () => {
+  it('[http 10, tables 10] hides private tables from all but the owner, as if they were not there', async () => {
     const hidden = await running.sql('inn', 'SELECT * FROM secret', stranger);
     const absent = await running.sql('inn', 'SELECT * FROM absent', stranger);
     expect(hidden.status).toBe(400);
@@ -63,7 +63,7 @@ describe('SQL', () => {
     expect(await running.rows('inn', 'SELECT words FROM secret', owner)).toEqual([['swordfish']]);
   });
 
-  it('[http 10] lets the owner alone write', async () => {
+  it('[http 10, interface 5.8] lets the owner alone write', async () => {
     const statement = 'DELETE FROM visit';
     expect((await running.sql('inn', statement, stranger)).text).toBe(
       `Caller ${stranger.identity} is not authorized to run SQL DML statements`,

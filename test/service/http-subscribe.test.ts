@@ -57,7 +57,7 @@ describe('a request for a WebSocket', () => {
     }
   });
 
-  it('[http 12] without a token makes an identity', async () => {
+  it('[http 12, interface 4.2, 5.4] without a token makes an identity', async () => {
     const { headers } = await knock('inn/subscribe');
     expect(headers['spacetime-identity']).toMatch(/^c200/);
   });

@@ -122,19 +122,22 @@ describe.each(algorithms)('a token of another issuer, signed with %s', (alg) => 
   const sign = () =>
     signers.get(alg)?.({ sub: `ada ${alg}`, aud: ['app', 'us'], role: 'cook' }) ?? '';
 
-  it.each(Object.entries(doors))('[auth 6] gets through %s', async (door, present) => {
-    const token = await sign();
-    const caller = hex(issuer.url, `ada ${alg}`);
-    expect(await present(token)).toBe(caller);
-    expect(await noteOf(token)).toEqual({
-      what: door.includes('WebSocket') ? 'came' : 'signed',
-      sender: caller,
-      payload: payloadOf(token),
-      issuer: issuer.url,
-      subject: `ada ${alg}`,
-      audience: 'app,us',
-    });
-  });
+  it.each(Object.entries(doors))(
+    '[auth 6, interface 5.1, 5.2] gets through %s',
+    async (door, present) => {
+      const token = await sign();
+      const caller = hex(issuer.url, `ada ${alg}`);
+      expect(await present(token)).toBe(caller);
+      expect(await noteOf(token)).toEqual({
+        what: door.includes('WebSocket') ? 'came' : 'signed',
+        sender: caller,
+        payload: payloadOf(token),
+        issuer: issuer.url,
+        subject: `ada ${alg}`,
+        audience: 'app,us',
+      });
+    },
+  );
 
   it('[auth 2.2] is given again for a WebSocket, where the module sees the new one', async () => {
     const token = await sign();

@@ -8,7 +8,7 @@ beforeAll(async () => {
 });
 afterAll(() => house.close());
 
-describe('[subscriptions 2, 4, 6] clients of all kinds know what their queries give', () => {
+describe('[subscriptions 2, 4, 6, 17] clients of all kinds know what their queries give', () => {
   for (const seed of [1, 2]) {
     it(`at every quiet point, and have seen every commit once (seed ${seed})`, async () => {
       const report = await runOracle({ seed, steps: 300, house });

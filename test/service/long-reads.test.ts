@@ -95,7 +95,7 @@ describe('a statement under way whose caller loses its rights', () => {
     Object.entries(doors).map(([door, write]) => [words, door, begin, write] as const),
   );
 
-  it.each(cases)('[auth] is stopped, and changes nothing: %s, %s', async (...given) => {
+  it.each(cases)('[auth 2.5] is stopped, and changes nothing: %s, %s', async (...given) => {
     const [words, , begin, write] = given;
     const pausedReads = () => figureOf(running, 'paused_reads');
     const { as, lose } = await begin();

@@ -24,7 +24,7 @@ const textsOf = async (...[options, name, args]: [AskOptions, string, object?]) 
 describe.each(modes)('features $name', (mode) => {
   const five = [...(mode === hostWide ? ['list_databases'] : []), 'ping', 'get_schema', 'sql'];
 
-  it('[mcp B13] are not there unless they are asked for', async () => {
+  it('[mcp B13, rulings 5.1] are not there unless they are asked for', async () => {
     expect(await namesOf({ mode })).toEqual([...five, 'call']);
     expect(await namesOf({ mode, features: '' })).toEqual([...five, 'call']);
     await expect(ask(inn.running, { mode }, 'whoami')).rejects.toThrow('unknown tool: whoami');
@@ -426,7 +426,7 @@ describe('every tool', () => {
 });
 
 describe('fence', () => {
-  it('[mcp B18] marks data in the texts of the five tools, and leaves the structured results', async () => {
+  it('[mcp B18, rulings 5.2] marks data in the texts of the five tools, and leaves the structured results', async () => {
     const fenced = { mode: scoped, as: inn.owner, features: 'fence' };
     const plain = { mode: scoped, as: inn.owner };
     for (const [name, args] of [

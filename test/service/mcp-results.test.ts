@@ -34,7 +34,7 @@ describe.each(modes)('structured results $name', (mode) => {
     expect(structuredContent).toEqual(JSON.parse(content[0]?.text ?? ''));
   });
 
-  it('[mcp A5] are not there for a failure, whose one text is that of the HTTP door', async () => {
+  it('[mcp A5, rulings 5.5] are not there for a failure, whose one text is that of the HTTP door', async () => {
     const sql = 'SELECT nam FROM person';
     const text = (await inn.running.sql('inn', sql)).text;
     const failure = { content: [{ type: 'text', text }], isError: true };
@@ -116,7 +116,7 @@ describe.each(modes)('many rows $name', (mode) => {
     return { names: rows.flat(), structured: structuredContent, note: content[1]?.text };
   };
 
-  it('[mcp B21] come in parts by a cursor, all of the same commit', async () => {
+  it('[mcp B21, rulings 5.1, 5.2] come in parts by a cursor, all of the same commit', async () => {
     const first = await page({ max_rows: 10 });
     expect(first.names).toEqual(names.slice(0, 10));
     const { cursor, offset } = first.structured as { cursor: string; offset: number };

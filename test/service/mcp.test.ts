@@ -118,7 +118,7 @@ describe.each(modes)('the tools $name', (mode) => {
 });
 
 describe('the two modes', () => {
-  it('[mcp A5] where the path names no database, data tools alone fail', async () => {
+  it('[mcp A5, interface 7] where the path names no database, data tools alone fail', async () => {
     for (const name of ['nobody', 'Not A Name', '0'.repeat(64)]) {
       const mode = { ...scoped, path: `/v1/database/${encodeURIComponent(name)}/mcp` };
       expect(await toolText({ mode }, 'sql', { sql: 'SELECT * FROM t' })).toEqual({
@@ -130,7 +130,7 @@ describe('the two modes', () => {
     }
   });
 
-  it('[mcp A1] an answer to anybody without a token is as of a new identity', async () => {
+  it('[mcp A1, interface 5.7] an answer to anybody without a token is as of a new identity', async () => {
     for (const _ of ['first', 'second']) {
       await toolText({ mode: scoped }, 'call', { reducer: 'add_person', args: ['Anon'] });
     }
@@ -138,7 +138,7 @@ describe('the two modes', () => {
     expect((await toolText({ mode: scoped }, 'sql', { sql })).text).toContain('"rows":[[2]]');
   });
 
-  it('[mcp A1] in a database, a `database` argument is ignored', async () => {
+  it('[mcp A1, interface 4.3] in a database, a `database` argument is ignored', async () => {
     const given = { database: 'nobody' };
     expect((await toolText({ mode: scoped }, 'get_schema', given)).isError).toBe(false);
   });

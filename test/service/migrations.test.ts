@@ -190,7 +190,7 @@ describe('changes that clients do not notice', () => {
     expect(await allRows()).toEqual(before);
   });
 
-  it.each(Object.entries(silent))('[migrations 2.2, 5, 7] %s', (_, change) => {
+  it.each(Object.entries(silent))('[migrations 2.2, 5, 7, 12.1] %s', (_, change) => {
     const lines = plan.migrate_plan.split('\n');
     for (const line of change.plan) expect(lines).toContain(line);
     for (const line of change.log ?? []) expect(log).toContain(`Info: ${line}`);
@@ -270,7 +270,7 @@ describe('changes that clients do not notice', () => {
     ]);
   });
 
-  it('[migrations 4] the same program has an empty plan, and is no update', async () => {
+  it('[migrations 1.5, 4] the same program has an empty plan, and is no update', async () => {
     const { AutoMigrate } = await planOf('silent', next);
     expect(AutoMigrate).toMatchObject({ migrate_plan: '', break_clients: false });
     const again = await upload('silent', next, '&policy=BreakClients&token=0x12');
@@ -361,7 +361,7 @@ describe('changes that break clients', () => {
     expect(await which('breaking')).toBe('one');
   });
 
-  it('[migrations 12.7] fill new columns, and generated numbers go on', async () => {
+  it('[migrations 12.7, tables 7] fill new columns, and generated numbers go on', async () => {
     expectSuccess(await upload('breaking', next, `&policy=BreakClients&token=${plan.token}`));
     expect(await which('breaking')).toBe('two');
     const values = "0, 72, 9, 'z'";
@@ -534,7 +534,7 @@ describe('changes that are refused', () => {
     expect((await running.ask('GET', '/v1/database/firm/schema?version=10')).text).toBe(info);
   }
 
-  it('[migrations 2.5] are all named, one by one', async () => {
+  it('[migrations 1.1, 2.5, T6, 12.1] are all named, one by one', async () => {
     const tables = { ...old, ...tablesOf(refused, 'to') };
     const next = await written({ before: types('High', 'c'), tables, says: 'two' });
     const { ManualMigrate } = await planOf('firm', next);
@@ -552,22 +552,25 @@ describe('changes that are refused', () => {
     await expectUntouched();
   });
 
-  it.each(Object.entries(failing))('[migrations 2.4] because of rows: %s', async (name, change) => {
-    const { to, plan, says } = change;
-    const { [name]: _, ...others } = old;
-    const tables = to === '' ? others : { ...others, [name]: to };
-    const next = await written({ before, tables, says: 'two' });
-    const { AutoMigrate } = await planOf('firm', next);
-    for (const line of plan) expect(AutoMigrate.migrate_plan.split('\n')).toContain(line);
-    const query = `&policy=BreakClients&token=${AutoMigrate.token}`;
-    const { status, text } = await upload('firm', next, query);
-    const words = 'Failed to create or update the database: ';
-    expect({ status, words: text.slice(0, words.length) }).toEqual({ status: 400, words });
-    expect(text.slice(words.length)).toEqual(
-      typeof says === 'string' ? says : expect.stringMatching(says),
-    );
-    const log = await running.messages('firm', owner);
-    expect(log).toContain(`Error: Database update failed: ${text.slice(words.length)}`);
-    await expectUntouched();
-  });
+  it.each(Object.entries(failing))(
+    '[migrations 1.4, 2.4, 12.1] because of rows: %s',
+    async (name, change) => {
+      const { to, plan, says } = change;
+      const { [name]: _, ...others } = old;
+      const tables = to === '' ? others : { ...others, [name]: to };
+      const next = await written({ before, tables, says: 'two' });
+      const { AutoMigrate } = await planOf('firm', next);
+      for (const line of plan) expect(AutoMigrate.migrate_plan.split('\n')).toContain(line);
+      const query = `&policy=BreakClients&token=${AutoMigrate.token}`;
+      const { status, text } = await upload('firm', next, query);
+      const words = 'Failed to create or update the database: ';
+      expect({ status, words: text.slice(0, words.length) }).toEqual({ status: 400, words });
+      expect(text.slice(words.length)).toEqual(
+        typeof says === 'string' ? says : expect.stringMatching(says),
+      );
+      const log = await running.messages('firm', owner);
+      expect(log).toContain(`Error: Database update failed: ${text.slice(words.length)}`);
+      await expectUntouched();
+    },
+  );
 });

@@ -68,14 +68,14 @@ describe('the context of a call', () => {
     expect(new Set(words).size).toBe(15);
   });
 
-  it('[abi 3.6, module-sdk 7] is its own; globals of the module stay, those of a machine are absent', async () => {
+  it('[abi 2, 3.6, module-sdk 7] is its own; globals of the module stay, those of a machine are absent', async () => {
     expect(await messagesOf('globals')).toEqual(['1 false', 'true number', '', 'Zoë 🐈']);
     expect(await messagesOf('globals')).toEqual(['2 false', 'true number', '', 'Zoë 🐈']);
   });
 });
 
 describe('lifecycle reducers', () => {
-  it('[abi 10.4] run once at birth for the owner, and around each request', async () => {
+  it('[abi 10.2, 10.4] run once at birth for the owner, and around each request', async () => {
     const [first] = await seen();
     expect(first).toEqual(['init', [hexOf(owner)], 'none']);
     const before = (await seen()).length;

@@ -191,7 +191,7 @@ describe('definitions that are not sound', () => {
           'https://www.unicode.org/reports/tr31/) and cannot be used for entities in a module.',
       ],
     ],
-  ])('[DEF 6] [T2.1] case %#', async (source, problems) => {
+  ])('[module-def 6, tables 2.1] case %#', async (source, problems) => {
     expect(await refusalOf(source)).toBe(`Errors occurred:\n${problems.join('\n\n')}`);
   });
 });
@@ -206,7 +206,7 @@ describe('what is declared and not served yet', () => {
     );
   });
 
-  it('[module-sdk 6.2, 11] schedules and submodules', async () => {
+  it('[module-sdk 6.2, 11, tables 8] schedules and submodules', async () => {
     const run = 'export const run = db.reducer({ onSchedule: job }, { j: job.rowType }, clock);';
     expect(await refusalOf(`${withJobs} ${run}`)).toBe(
       'module declares the schedule of table `job`: scheduled tables are not supported yet',

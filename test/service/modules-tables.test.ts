@@ -21,7 +21,7 @@ const taken = 'UniqueAlreadyExists: Value with given unique identifier already e
 const noRow = 'NoSuchRow: The row was not found, e.g., in an update call';
 
 describe('a table', () => {
-  it('[R1] [R2] [R6] [R7] [T14.1] is a set of rows, compared by their bytes', async () => {
+  it('[tables R1, R2, R6, R7, 14.1] is a set of rows, compared by their bytes', async () => {
     expect(await linesOf('sets')).toEqual([
       'false {"text":"same","weight":1} 1n',
       'NaN 2n',
@@ -148,7 +148,7 @@ describe('an index', () => {
 });
 
 describe('a sequence', () => {
-  it('[tables 5, 14.5] counts from 1, past explicit values, and loses what fails', async () => {
+  it('[tables 5, 5.2, 14.5] counts from 1, past explicit values, and loses what fails', async () => {
     expect(await linesOf('sequence')).toEqual([
       '"1n" "2n" "3n" "10n"',
       `"4n" "5n" "6n" "7n" "8n" "9n" ${taken} [ticket ticket_n_idx_btree n] "11n"`,
@@ -183,7 +183,7 @@ describe('a sequence', () => {
 });
 
 describe('a reducer', () => {
-  it('[module-sdk 5, tables 11.1] called by another shares its transaction; what is caught stays', async () => {
+  it('[abi 10.6, module-sdk 5, tables 11.1] called by another shares its transaction; what is caught stays', async () => {
     expect(await linesOf('outer')).toEqual(['SenderError: inner refuses', '2n']);
     const texts = (await db.query('SELECT text FROM tag')).map(({ text }) => text);
     expect(texts.sort()).toEqual(['accepted', 'refused']);

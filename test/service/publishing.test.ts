@@ -53,7 +53,7 @@ describe('a first publish', () => {
     expect(await rows('logged', 'start')).toHaveLength(1);
   });
 
-  it('[migrations 12.9] that fails leaves a name, no database; a better one works', async () => {
+  it('[migrations 1.3, 12.9] that fails leaves a name, no database; a better one works', async () => {
     const throwing = await written({
       tables,
       exports: "export const begin = db.init(() => { throw new SenderError('not today'); });",
@@ -188,7 +188,7 @@ describe('what is not supported yet', () => {
 });
 
 describe('an update', () => {
-  it('[migrations 3] whose program is bad is a 500; the old one stays', async () => {
+  it('[migrations 3, tables 2.1] whose program is bad is a 500; the old one stays', async () => {
     success(await upload('firm', one));
     const bad: [string, Program][] = [
       ['no program', new TextEncoder().encode('not a program')],
@@ -208,7 +208,7 @@ describe('an update', () => {
     expect(await which('firm')).toBe('one');
   });
 
-  it('[migrations 1.2] does not run init; program and schema change together', async () => {
+  it('[migrations 1.2, 1.4] does not run init; program and schema change together', async () => {
     success(await upload('swapped', one));
     await addPerson('swapped');
     const more = await written({
@@ -248,7 +248,7 @@ describe('an update', () => {
     expect(await rows('busy', 'person')).toHaveLength(40);
   });
 
-  it('[migrations 6] keeps connections, unless it breaks clients', async () => {
+  it('[migrations 6, 12.4] keeps connections, unless it breaks clients', async () => {
     const version = (by: string, more = '') =>
       written({
         says: by,

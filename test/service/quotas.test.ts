@@ -90,7 +90,7 @@ describe('a service on loopback', () => {
     expect(await createTwelve(token)).toEqual(new Array(12).fill(200));
   }, 120_000);
 
-  it('[cli] shows and sets quotas, which calls are held to', async () => {
+  it('[cli 2.10] shows and sets quotas, which calls are held to', async () => {
     service = await sandbox.start();
     await sandbox.run(['login', '--server', sandbox.url]);
     const shown = await sandbox.run(['login', 'show']);

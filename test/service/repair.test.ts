@@ -57,7 +57,7 @@ async function fork(): Promise<void> {
   await forkLog(log, first, second);
 }
 
-it('[cli 8] a forked history is shown, and nothing is changed', async () => {
+it('[cli 7.8] a forked history is shown, and nothing is changed', async () => {
   await fork();
   const before = contents();
   const verified = await sandbox.run(['verify']);
@@ -102,7 +102,7 @@ it('[cli 8] a forked history is shown, and nothing is changed', async () => {
   expect(contents()).toEqual(before);
 }, 120_000);
 
-it('[cli 8] one tail is kept, the other is set aside, and the database serves', async () => {
+it('[cli 7.8] one tail is kept, the other is set aside, and the database serves', async () => {
   await fork();
   const before = contents();
   const service = await sandbox.start();

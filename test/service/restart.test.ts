@@ -96,7 +96,7 @@ describe('a service that starts on kept data', () => {
     );
   });
 
-  it('[durability P9] keeps rows and runs no init; generated numbers go on', async () => {
+  it('[durability P9, D10, tables 5.1] keeps rows and runs no init; generated numbers go on', async () => {
     await start();
     owner = await running.person();
     ok(await running.upload('rows', one, owner));
@@ -116,7 +116,7 @@ describe('a service that starts on kept data', () => {
     expect(last).toBeGreaterThan(5);
   });
 
-  it('[durability 7] a migration is replayed, and the next one starts from it', async () => {
+  it('[durability 7, D10, migrations 1.6] a migration is replayed, and the next one starts from it', async () => {
     const upload = async (body: Program) => {
       const { AutoMigrate } = JSON.parse((await running.plan('grown', body, owner)).text);
       const query = `&policy=BreakClients&token=${AutoMigrate.token}`;
@@ -145,7 +145,7 @@ describe('a service that starts on kept data', () => {
     expect(await which('grown')).toBe('three');
   });
 
-  it('[durability 7] says goodbye to the clients that a crash left over, once', async () => {
+  it('[durability 7, D10] says goodbye to the clients that a crash left over, once', async () => {
     await start();
     owner = await running.person();
     const guests = [await running.person(), await running.person(), await running.person()];

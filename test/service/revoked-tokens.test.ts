@@ -41,7 +41,7 @@ async function shortLived(token: string): Promise<string> {
 
 const isAccepted = async (token: string) => (await post('websocket-token', token)).status === 200;
 
-it('[auth] tokens of every kind that were given up are refused, after a restart too', async () => {
+it('[auth 2.5] tokens of every kind that were given up are refused, after a restart too', async () => {
   const host = (await running.person()).token;
   const foreign = await sign({ sub: 'gone' });
   const kept = await sign({ sub: 'gone', iat: 2 });
@@ -67,7 +67,7 @@ it('[auth] tokens of every kind that were given up are refused, after a restart 
   }
 });
 
-it('[auth 2.2] the claim of a limited token means nothing in one of another issuer', async () => {
+it('[auth 2.4] the claim of a limited token means nothing in one of another issuer', async () => {
   const database = (await running.ask('GET', '/v1/database/inn/identity')).text;
   const claim = {
     database: identityFromHex(database) ?? 0n,
@@ -94,7 +94,7 @@ it('[auth 2.2] the claim of a limited token means nothing in one of another issu
 });
 
 it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])(
-  '[auth] no other spelling of a revoked token signed with %s comes through any door',
+  '[auth 2.5] no other spelling of a revoked token signed with %s comes through any door',
   async (alg) => {
     const other = await LocalIssuer.start();
     onTestFinished(() => other.stop());
@@ -111,7 +111,7 @@ it.each(['ES256', 'ES384', 'RS256', 'PS256', 'EdDSA'])(
   },
 );
 
-it('[auth] the twin of a revoked token of the host deletes no database', async () => {
+it('[auth 2.5] the twin of a revoked token of the host deletes no database', async () => {
   const thief = await running.person();
   await running.publish('prize', 'inn', thief);
   await giveUp(thief.token);
@@ -122,7 +122,7 @@ it('[auth] the twin of a revoked token of the host deletes no database', async (
   expect((await running.ask('GET', '/v1/database/prize')).status).toBe(200);
 });
 
-it('[auth] what an earlier version revoked by its text stays revoked, twins too', async () => {
+it('[auth 2.5] what an earlier version revoked by its text stays revoked, twins too', async () => {
   const host = (await running.person()).token;
   const foreign = await sign({ sub: 'revoked long ago' });
   const texts = [host, foreign, twinOf(foreign)];

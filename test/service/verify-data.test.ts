@@ -56,7 +56,7 @@ describe('a data folder of an earlier version', () => {
   });
 });
 
-it('[cli verify] a log that cannot be read is reported, and so are all others', async () => {
+it('[cli 7.7] a log that cannot be read is reported, and so are all others', async () => {
   symlinkSync('/dev/null', path.join(data, log(), 'link'));
   const { code, stdout, stderr } = await sandbox.run(['verify']);
   expect(code).toBe(1);
@@ -66,7 +66,7 @@ it('[cli verify] a log that cannot be read is reported, and so are all others', 
   expect(stderr).toContain('1 of 2 logs are unreadable.');
 });
 
-it('[cli verify] a log without its first segment says what to do', async () => {
+it('[cli 7.7] a log without its first segment says what to do', async () => {
   const segment = segmentOf(log());
   const name = path.basename(segment).replace(/^commit-0{7}1-/, 'commit-00000002-');
   expect(name).not.toBe(path.basename(segment));

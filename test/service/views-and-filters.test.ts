@@ -98,7 +98,7 @@ describe('a module with views and filters', () => {
     expect(JSON.parse(content[0].text)).toEqual(await schemaOf(9));
   });
 
-  it('[module-def 10.2] shows them in version 10 of its schema', async () => {
+  it('[module-def 10.2, module-sdk 6.6] shows them in version 10 of its schema', async () => {
     const sections = Object.assign({}, ...(await schemaOf(10)).sections);
     expect(sections.Views).toContainEqual({
       source_name: 'mySecrets',

@@ -96,7 +96,7 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     });
   }
 
-  it('[client-sdk 11] connects, and keeps its identity with its token', async () => {
+  it('[client-sdk 11.1] connects, and keeps its identity with its token', async () => {
     const first = await connect();
     expect(first.identity).toMatch(/^c200[0-9a-f]{60}$/);
     first.conn.disconnect();
@@ -112,7 +112,7 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     await expect(connect('no token')).rejects.toThrow();
   });
 
-  it('[client-sdk 11] subscribes, and sees inserts, updates and deletes of others', async () => {
+  it('[client-sdk 11.1] subscribes, and sees inserts, updates and deletes of others', async () => {
     await running.call(database, 'add', [1, 'ada', 1]);
     const { conn, gone } = await connect();
     const say = (mark: string) => (_: unknown, row: PersonRow) => lines.push(`${mark}${row.name}`);
@@ -135,7 +135,7 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     await running.call(database, 'remove', [1]);
   });
 
-  it('[client-sdk 11] calls, and has its own rows when the call is done', async () => {
+  it('[client-sdk 11.1] calls, and has its own rows when the call is done', async () => {
     const { conn, gone } = await connect();
     await subscribe(conn, 'SELECT * FROM person');
     await call(conn, 'add', { id: 10, name: 'dan', seat: 1 });
@@ -257,7 +257,7 @@ describe.each(libraries)('the published client, major version $version', (peer) 
     await gone;
   });
 
-  it('[client-sdk 11] connects again when its connection was cut, as the same person', async () => {
+  it('[client-sdk 11.1] connects again when its connection was cut, as the same person', async () => {
     const wire = await Wire.to(running.service.url);
     const { conn, identity, token, gone } = await connect(undefined, { uri: wire.url });
     await subscribe(conn, 'SELECT * FROM person');

@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { converse } from './raw-http.ts';
 import { type Person, Running } from './running.ts';
 import { SocketClient } from './socket-client.ts';
@@ -77,7 +77,22 @@ describe('an upgrade', () => {
     expect(answer).toEqual({ status: 101, text: '', protocol: chosen });
   });
 
-  it('[websocket 1] is reached by name and by identity', async () => {
+  it('[durability 2.1, D3] waits for the disk unless told not to, but in version 1', async () => {
+    const live = vi.spyOn(running.service.host.database('tavern').handle, 'live');
+    const isConfirmed = async (version: string, query: string) => {
+      const offer = { 'sec-websocket-protocol': `${version}.bsatn.spacetimedb` };
+      expect((await knock(`tavern/subscribe${query}`, offer)).status).toBe(101);
+      return live.mock.calls.at(-1)?.[0].confirmed;
+    };
+    for (const version of ['v1', 'v2', 'v3']) {
+      expect(await isConfirmed(version, '')).toBe(version !== 'v1');
+      expect(await isConfirmed(version, '?confirmed=true')).toBe(true);
+      expect(await isConfirmed(version, '?confirmed=false')).toBe(false);
+    }
+    live.mockRestore();
+  });
+
+  it('[websocket 1, interface 2] is reached by name and by identity', async () => {
     expect((await knock('tavern/subscribe')).status).toBe(101);
     expect((await knock(`${identity}/subscribe`)).status).toBe(101);
     expect((await knock(`0x${identity}/subscribe`)).status).toBe(101);

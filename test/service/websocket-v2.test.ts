@@ -41,7 +41,7 @@ describe.each(['v2', 'v3'])('the WebSocket door in %s', (version) => {
   const guest = (options: OpenOptions = {}) => client({ protocols, database, ...options });
   beforeAll(() => publish(database));
 
-  it('[websocket 3] says first who the client is, in the answer and in the message', async () => {
+  it('[websocket 3, interface 4.2, 6] says first who the client is, in the answer and in the message', async () => {
     const one = await guest({
       query: 'compression=None&connection_id=000000000000000000000000000000ff',
     });
@@ -400,7 +400,7 @@ describe('what closes a connection', () => {
     expect(await one.client.ended).toEqual({ code: 1001, reason: 'module exited' });
   });
 
-  it('[subscriptions 13] an update that breaks clients: 1001; any other leaves them', async () => {
+  it('[subscriptions 13, migrations 12.3, 12.4] an update that breaks clients: 1001; any other leaves them', async () => {
     await publish('changing');
     const one = await client({ database: 'changing' });
     one.subscribe(1, 0, 'SELECT * FROM seat');

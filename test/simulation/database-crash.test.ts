@@ -6,7 +6,7 @@ describe('a database whose power is cut', () => {
   const seeds = Array.from({ length: 12 }, (_, at) => 1_000 + at);
 
   it.each(seeds)(
-    '[durability P1-P4] keeps a prefix that holds all it confirmed (seed %i)',
+    '[durability P1-P4, D12] keeps a prefix that holds all it confirmed (seed %i)',
     async (seed) => {
       const random = new Random(seed);
       for (const { calls, confirmed, found, clients } of await crashRounds(random, 8)) {

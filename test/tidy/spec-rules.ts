@@ -65,22 +65,20 @@ export function untestedRules(tests: readonly TextFile[], rules: readonly Rule[]
   return rules.map(nameOf).filter((name) => !covers(name));
 }
 
-/** What a line with the title of a test names: `sql 6.3`, or `sql what?` where it is not an id. */
+/** What a line with the title of a test names: `sql 6.3`, or words that are no id. */
 function idsOfTitle(line: string, documents: ReadonlySet<string>): string[] {
-  const found = /(?:^|\W)(?:it|test|describe)\b.*?['"`]\[([a-z][a-z-]*) ([^\]$]+)\]/.exec(line);
-  const loose = found ?? /^\s*['"`]\[([a-z][a-z-]*) ([^\]$]+)\]/.exec(line);
-  const [, first = '', list = ''] = loose ?? [];
+  const [, first = '', list = ''] = /['"`]\[([a-z][a-z-]*) ([\w., -]+)\]/.exec(line) ?? [];
   if (!documents.has(first)) return [];
   let document = first;
   return list.split(', ').flatMap((part) => {
     const words = part.split(' ');
     if (words.length > 1) document = words[0] ?? document;
-    return inRange(words.at(-1) ?? '').map((one) => `${document} ${one}`);
+    return idsInRange(words.at(-1) ?? '').map((one) => `${document} ${one}`);
   });
 }
 
 /** `P1-P4` is P1, P2, P3 and P4. */
-function inRange(text: string): string[] {
+function idsInRange(text: string): string[] {
   const [, letter = '', from, to] = /^([A-Z]?)(\d+)-\1(\d+)$/.exec(text) ?? [];
   if (from === undefined || to === undefined) return [text];
   const count = Number(to) - Number(from) + 1;

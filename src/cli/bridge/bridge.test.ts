@@ -3,11 +3,11 @@ import { limits } from '../../limits.ts';
 import { Bridge, type Parcel } from './bridge.ts';
 import type { ServiceAnswer } from './service-message.ts';
 
-/** A client, and a service that does not answer until it is told to. */
+/** A client, and a service that does not answer until `answerAll`. */
 class Surroundings {
   readonly written: string[] = [];
   readonly parcels: Parcel[] = [];
-  /** Lines that have been read from the client. */
+  /** Lines read from the client so far. */
   readCount = 0;
   readonly ended: Promise<void>;
   readonly #answers: (() => void)[] = [];
@@ -21,7 +21,7 @@ class Surroundings {
     this.ended = bridge.run();
   }
 
-  /** Answers all requests that have arrived; those that arrive then wait again. */
+  /** Answers all requests that have arrived; later ones wait again. */
   answerAll(): void {
     for (const answer of this.#answers.splice(0)) answer();
   }
@@ -60,7 +60,7 @@ function* requests(count: number, words = ''): Generator<string> {
   }
 }
 
-/** Lets everything happen that waits for nothing from outside. */
+/** Runs everything that does not wait for outside events. */
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('the bridge', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type InputLine, readLines } from './input-lines.ts';
 
-/** What is read from bytes that arrive in these pieces. */
+/** The lines read from bytes that arrive in these chunks. */
 async function read(chunks: readonly Uint8Array[], lineBytesMax: number): Promise<InputLine[]> {
   async function* input() {
     yield* chunks;

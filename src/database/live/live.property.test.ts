@@ -33,7 +33,7 @@ const queries = [
 ];
 
 /**
- * Beside those, for clients of the full dialect. Windows have one order only, so that they can be
+ * More queries, for clients of the full dialect. Windows have one order only, so that they can be
  * compared with plans.
  */
 const fullQueries = [
@@ -48,7 +48,7 @@ const fullQueries = [
   'SELECT :sender AS me, count(*) AS n FROM everyone',
 ];
 
-/** A set that a client has, and how often each row of each query is there. */
+/** A set that a client has, and how often each row of each query occurs in it. */
 interface KeptSet {
   readonly client: CoreClient;
   readonly identity: bigint;
@@ -56,7 +56,7 @@ interface KeptSet {
   readonly texts: readonly string[];
   readonly numbers: readonly number[];
   rows: string[][];
-  /** Its rows are still being read; what was committed meanwhile waits for them. */
+  /** Its rows are still being read; commits made meanwhile wait for them. */
   reading: { readonly begun: BegunSet; readonly commits: LiveCommit[] } | undefined;
 }
 
@@ -137,7 +137,7 @@ class Run {
     else database.sql(`UPDATE hero SET level = ${random.below(5)} WHERE zone = ${random.below(3)}`);
   }
 
-  /** Lets every set have what was committed. */
+  /** Passes the commits to every set. */
   #take(): void {
     for (const commit of this.#clients.take()) {
       expect(commit.failures).toEqual([]);

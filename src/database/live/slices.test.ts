@@ -27,7 +27,7 @@ function subscribe({ items, connectionId }: Opened, setId: number, ...queries: s
   return items.request({ kind: 'subscribe', subscribe: request });
 }
 
-/** Kinds of what the actor told, in order; those of the numbered turns aside. */
+/** Kinds of what the actor reported, in order, except for the numbered turns. */
 function told({ items }: Opened): string[] {
   return items.entries.map((entry) => ('reply' in entry ? entry.reply.kind : entry.kind));
 }
@@ -116,7 +116,7 @@ describe('first rows in slices', () => {
     expect(rowsIn(rows)).toBe(rowCount);
     expect(bytes).toBeGreaterThan(bytesIn(rows).reduce((sum, { length }) => sum + length, 0));
     expect(held()).toBe(0);
-    // One that shares its read with another, and both end before they have all.
+    // One that shares its read with another, and both end before they have everything.
     const sharing = Promise.all([subscribe(database, 2, all), subscribe(database, 3, all)]);
     while (held() < bytes / 4) await nextTurn();
     await items.request({ kind: 'disconnect', connectionId });
@@ -155,7 +155,7 @@ describe('first rows in slices', () => {
     const { items } = database;
     const seven = `${all} WHERE id = 7`;
     const [first, second] = [subscribe(database, 1, seven), subscribe(database, 2, seven, all)];
-    // What was handed out is somebody else's now.
+    // Rows that were handed out belong to their receiver.
     for (const bytes of bytesIn(await first)) bytes.fill(0xff);
     const [of] = bytesIn(await second);
     expect(new DataView(of?.buffer ?? new ArrayBuffer(4)).getUint32(0, true)).toBe(7);
@@ -168,7 +168,7 @@ describe('first rows in slices', () => {
     const same = Array.from({ length: 40 }, (_, set) => subscribe(database, set, all));
     const replies = await Promise.all(same);
     for (const reply of replies) expect(rowsIn(reply)).toBe(count);
-    // A turn may end while they ask; those of the next one then have a read of their own.
+    // A turn can end while they subscribe; those of the next one then share another read.
     expect(new Set(replies.flatMap(bytesIn)).size).toBeLessThan(10);
     items.entries.length = 0;
     const other = Array.from({ length: limits.pausedSetsMax + 3 }, (_, set) =>

@@ -167,7 +167,7 @@ describe('SELECT * FROM *', () => {
   });
 
   it('[subscriptions 8] is refused without a text that the client has not written', () => {
-    // One of the tables has a filter that only the owner can ask.
+    // One of the tables has a filter that only the owner can evaluate.
     const stranger = clients.connect(ada);
     const vault = 'SELECT * FROM "vault"';
     expect(stranger.subscribe(1, 'SELECT * FROM *')).toBe(noTable('secret'));

@@ -12,7 +12,7 @@ interface Parts {
   readonly access?: string;
 }
 
-/** A module whose parts change from one program to the next. */
+/** A module with parts that change from one program to the next. */
 function moduleText({ indexed = true, least = 0, more = '', access = 'public: true' }: Parts) {
   return `
 import { schema, t, table } from 'reducerdb/server';

@@ -30,7 +30,7 @@ const anonymous = [
   'secret_zones',
 ];
 
-/** What a fresh evaluation gives, put through a table of its own. */
+/** The result of a fresh evaluation, passed through a table of its own. */
 function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value[] {
   const { program: served, store } = database.core;
   const { views } = viewProgramOf(served.runner, served.definition, served.sql);
@@ -50,7 +50,7 @@ function freshRows(database: CoreUnderTest, name: string, sender: bigint): Value
   return rowsIn(table);
 }
 
-/** The heroes as texts by id: the plainest model of what a step has changed. */
+/** The heroes as texts by id: the simplest model of the changes of a step. */
 function heroesOf(database: CoreUnderTest): Map<number, { owner: bigint; text: string }> {
   const table = database.core.store.tableByName('hero');
   if (table === undefined) throw new Error('there is a table');
@@ -62,7 +62,7 @@ function heroesOf(database: CoreUnderTest): Map<number, { owner: bigint; text: s
 
 type Heroes = ReturnType<typeof heroesOf>;
 
-/** How often each view must have run for what is different. */
+/** How often each view must have run, given the difference. */
 function expectedRuns(before: Heroes, after: Heroes, live: ReadonlySet<string>): string[] {
   const ids = new Set([...before.keys(), ...after.keys()]);
   const changed = [...ids].filter((id) => before.get(id)?.text !== after.get(id)?.text);
@@ -89,7 +89,7 @@ function step(database: CoreUnderTest, random: Random): void {
       database.call('set_secret', [id, String(random.below(3))]);
       return;
     case 3:
-      // Half of the time the view `keyed` stands against it, if it is live.
+      // Half of the time the view `keyed` makes it fail, if it is live.
       database.call('set_control', ['keyed', random.below(2)]);
       return;
     case 4:

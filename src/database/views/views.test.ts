@@ -26,7 +26,7 @@ const first = [1, [0xa1n], 1, 10];
 const second = [2, [0xa2n], 2, 5];
 
 describe('the result of a view', () => {
-  it('[sql 10.2] is the rows of the caller, or of all', () => {
+  it('[sql 10.2, abi 11.1] is the rows of the caller, or of all', () => {
     expect(database.rows('my_heroes', 0xa1n)).toEqual([first]);
     expect(database.rows('my_heroes', 0xa2n)).toEqual([second]);
     expect(database.rows('my_heroes')).toEqual([]);
@@ -231,7 +231,7 @@ describe('a view that fails', () => {
       },
     });
     expect(database.core.store.tableByName('control')?.rowCount).toBe(0);
-    // A statement is run within a connection that comes and goes.
+    // A statement runs within a connection that connects and disconnects.
     expect(database.core.store.offset).toBe(before + 2);
     expect(database.rows('keyed')).toEqual([['same', 0n]]);
   });

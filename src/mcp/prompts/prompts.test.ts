@@ -30,7 +30,7 @@ async function wordsOf(
 
 const typedTools = makeReducerTools(() => []);
 
-/** What stands in fences, in order. */
+/** Returns the fenced texts, in order. */
 function fencedIn(words: string): string[] {
   return [...words.matchAll(/^«data ([0-9a-f]+)»\n(.*?)\n^«\/data \1»$/gms)].map(
     ([, , data]) => data ?? '',
@@ -251,7 +251,7 @@ describe('review_access_rules', () => {
 
     const ofBob = await wordsOf(agents.session(bob, 'library'), 'review_access_rules');
     expect(fencedIn(ofBob)).toHaveLength(1);
-    expect(ofBob).toContain('I come as: developer. Roles and tokens are told to the owner');
+    expect(ofBob).toContain('I come as: developer. Roles and tokens are shown to the owner');
 
     const agent = person(0xa6n, { capability });
     const ofAgent = await wordsOf(agents.session(agent, 'library'), 'review_access_rules');

@@ -21,7 +21,7 @@ describe('the address of a resource', () => {
         where: { column: 'name', value: 'Ada L.' },
       },
     ],
-    // A database may be called as the other things are.
+    // A database name can equal another part of an address.
     ['reducerdb:///docs/schema', { kind: 'schema', database: 'docs' }],
     ['reducerdb:///docs/logs', { kind: 'logs', database: 'docs' }],
     ['reducerdb:///docs/tables/a', { kind: 'table', database: 'docs', table: 'a' }],

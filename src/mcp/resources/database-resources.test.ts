@@ -53,7 +53,7 @@ const forEverybody = [
   ...['book', 'diary', 'word', 'titles'].map((table) => `reducerdb:///library/tables/${table}`),
 ];
 
-/** The bearer of a limited token; the host believes what the door has checked. */
+/** The bearer of a limited token; the host trusts what the door has checked. */
 const limited = (more: object): RequestCaller =>
   person(0x11n, {
     capability: {

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => agents.close());
 
-/** A client that reads a resource when it begins to watch it, and then only when it is told. */
+/** A client that reads a resource when it starts to watch it, and then only after notices. */
 class Client {
   readonly session: McpSession;
   readonly shown = new Map<string, string | undefined>();
@@ -62,7 +62,7 @@ class Client {
     for (const uri of told) this.shown.set(uri, await this.read(uri));
   }
 
-  /** Without the offset, which grows with every commit. */
+  /** Reads without the offset, which grows with every commit. */
   async read(uri: string): Promise<string | undefined> {
     const [content] = (await resources.read(uri, contextOf(this.session))) ?? [];
     return content?.text.replace(/"offset":\d+/, '');
@@ -125,7 +125,7 @@ describe('a client that reads again what it is told of, and nothing else', () =>
   });
 });
 
-/** URIs of which a client shows something else than there is. */
+/** Returns the URIs for which a client shows stale content. */
 async function wrong(clients: readonly Client[]): Promise<string[]> {
   const found: string[] = [];
   for (const client of clients) {

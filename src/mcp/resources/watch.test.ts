@@ -22,7 +22,7 @@ const schema = 'reducerdb:///library/schema';
 const logs = 'reducerdb:///library/logs';
 const databases = 'reducerdb:///databases';
 
-/** Whoever comes or goes leaves a row. */
+/** Each client that connects or disconnects leaves a row. */
 const visitorsModule = `
 import { schema, t, table } from 'reducerdb/server';
 const visit = table({ public: true }, { id: t.u64().primaryKey().autoInc(), who: t.identity() });
@@ -47,7 +47,7 @@ afterEach(async () => {
   await agents.close();
 });
 
-/** What one watch was told. */
+/** The notices of one watch. */
 class Watched {
   readonly watch: Watch;
   readonly told: string[];
@@ -57,7 +57,7 @@ class Watched {
     this.told = told;
   }
 
-  /** Waits until it was told of all of these, in any order, since the last time; nothing else. */
+  /** Waits for notices of exactly these, in any order, since the last call. */
   async hears(...whats: string[]): Promise<void> {
     await expect.poll(() => [...new Set(this.told)].sort()).toEqual([...whats].sort());
     await this.quiet();
@@ -70,7 +70,7 @@ class Watched {
     expect(this.told).toEqual([]);
   }
 
-  /** What is noted up to now has been told. */
+  /** Waits until all pending notices have been sent. */
   private quiet(): Promise<void> {
     return new Promise((resolve) => setTimeout(resolve, 1.2 * limits.watchNoticeMillis));
   }

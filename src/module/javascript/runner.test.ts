@@ -42,7 +42,7 @@ describe('loading a program', () => {
     );
   });
 
-  it('[abi 3.1] refuses imports by their kind', async () => {
+  it('[abi 3.1, 5] refuses imports by their kind', async () => {
     const withImport = (name: string) => `import '${name}';\n${rawProgram('')}`;
     expect(await loadError(withImport('left-pad'))).toBe('Could not find module "left-pad"');
     expect(await loadError(withImport('spacetime:sys@x'))).toBe(
@@ -273,7 +273,7 @@ describe('a call', () => {
 });
 
 describe('data calls', () => {
-  it('[abi 4] insert, find, update and delete rows', async () => {
+  it('[abi 4, 8.1] insert, find, update and delete rows', async () => {
     const { outcome, messages, store } = await runRaw(
       `console.log(sys.table_id('account') === TABLE, sys.table_id('accountSource') === TABLE,
          sys.table_id('nope'), sys.table_id('st_client'), sys.index_id('account_id_idx') === BY_ID,
@@ -342,7 +342,7 @@ describe('data calls', () => {
     expect(messages).toEqual(['24 0', '72 1n 0', '-10 -5 -3 -3 -3 -14 -3', '2 8', '2 6']);
   });
 
-  it('closes iterators with the call and bounds how many are open', async () => {
+  it('[abi 2] closes iterators with the call and bounds how many are open', async () => {
     const { call, logs } = await loadProgram(
       rawProgram(
         `if (id === 0) {

@@ -60,7 +60,7 @@ async function messageOf(body: string): Promise<string> {
 const noReads = { tables: new Set(), keys: new Map() };
 
 describe('the view hooks', () => {
-  it('[abi 3.2] get id, sender and arguments; an anonymous view has no sender', async () => {
+  it('[abi 3.2, 11.1] get id, sender and arguments; an anonymous view has no sender', async () => {
     const body = `console.log(id, String(sender), args instanceof Uint8Array, args.length);
       return rows(0, 0, 0, 0, 0);`;
     const { outcome, messages } = await evaluate(body, 0xabcn);

@@ -31,7 +31,7 @@ const connectionId = 1339673755198158349044581307228491536n;
 const query = 'SELECT * FROM person';
 const messageId = Uint8Array.of(1, 2, 3, 4);
 
-/** What the recorded texts of clients mean, in their order. */
+/** The messages of the recorded client texts, in order. */
 const clientMessages: readonly TextClientMessage[] = [
   { kind: 'callReducer', reducer: 'add', args: '[2,"B"]', requestId: 1, notifySuccess: true },
   {
@@ -142,7 +142,7 @@ function people(change: 'deletes' | 'inserts', ...values: [number, string][]) {
   };
 }
 
-/** The messages of the recorded texts of servers, in order, and how their rows are written. */
+/** Returns the messages of the recorded server texts, in order, and the writer of their rows. */
 function serverMessages(): [TextServerMessage, typeof named][] {
   const queryId = 1;
   const update = {

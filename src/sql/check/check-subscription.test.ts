@@ -183,7 +183,7 @@ describe('join rules of Subscribe', () => {
   it('[sql 6.3] the second relation is looked up in an index, or the first beside a filter', () => {
     const join = 'SELECT l.* FROM left AS l JOIN right AS r ON';
     refused({
-      // `right.a` has an index only behind nothing, `left.a` has one.
+      // `right.a` has no index of its own, `left.a` has one.
       [`${join} l.a = r.a`]: missing,
       [`${join} l.a = r.a WHERE r.b = 1`]: 'ok',
       [`${join} r.a = l.a WHERE r.b > 1`]: 'ok',
@@ -211,7 +211,7 @@ describe('join rules of Subscribe', () => {
   });
 
   it('[sql 6.3] a view is filtered always, and looked up by its key alone', () => {
-    // The key of this one is not declared, whatever indexes it has.
+    // The key of this view is not declared, whatever indexes it has.
     refused({
       'SELECT l.* FROM left AS l JOIN ranking AS r ON l.id = r.id': 'ok',
       'SELECT l.* FROM left AS l JOIN ranking AS r ON l.b = r.id': missing,

@@ -18,7 +18,7 @@ const schema = sampleSchema({
 });
 const scopes = [scopeFor(schema, 'owner', ['1']), scopeFor(schema, 'stranger', ['1'])];
 
-/** Statements that are checked in full, of `count`. */
+/** How many of `count` statements are checked in full. */
 function checkRandomStatements(count: number, seed: number): number {
   const random = new Random(seed);
   const statements = new SensibleStatements(random);
@@ -36,7 +36,7 @@ function checkRandomStatements(count: number, seed: number): number {
   return sound;
 }
 
-/** The same for subscriptions: whole rows of one relation, with any of the conditions above. */
+/** Subscriptions: whole rows of one relation, with any of the conditions above. */
 function checkRandomSubscriptions(count: number, seed: number): number {
   const random = new Random(seed);
   const statements = new SensibleStatements(random);

@@ -38,7 +38,7 @@ function refused(cases: Readonly<Record<string, string>>, who: Who = 'owner'): v
 const every = (condition: string) => `SELECT * FROM every_type WHERE ${condition}`;
 
 /**
- * The constant that a literal becomes beside a column of `every_type`, as hex; else the refusal.
+ * The constant that a literal becomes beside a column of `every_type`, as hex, or the refusal.
  */
 function literal(column: string, text: string): string {
   let statement: TypedStatement;

@@ -165,7 +165,7 @@ describe('row-level security', () => {
     };
     const error = errorOf(() => checkedRead('SELECT * FROM doc', scope(filters)));
     expect(error?.message).toBe(noTable('secret'));
-    // Nothing points into a text that the caller cannot see.
+    // No place points into a text that the caller cannot see.
     expect(error).not.toHaveProperty('place');
     expect(refusal(() => checkedRead('SELECT * FROM doc', scope(filters, 'owner')))).toBe('ok');
   });

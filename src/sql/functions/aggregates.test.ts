@@ -100,7 +100,7 @@ describe('aggregates', () => {
     for (let round = 0; round < 200; round++) {
       const values = Array.from({ length: random.between(1, 9) }, () => random.bigint(63));
       const total = values.reduce((sum, value) => sum + value, 0n);
-      // Scaled up, so that the division that rounds is the only one.
+      // Scaled up, so that only the division rounds.
       const scaled = Number((total << 200n) / BigInt(values.length)) / 2 ** 200;
       expect(aggregate('avg', i64, values)).toBe(scaled);
     }

@@ -55,7 +55,7 @@ const texts = fc.oneof(
   fc.constantFrom('', 'a', 'year', 'hex', 'base64', 'utf8', '😀', '1.5', '1 day', 'true', 'day'),
 );
 
-/** Values of a type, the ends of its range among them. */
+/** Values of a type, including the ends of its range. */
 function valuesOf(type: AlgebraicType): fc.Arbitrary<QueryValue> {
   const kind = scalarOfKind(valueKindOf(type));
   if (kind === undefined) return fc.constantFrom(...encodedSamples(type));
@@ -79,19 +79,19 @@ const typedValues = fc
   .constantFrom(...types)
   .chain((type) => valuesOf(type).map((value) => ({ type, value })));
 
-/** The value, unless it is refused; whatever else is thrown is a bug. */
+/** The value, unless it is refused; any other error is a bug. */
 function outcome(run: () => QueryValue, canRaise: boolean): QueryValue | undefined {
   try {
     return run();
   } catch (error) {
     if (!(error instanceof SqlFailure)) throw error;
-    // Whatever gets too long is refused, without an announcement.
+    // Texts that get too long are refused even where `canRaise` is false.
     if (error.error.code !== 'sql.overBudget') expect(canRaise).toBe(true);
     return undefined;
   }
 }
 
-/** A value of the type: it is the same after it was encoded. */
+/** A value of the type: encoding and decoding leaves it unchanged. */
 function expectOfType(type: AlgebraicType, value: QueryValue | undefined): void {
   if (value === null || value === undefined) return;
   const kind = scalarOfKind(valueKindOf(type));
@@ -100,7 +100,7 @@ function expectOfType(type: AlgebraicType, value: QueryValue | undefined): void 
     expect(typeof value).toBe(max <= 0xffff_ffffn ? 'number' : 'bigint');
     expect((value as bigint) >= min && (value as bigint) <= max).toBe(true);
   }
-  // Only a surrogate without its partner changes, which no stored text has.
+  // Only a surrogate without its partner changes; no stored text has one.
   if (typeof value === 'string' && !Buffer.from(value).toString().includes('\ufffd')) {
     expect(Buffer.from(value).toString()).toBe(value);
   }
@@ -115,7 +115,7 @@ describe('every function', () => {
     (name) => {
       const family = present(findFunction(name), name);
       const args = fc.array(typedValues, { maxLength: 6 });
-      // Lists in which all have one type are what most functions take.
+      // Most functions take lists in which all arguments have one type.
       const alike = fc.constantFrom(...types).chain((type) =>
         fc.array(
           valuesOf(type).map((value) => ({ type, value })),
@@ -211,7 +211,7 @@ describe('every operator and conversion', () => {
         if (valueKindOf(type) === 'composite') return;
         const text = present(conversionOf(type, scalarTypes.string), 'to text').convert(value);
         const back = present(conversionOf(scalarTypes.string, type), 'from text');
-        // Beyond four digits a year is written in a way that no literal has.
+        // A year of more than four digits is written in a way that no literal accepts.
         if (valueKindOf(type) === 'timestamp' && /^[+-]/.test(text as string)) return;
         expect(back.convert(text)).toEqual(value);
       }),

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { findBytes, findText, splitText } from './text-search.ts';
 
 const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 12 });
-/** Long enough for the search that is linear. */
+/** Long enough for the linear search to be used. */
 const filler = 'ab'.repeat(2_000_000);
 
 describe('the search for a text', () => {

@@ -33,7 +33,7 @@ function explain(sql: string): string {
   return lab.explain(sql).replaceAll(/ \(about \d+ rows\)/g, '');
 }
 
-/** The line of the plan that finds the rows of `note`. */
+/** The line of the plan that looks for the rows of `note`. */
 function accessOf(where: string): string {
   const lines = explain(`SELECT * FROM note WHERE ${where}`).split('\n');
   return (lines[1] ?? '').trim();

@@ -28,7 +28,7 @@ import type { ComparisonOperator } from '../syntax/ast.ts';
 import { compileCondition } from './compile-condition.ts';
 import { compileExpression } from './compile-expression.ts';
 
-/** Few values of each type, so that they meet, with the ends of each range. */
+/** Few values of each type, so that some are equal, including the ends of each range. */
 interface Domain {
   readonly type: AlgebraicType;
   readonly values: readonly Value[];
@@ -68,8 +68,8 @@ const domains: readonly Domain[] = [
 ];
 
 /**
- * Slot 0: for each domain a column that is there, one that may be null, one in an Option. Slot 1
- * has the same and, at times, no row.
+ * Slot 0 has, for each domain, a plain column, a nullable one, and one in an Option. Slot 1 has the
+ * same and, at times, no row.
  */
 const columns = domains.flatMap(({ type }) => [
   { type },
@@ -78,7 +78,7 @@ const columns = domains.flatMap(({ type }) => [
 ]);
 const slots = new Slots([columns, columns]);
 
-/** An operand with what it is, worked out without the code under test. */
+/** An operand and its value, computed without the code under test. */
 interface Operand {
   readonly expression: TypedExpression;
   readonly valueFor: (world: World) => Value | null;

@@ -5,7 +5,7 @@ import { QueryLab } from '../../../test/sql/query-lab.ts';
 import { QueryBudget } from './budget.ts';
 import { compileRead, ReadExecution } from './execution.ts';
 
-/** A map of so many has just grown. */
+/** The size at which a map has just grown. */
 const rowCount = 34_000;
 /** An execution without rows. */
 const emptyBytes = 256 * 1024;
@@ -52,7 +52,7 @@ function makeLab(): QueryLab {
 
 const lab = makeLab();
 
-/** What a read holds once all its rows are there, by its own count and by that of the engine. */
+/** Memory that a read holds once all its rows are read, by its own count and by the engine's. */
 function held(sql: string): { readonly charged: number; readonly real: number } {
   const budget = new QueryBudget();
   const execution = new ReadExecution(compileRead(lab.plan(sql), { types: lab.schema.types }), {
@@ -93,7 +93,7 @@ describe('what a statement is charged', () => {
     'SELECT * FROM a',
   ])('is no less than it holds: %s', (sql) => {
     held(sql);
-    // What the engine does beside it, such as compiling, counts too, but not every time.
+    // Other work of the engine, such as compiling, counts too, but not every time.
     const rounds = Array.from({ length: roundCount }, () => held(sql));
     const missing = rounds.map(({ charged, real }) => real - charged).sort((a, b) => a - b);
     expect(missing[(roundCount - 1) / 2]).toBeLessThanOrEqual(emptyBytes);

@@ -12,7 +12,7 @@ lab.insert(
   'o',
   Array.from({ length: 50 }, (_, id) => [id, BigInt(id)]),
 );
-// One row has a zero to divide by; no row of `o` has its number.
+// One row would divide by zero; no row of `o` has its number.
 lab.insert(
   'i',
   Array.from({ length: 200 }, (_, at) => [at + 25, at === 75 ? 0n : 1n]),

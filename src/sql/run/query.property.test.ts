@@ -13,7 +13,7 @@ const option = {
   ],
 } as const;
 
-/** Three tables alike but for their indexes; few different values, so that everything joins. */
+/** Three tables that differ only in their indexes; few different values, so that joins match. */
 function makeLab(random: Random): QueryLab {
   const columns = { id: u32, k: i64, v: i64, name: { kind: 'string' }, o: option } as const;
   const lab = new QueryLab([

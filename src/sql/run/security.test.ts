@@ -29,7 +29,7 @@ const lab = new QueryLab(
     both: ['SELECT * FROM both WHERE owner = :sender', 'SELECT * FROM both WHERE v = 7'],
   },
 );
-// What Alice may not see has a zero, so that dividing by it would tell.
+// A row that Alice may not see has a zero, so dividing by it would reveal the row.
 lab.insert('own', [
   [1, [1n], 5n],
   [2, [2n], 0n],

@@ -26,7 +26,7 @@ interface Domain {
   readonly values: fc.Arbitrary<Value>;
 }
 
-/** Whole numbers with many small ones among them, so that equal ones are met. */
+/** Whole numbers, many of them small, so that equal ones occur. */
 function integers(kind: keyof typeof integerRange): Domain {
   const { min, max } = integerRange[kind];
   const all = fc.oneof(

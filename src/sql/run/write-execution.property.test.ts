@@ -12,7 +12,7 @@ const string = { kind: 'string' } as const;
 const rowCount = 40;
 const seedCount = 8;
 
-/** Two of them are the same: what one does in slices, the other does in one go. */
+/** Two of them are alike: one runs in slices, the other in one go. */
 function makeLab(): QueryLab {
   const lab = new QueryLab([
     {
@@ -53,7 +53,7 @@ function makeLab(): QueryLab {
   return lab;
 }
 
-/** Each row decides by itself. */
+/** Writes in which each row decides on its own. */
 const byRow = [
   'UPDATE t SET v = v + 1',
   'UPDATE t SET v = v + 1 RETURNING *',
@@ -73,7 +73,7 @@ const byRow = [
   'DELETE FROM numbered',
 ] as const;
 
-/** Other rows decide, too. */
+/** Writes in which other rows decide, too. */
 const byMore = [
   'UPDATE t SET v = v + 1 WHERE k IN (SELECT k FROM bag WHERE v > 30)',
   'DELETE FROM bag WHERE EXISTS (SELECT t.id FROM t WHERE t.k = bag.k AND t.v > 14)',
@@ -102,7 +102,7 @@ function interruption(random: Random): Interruption {
   return (lab) => void tried(() => lab.write(statement));
 }
 
-/** What it came to, or the words of the error. */
+/** The outcome, or the text of the error. */
 function tried<Result>(work: () => Result): Result | string {
   try {
     return work();
@@ -124,7 +124,7 @@ function contentsOf(lab: QueryLab): unknown {
   return ['t', 'pair', 'bag', 'numbered'].map((name) => sorted(lab.rows(`SELECT * FROM ${name}`)));
 }
 
-/** RETURNING gives its rows in any order; sequences hand their values out in that order. */
+/** RETURNING returns rows in any order; sequences hand out their values in that order. */
 function comparable(outcome: LabWrite | string): unknown {
   if (typeof outcome === 'string') return outcome.replace(/value: .*/, 'value');
   return { ...outcome, returned: sorted(outcome.returned) };

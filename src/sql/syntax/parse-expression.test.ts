@@ -17,7 +17,7 @@ function reads(cases: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Each condition is refused whole, under one heading. */
+/** Each condition is refused as a whole, with the same heading. */
 function refusedConditions(heading: string, conditions: readonly string[]): void {
   for (const condition of conditions) {
     expect(refusalOf(`SELECT * FROM t WHERE ${condition}`), condition).toBe(

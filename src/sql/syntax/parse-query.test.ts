@@ -330,7 +330,7 @@ describe('refusals', () => {
     ]) {
       expect(refusalOf(sql).toUpperCase(), sql).toBe(`UNSUPPORTED: ${sql.toUpperCase()}`);
     }
-    // Within another query it is the inner one.
+    // Inside another query it is the inner one.
     expect(refusalOf('SELECT * FROM (SELECT TOP 1 a FROM t ORDER BY a) x')).toBe(
       'Unsupported: SELECT TOP 1 a FROM t ORDER BY a',
     );

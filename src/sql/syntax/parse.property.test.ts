@@ -7,7 +7,7 @@ it('ends every mutated statement in a plan or a refusal, and reads what the gram
   const { parsed, whole, malformed, planned, refused, subscribed } = result;
   expect(parsed + malformed).toBe(3_000);
   expect(planned + refused).toBe(parsed);
-  // Mutations that are too wild would only ever test the first token.
+  // Wilder mutations would only ever test the first token.
   expect(parsed).toBeGreaterThan(1_000);
   expect(whole).toBeGreaterThan(600);
   expect(planned).toBeGreaterThan(300);

@@ -297,7 +297,7 @@ const notAlias = `analyze as cluster cross distribute end except explain fetch f
   inner intersect join lateral left limit natural offset on order outer partition pivot qualify
   right select set sort top union using view where window with`;
 
-/** Whether the text parses, with the word as the name of a relation or a column, or as an alias. */
+/** Whether the text parses with the word as the name of a relation or column, or as an alias. */
 function isName(sql: string, word: string): boolean {
   if (refusal(sql) !== 'ok') return false;
   return holds(treeOf(sql), word);

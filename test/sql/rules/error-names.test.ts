@@ -320,7 +320,7 @@ describe('beside the text', () => {
     ['SELECT tt.id FROM t', '1:8', 'Did you mean `t`?'],
   ];
   for (const [sql, place, hint] of hints) {
-    it(`[sql 8] ${JSON.stringify(sql)}: ${place}, ${hint}`, async () => {
+    it(`[sql 8, rulings 5.5] ${JSON.stringify(sql)}: ${place}, ${hint}`, async () => {
       expect(await headersOf(sql)).toEqual({ place, hint });
     });
   }

@@ -103,7 +103,7 @@ describe('the tables', () => {
       );
       expect(actual).toEqual(columnsOf(columns));
     });
-    it(`[sql 11] ${id} ${name} is described as a system table`, async () => {
+    it(`[sql 11, tables 13] ${id} ${name} is described as a system table`, async () => {
       const sql = `SELECT table_id, table_type, table_access FROM st_table
         WHERE table_name = '${name}'`;
       const access = name === 'st_connection_credentials' ? 'private' : 'public';

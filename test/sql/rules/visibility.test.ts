@@ -92,7 +92,7 @@ describe('views', () => {
   it('[sql 10.2] are used like tables in subscriptions', () => {
     expect(db.subscription('SELECT * FROM keyed WHERE keyed.key > 1', { who: 'ada' })).toBe('ok');
   });
-  it('[sql 10.2] a private view is the owner’s, a public one everybody’s', async () => {
+  it('[sql 10.2, abi 11.1] a private view is the owner’s, a public one everybody’s', async () => {
     expect(await asOwner('SELECT id FROM hidden_notes')).toBe('[[1],[2],[3]]');
     expect(await asAda('SELECT id FROM hidden_notes')).toBe(noTable('hidden_notes'));
     expect(await asNobody('SELECT id FROM every_note')).toBe('[[1],[2],[3]]');
